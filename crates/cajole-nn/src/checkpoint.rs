@@ -1,0 +1,271 @@
+//! Weights on disk: safetensors, one tensor per named parameter, f32 or f16.
+//!
+//! A checkpoint is a folder; this module knows the two files with numbers in it:
+//! `model.safetensors` and, while training, `training.safetensors`, from which a run resumes.
+//! Files are written under another name first and then renamed, so a kill never leaves half of one.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
+
+use crate::layout::{Entry, Layout};
+use crate::train::{Progress, TrainState};
+
+/// The file with a model's weights.
+pub const MODEL_FILE: &str = "model.safetensors";
+/// The file with the state of a training run.
+pub const TRAINING_FILE: &str = "training.safetensors";
+
+/// How weights are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As they are.
+    F32,
+    /// Rounded to half precision, to ship.
+    F16,
+}
+
+/// Why a checkpoint could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The file system said no.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// The file is no safetensors file, or was cut short.
+    #[error("{path} is damaged or not a safetensors file: {problem}", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The file does not hold what the network needs.
+    #[error("{path} does not fit this network: {problem}", path = path.display())]
+    Misfit {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or of another shape.
+        problem: String,
+    },
+}
+
+type Result<T> = std::result::Result<T, CheckpointError>;
+
+/// Writes the weights `w` of a network with this layout.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Result<()> {
+    let tensors =
+        layout.entries().iter().map(|entry| (entry.name.clone(), tensor(entry, w, precision)));
+    write(path, tensors)
+}
+
+/// Reads the weights of a network with this layout.
+///
+/// # Errors
+/// If the file is missing, damaged or for another network.
+pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
+    let bytes = read(path)?;
+    let file = parse(path, &bytes)?;
+    let mut w = vec![0.0; layout.len()];
+    fill(path, &file, layout, "", &mut w)?;
+    let known = |name: &str| layout.entries().iter().any(|entry| entry.name == name);
+    match file.names().into_iter().find(|name| !known(name)) {
+        Some(name) => Err(misfit(path, format!("it has a tensor {name:?} that is not known here"))),
+        None => Ok(w),
+    }
+}
+
+/// Writes the state of a training run.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result<()> {
+    let Progress { epoch, step, best_score, best_epoch } = state.progress;
+    let numbers = [epoch as f64, step as f64, best_score, best_epoch as f64];
+    let progress = Owned {
+        dtype: Dtype::F64,
+        shape: vec![numbers.len()],
+        data: numbers.iter().flat_map(|v| v.to_le_bytes()).collect(),
+    };
+    let all = [
+        ("now/", &state.weights),
+        ("best/", &state.best_weights),
+        ("first/", &state.momenta.first),
+        ("second/", &state.momenta.second),
+    ];
+    let tensors = all.iter().filter(|(_, w)| !w.is_empty()).flat_map(|(prefix, w)| {
+        let entries = layout.entries().iter();
+        entries.map(move |e| (format!("{prefix}{}", e.name), tensor(e, w, Precision::F32)))
+    });
+    write(path, tensors.chain([("progress".to_owned(), progress)]))
+}
+
+/// Reads the state of a training run.
+///
+/// # Errors
+/// If the file is missing, damaged or for another network.
+pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
+    let bytes = read(path)?;
+    let file = parse(path, &bytes)?;
+    let numbers = file.tensor("progress").map_err(|e| damaged(path, &e))?;
+    let numbers: Vec<f64> =
+        numbers.data().as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+    let &[epoch, step, best_score, best_epoch] = numbers.as_slice() else {
+        return Err(misfit(path, format!("{} numbers of progress, not 4", numbers.len())));
+    };
+    let mut state = TrainState {
+        progress: Progress {
+            epoch: epoch as usize,
+            step: step as usize,
+            best_score,
+            best_epoch: best_epoch as usize,
+        },
+        ..TrainState::default()
+    };
+    let has = |prefix: &str| file.names().iter().any(|name| name.starts_with(prefix));
+    let read = |prefix: &str| {
+        let mut w = vec![0.0; layout.len()];
+        fill(path, &file, layout, prefix, &mut w).map(|()| w)
+    };
+    state.weights = read("now/")?;
+    state.best_weights = read("best/")?;
+    if has("first/") {
+        state.momenta.first = read("first/")?;
+    }
+    if has("second/") {
+        state.momenta.second = read("second/")?;
+    }
+    Ok(state)
+}
+
+/// A tensor that owns its bytes.
+struct Owned {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl View for Owned {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.data)
+    }
+
+    fn data_len(&self) -> usize {
+        self.data.len()
+    }
+}
+
+fn tensor(entry: &Entry, w: &[f32], precision: Precision) -> Owned {
+    let values = entry.param.of(w).iter();
+    let (dtype, data) = match precision {
+        Precision::F32 => (Dtype::F32, values.flat_map(|v| v.to_le_bytes()).collect()),
+        Precision::F16 => {
+            (Dtype::F16, values.flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect())
+        }
+    };
+    Owned { dtype, shape: shape(entry), data }
+}
+
+/// Vectors are stored with one dimension, matrices with two.
+fn shape(entry: &Entry) -> Vec<usize> {
+    let (rows, cols) = (entry.param.rows as usize, entry.param.cols as usize);
+    if rows == 1 { vec![cols] } else { vec![rows, cols] }
+}
+
+/// Copies the tensors of `layout`, each name behind `prefix`, into `w`.
+fn fill(
+    path: &Path,
+    file: &SafeTensors<'_>,
+    layout: &Layout,
+    prefix: &str,
+    w: &mut [f32],
+) -> Result<()> {
+    for entry in layout.entries() {
+        let name = format!("{prefix}{}", entry.name);
+        let found = file
+            .tensor(&name)
+            .map_err(|_| misfit(path, format!("the tensor {name:?} is missing")))?;
+        // A matrix of one row may be stored as a vector.
+        let flat = |shape: &[usize]| shape.iter().copied().filter(|&d| d != 1).collect::<Vec<_>>();
+        if flat(found.shape()) != flat(&shape(entry)) {
+            let problem = format!(
+                "the tensor {name:?} has shape {:?}, not {:?}",
+                found.shape(),
+                shape(entry)
+            );
+            return Err(misfit(path, problem));
+        }
+        copy(path, &name, &found, &mut w[entry.param.range()])?;
+    }
+    Ok(())
+}
+
+fn copy(path: &Path, name: &str, found: &TensorView<'_>, w: &mut [f32]) -> Result<()> {
+    match found.dtype() {
+        Dtype::F32 => {
+            for (w, b) in w.iter_mut().zip(found.data().as_chunks::<4>().0) {
+                *w = f32::from_le_bytes(*b);
+            }
+        }
+        Dtype::F16 => {
+            for (w, b) in w.iter_mut().zip(found.data().as_chunks::<2>().0) {
+                *w = f16::from_le_bytes(*b).to_f32();
+            }
+        }
+        other => {
+            let problem = format!("the tensor {name:?} is of type {other:?}, not F32 or F16");
+            return Err(misfit(path, problem));
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
+}
+
+fn parse<'b>(path: &Path, bytes: &'b [u8]) -> Result<SafeTensors<'b>> {
+    SafeTensors::deserialize(bytes).map_err(|e| damaged(path, &e))
+}
+
+fn write(path: &Path, tensors: impl Iterator<Item = (String, Owned)>) -> Result<()> {
+    let bytes = safetensors::serialize(tensors, None).map_err(|e| damaged(path, &e))?;
+    write_atomically(path, &bytes)
+        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
+}
+
+/// Writes a file so that either the old or the new one is there, never a part of one.
+///
+/// # Errors
+/// If the file system says so.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let beside = path.with_extension("partial");
+    fs::write(&beside, bytes)?;
+    fs::rename(&beside, path)
+}
+
+fn damaged(path: &Path, problem: &dyn std::fmt::Display) -> CheckpointError {
+    CheckpointError::Damaged { path: path.to_owned(), problem: problem.to_string() }
+}
+
+fn misfit(path: &Path, problem: String) -> CheckpointError {
+    CheckpointError::Misfit { path: path.to_owned(), problem }
+}

@@ -1,0 +1,235 @@
+//! Squashing functions, the LSTM's gates and the softmax.
+
+use super::{Arithmetic, LANES, multiversion};
+
+/// `eˣ` to about 1e-7, without a branch: 2ⁿ from the exponent bits, the rest from a polynomial.
+///
+/// Arguments are clamped to where the result is a normal float; NaN stays NaN.
+#[inline(always)]
+pub(crate) fn exp_with<A: Arithmetic>(x: f32) -> f32 {
+    /// Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    /// ln 2 in two pieces, so that n·ln 2 is subtracted without loss.
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    let x = x.clamp(-87.0, 88.0);
+    let shifted = A::mul_add(x, std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = A::mul_add(n, -LN2_LOW, A::mul_add(n, -LN2_HIGH, x));
+    let mut p = 1.987_569_1e-4;
+    for coefficient in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
+        p = A::mul_add(p, r, coefficient);
+    }
+    let e = A::mul_add(p * r, r, r) + 1.0;
+    f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23))
+}
+
+#[inline(always)]
+fn sigmoid_with<A: Arithmetic>(x: f32) -> f32 {
+    1.0 / (1.0 + exp_with::<A>(-x))
+}
+
+#[inline(always)]
+fn tanh_with<A: Arithmetic>(x: f32) -> f32 {
+    1.0 - 2.0 / (1.0 + exp_with::<A>(2.0 * x))
+}
+
+multiversion! {
+    /// `v ← eᵛ`.
+    pub fn exp(v: &mut [f32]) = exp_body
+}
+
+#[inline(always)]
+fn exp_body<A: Arithmetic>(v: &mut [f32]) {
+    v.iter_mut().for_each(|v| *v = exp_with::<A>(*v));
+}
+
+multiversion! {
+    /// `v ← 1 / (1 + e⁻ᵛ)`.
+    pub fn sigmoid(v: &mut [f32]) = sigmoid_body
+}
+
+#[inline(always)]
+fn sigmoid_body<A: Arithmetic>(v: &mut [f32]) {
+    v.iter_mut().for_each(|v| *v = sigmoid_with::<A>(*v));
+}
+
+multiversion! {
+    /// `v ← tanh v`.
+    pub fn tanh(v: &mut [f32]) = tanh_body
+}
+
+#[inline(always)]
+fn tanh_body<A: Arithmetic>(v: &mut [f32]) {
+    v.iter_mut().for_each(|v| *v = tanh_with::<A>(*v));
+}
+
+/// One row of an LSTM step: the gates `i, f, g, o` as one `(4·H)` slice, the others `(H)`.
+pub struct LstmGates<'a> {
+    /// In: the gates' sums. Out: the gates.
+    pub gates: &'a mut [f32],
+    /// The cell before this step.
+    pub c_prev: &'a [f32],
+    /// Out: the cell, `f ∘ c_prev + i ∘ g`.
+    pub c: &'a mut [f32],
+    /// Out: its squashed value, kept for the backward pass.
+    pub tanh_c: &'a mut [f32],
+    /// Out: the hidden state, `o ∘ tanh c`.
+    pub h: &'a mut [f32],
+}
+
+multiversion! {
+    /// One LSTM step of one row, from the gates' sums to the new state.
+    pub fn lstm(row: LstmGates<'_>) = lstm_body
+}
+
+#[inline(always)]
+fn lstm_body<A: Arithmetic>(row: LstmGates<'_>) {
+    let LstmGates { gates, c_prev, c, tanh_c, h } = row;
+    let n = h.len();
+    assert!(gates.len() == 4 * n && c_prev.len() == n && c.len() == n && tanh_c.len() == n);
+    let (sigmoids, rest) = gates.split_at_mut(2 * n);
+    let (g, o) = rest.split_at_mut(n);
+    sigmoid_body::<A>(sigmoids);
+    tanh_body::<A>(g);
+    sigmoid_body::<A>(o);
+    let (i, f) = sigmoids.split_at(n);
+    for j in 0..n {
+        c[j] = A::mul_add(f[j], c_prev[j], i[j] * g[j]);
+        tanh_c[j] = tanh_with::<A>(c[j]);
+        h[j] = o[j] * tanh_c[j];
+    }
+}
+
+multiversion! {
+    /// The backward pass of [`lstm`]: from `dh` and `dc` to the gates' sums and the cell before.
+    ///
+    /// `dc` is the gradient that arrives at the cell from later steps; `dc_prev` is added to.
+    pub fn lstm_backward(
+        gates: &[f32],
+        c_prev: &[f32],
+        tanh_c: &[f32],
+        dh: &[f32],
+        dc: &[f32],
+        dgates: &mut [f32],
+        dc_prev: &mut [f32],
+    ) = lstm_backward_body
+}
+
+#[inline(always)]
+fn lstm_backward_body<A: Arithmetic>(
+    gates: &[f32],
+    c_prev: &[f32],
+    tanh_c: &[f32],
+    dh: &[f32],
+    dc: &[f32],
+    dgates: &mut [f32],
+    dc_prev: &mut [f32],
+) {
+    let n = dh.len();
+    assert!(gates.len() == 4 * n && dgates.len() == 4 * n);
+    assert!(c_prev.len() == n && tanh_c.len() == n && dc.len() == n && dc_prev.len() == n);
+    let [i, f, g, o] = quarters(gates, n);
+    let (di, rest) = dgates.split_at_mut(n);
+    let (df, rest) = rest.split_at_mut(n);
+    let (dg, d_o) = rest.split_at_mut(n);
+    for j in 0..n {
+        let dc_total = A::mul_add(dh[j] * o[j], 1.0 - tanh_c[j] * tanh_c[j], dc[j]);
+        di[j] = dc_total * g[j] * i[j] * (1.0 - i[j]);
+        df[j] = dc_total * c_prev[j] * f[j] * (1.0 - f[j]);
+        dg[j] = dc_total * i[j] * (1.0 - g[j] * g[j]);
+        d_o[j] = dh[j] * tanh_c[j] * o[j] * (1.0 - o[j]);
+        dc_prev[j] = A::mul_add(dc_total, f[j], dc_prev[j]);
+    }
+}
+
+#[inline(always)]
+fn quarters(gates: &[f32], n: usize) -> [&[f32]; 4] {
+    std::array::from_fn(|q| &gates[q * n..(q + 1) * n])
+}
+
+multiversion! {
+    /// `out ← x − log Σ eˣ` for one row.
+    pub fn log_softmax(x: &[f32], out: &mut [f32]) = log_softmax_body
+}
+
+#[inline(always)]
+fn log_softmax_body<A: Arithmetic>(x: &[f32], out: &mut [f32]) {
+    assert!(x.len() == out.len());
+    let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut sums = [0.0f32; LANES];
+    for chunk in chunks {
+        for l in 0..LANES {
+            sums[l] += exp_with::<A>(chunk[l] - max);
+        }
+    }
+    let mut sum: f32 = sums.iter().sum();
+    for &x in rest {
+        sum += exp_with::<A>(x - max);
+    }
+    let log_sum = sum.ln();
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = (x - max) - log_sum;
+    }
+}
+
+multiversion! {
+    /// The backward pass of [`log_softmax`]: `dx += dout − p Σ dout`, with `p = e^out`.
+    pub fn log_softmax_backward(out: &[f32], dout: &[f32], dx: &mut [f32])
+        = log_softmax_backward_body
+}
+
+#[inline(always)]
+fn log_softmax_backward_body<A: Arithmetic>(out: &[f32], dout: &[f32], dx: &mut [f32]) {
+    assert!(out.len() == dout.len() && out.len() == dx.len());
+    let total: f32 = dout.iter().sum();
+    for j in 0..out.len() {
+        dx[j] += A::mul_add(-total, exp_with::<A>(out[j]), dout[j]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Fused, Plain};
+    use super::*;
+
+    /// Steps through [-limit, limit] and compares with the standard library in f64.
+    fn check(limit: f32, fast: fn(f32) -> f32, exact: fn(f64) -> f64, relative: bool) {
+        let mut x = -limit;
+        while x < limit {
+            let want = exact(f64::from(x));
+            let error = (f64::from(fast(x)) - want).abs();
+            let error = if relative { error / want.abs() } else { error };
+            assert!(error < 3e-7, "at {x}: {} is not {want}", fast(x));
+            x += 0.003_7;
+        }
+    }
+
+    #[test]
+    fn squashing_functions_agree_with_the_standard_library() {
+        check(80.0, exp_with::<Fused>, f64::exp, true);
+        check(80.0, exp_with::<Plain>, f64::exp, true);
+        check(40.0, sigmoid_with::<Fused>, |x| 1.0 / (1.0 + (-x).exp()), false);
+        check(40.0, tanh_with::<Plain>, f64::tanh, false);
+    }
+
+    #[test]
+    fn extremes_saturate_and_nan_survives() {
+        assert_eq!(sigmoid_with::<Fused>(1e30), 1.0);
+        assert!(sigmoid_with::<Fused>(-1e30) < 1e-30);
+        assert_eq!(tanh_with::<Fused>(f32::INFINITY), 1.0);
+        assert_eq!(tanh_with::<Fused>(f32::NEG_INFINITY), -1.0);
+        assert!(tanh_with::<Fused>(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn a_softmax_sums_to_one() {
+        let x = [3.0, -1.0, 0.5, 100.0, 99.0, 2.0, 2.0, 2.0, -50.0];
+        let mut out = [0.0; 9];
+        log_softmax(&x, &mut out);
+        let sum: f32 = out.iter().map(|p| p.exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+        assert!((out[3] - (-0.313_261_7)).abs() < 1e-6, "log σ(1) is -0.3132617, got {}", out[3]);
+    }
+}

@@ -1,0 +1,75 @@
+//! The loops that take the time, each written once and compiled for every instruction set.
+//!
+//! A kernel is an ordinary generic function over slices: fixed-size arrays of [`LANES`] floats
+//! stand for vector registers, and [`Arithmetic`] says how to multiply and add. [`multiversion!`]
+//! compiles it with AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64
+//! NEON and fused multiply-add are always there. So one binary is fast everywhere, the portable
+//! twin is the same text, and the only `unsafe` is the call across the feature boundary.
+//!
+//! Every product accumulates over its inner dimension from first to last with one multiply-add per
+//! term, whatever the number of rows. Hence a batch gives each of its rows the very bits that a
+//! pass on its own would give, and batching is invisible to everything above.
+//!
+//! Shapes: `B` rows (batch, beam or time), `K` inner dimension, `N` columns; row-major.
+
+mod activation;
+mod matrix;
+
+pub use activation::{
+    LstmGates, exp, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh,
+};
+pub use matrix::{Panel, add_product, add_product_transposed, add_to, outer_sum};
+
+/// Floats in one vector register, as the kernels are written.
+pub(crate) const LANES: usize = 8;
+
+/// How a kernel multiplies and adds.
+pub(crate) trait Arithmetic {
+    /// `a · b + c`.
+    fn mul_add(a: f32, b: f32, c: f32) -> f32;
+}
+
+/// One rounding, one instruction: needs hardware support to be fast.
+pub(crate) struct Fused;
+
+/// Two roundings, on any machine.
+pub(crate) struct Plain;
+
+impl Arithmetic for Fused {
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Arithmetic for Plain {
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        a * b + c
+    }
+}
+
+/// Defines `name` as `body` compiled for the best instruction set of the machine it runs on.
+macro_rules! multiversion {
+    ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        pub fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2($($arg: $ty),*) {
+                    $body::<crate::kernels::Fused>($($arg),*);
+                }
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                    // SAFETY: the processor has just been found to have AVX2 and FMA.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            #[cfg(target_arch = "aarch64")]
+            return $body::<crate::kernels::Fused>($($arg),*);
+            #[cfg(not(target_arch = "aarch64"))]
+            $body::<crate::kernels::Plain>($($arg),*)
+        }
+    };
+}
+pub(crate) use multiversion;

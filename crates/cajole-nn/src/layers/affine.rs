@@ -1,0 +1,74 @@
+//! `y = Σ xᵢ · Wᵢ + b`: several matrix products and a bias in one operation.
+
+use crate::kernels;
+use crate::layout::Param;
+use crate::tape::{Backward, Graph, Op, Var};
+
+/// Products one operation can add up.
+const TERMS: usize = 3;
+
+pub(crate) struct Affine {
+    terms: [Option<(Var, Param)>; TERMS],
+    bias: Option<Param>,
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// `y (B, N) = Σ x (B, K) · W (K, N) + b (N)` over one to three terms.
+    pub fn affine(&mut self, terms: &[(Var, Param)], bias: Option<Param>) -> Var {
+        assert!(!terms.is_empty() && terms.len() <= TERMS, "{} terms", terms.len());
+        let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
+        let at = self.tape.open((rows * cols) as usize);
+        let (before, y) = self.tape.values.split_at_mut(at);
+        if let Some(b) = bias {
+            assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
+            y.chunks_exact_mut(cols as usize).for_each(|y| y.copy_from_slice(b.of(self.w)));
+        }
+        let mut kept = [None; TERMS];
+        for (&(x, w), kept) in terms.iter().zip(&mut kept) {
+            assert!(
+                x.rows == rows && x.cols == w.rows && w.cols == cols,
+                "({}, {}) · ({}, {}) into ({rows}, {cols})",
+                x.rows,
+                x.cols,
+                w.rows,
+                w.cols
+            );
+            let (k, n) = (w.rows as usize, w.cols as usize);
+            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n, &mut self.tape.panel);
+            *kept = Some((x, w));
+        }
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        self.tape.record(Op::Affine(Affine { terms: kept, bias, y }), at);
+        y
+    }
+}
+
+impl Affine {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
+        self.terms.iter().flatten().map(|&(x, _)| x)
+    }
+
+    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
+        self.terms.iter().flatten().map(|&(_, w)| w).chain(self.bias)
+    }
+
+    /// `dx += dy · Wᵀ`, `dW += xᵀ · dy`, `db += Σ_rows dy`.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let y = self.y;
+        for &(x, w) in self.terms.iter().flatten() {
+            pass.note_product(w, x, y.at as usize, y.rows as usize);
+            if pass.wants(x) {
+                let (before, dy) = pass.grads.split_at_mut(y.at as usize);
+                let (dx, dy) = (&mut before[x.range()], &dy[..(y.rows * y.cols) as usize]);
+                let (k, n) = (w.rows as usize, w.cols as usize);
+                kernels::add_product_transposed(dx, dy, w.of(pass.w), k, n, pass.panel);
+            }
+        }
+        if let Some(b) = self.bias {
+            for i in 0..y.rows as usize {
+                pass.note_lookup(b, 0, y.row_at(i));
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Room for a user's own operation: say how to compute it and how to differentiate it.
+
+use std::sync::Arc;
+
+use crate::tape::{Backward, Graph, Op, Var};
+
+/// Inputs an operation of one's own can have.
+const INPUTS: usize = 4;
+
+/// A differentiable function of up to four matrices.
+///
+/// It sees flat slices; what it needs to know of their shapes it keeps in itself.
+pub trait Operation: Send + Sync {
+    /// Writes the result; `y` arrives as zeros.
+    fn forward(&self, inputs: &[&[f32]], y: &mut [f32]);
+
+    /// Adds to `dx`, the gradient of input `which`, given the gradient `dy` of the result.
+    fn backward(&self, inputs: &[&[f32]], y: &[f32], dy: &[f32], which: usize, dx: &mut [f32]);
+}
+
+pub(crate) struct Record {
+    operation: Arc<dyn Operation>,
+    inputs: [Var; INPUTS],
+    n_inputs: usize,
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// The result `(rows, cols)` of a user's own operation.
+    pub fn custom(
+        &mut self,
+        operation: &Arc<dyn Operation>,
+        inputs: &[Var],
+        (rows, cols): (usize, usize),
+    ) -> Var {
+        assert!(!inputs.is_empty() && inputs.len() <= INPUTS, "{} inputs", inputs.len());
+        let at = self.tape.open(rows * cols);
+        let (before, own) = self.tape.values.split_at_mut(at);
+        let mut kept = [inputs[0]; INPUTS];
+        kept[..inputs.len()].copy_from_slice(inputs);
+        operation.forward(&slices(&kept, before)[..inputs.len()], own);
+        let op = self.tape.next_op();
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 };
+        let operation = Arc::clone(operation);
+        let record = Record { operation, inputs: kept, n_inputs: inputs.len(), y };
+        self.tape.record(Op::Custom(record), at);
+        y
+    }
+}
+
+impl Record {
+    pub(crate) fn inputs(&self) -> &[Var] {
+        &self.inputs[..self.n_inputs]
+    }
+
+    /// Asks the operation for the gradient of each input that wants one.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        for (which, &x) in self.inputs().iter().enumerate() {
+            if pass.wants(x) {
+                let values = pass.values;
+                let (before, own) = pass.split(self.y.at as usize);
+                let dy = &own[..(self.y.rows * self.y.cols) as usize];
+                let inputs = slices(&self.inputs, values);
+                let dx = &mut before[x.range()];
+                let y = &values[self.y.range()];
+                self.operation.backward(&inputs[..self.n_inputs], y, dy, which, dx);
+            }
+        }
+    }
+}
+
+fn slices<'v>(vars: &[Var; INPUTS], values: &'v [f32]) -> [&'v [f32]; INPUTS] {
+    vars.map(|v| &values[v.range()])
+}

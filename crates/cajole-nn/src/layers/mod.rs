@@ -1,0 +1,16 @@
+//! The operations of the tape, one per file, forward beside backward.
+//!
+//! Each file adds one method to [`Graph`](crate::tape::Graph), which computes and records, and one
+//! `backward`, which adds to the gradients of its inputs and notes its use of parameters. `B` rows
+//! throughout; the gradient of `x` is `dx`.
+
+pub(crate) mod affine;
+pub mod custom;
+pub(crate) mod dropout;
+pub(crate) mod embedding;
+pub(crate) mod lstm;
+pub(crate) mod rows;
+pub(crate) mod softmax;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Chosen rows of a matrix on the tape: the hypotheses a beam keeps, or look-ups in a table that
+//! was itself computed.
+
+use crate::kernels;
+use crate::tape::{Backward, Graph, Op, Var};
+
+pub(crate) struct Rows {
+    pub(crate) x: Var,
+    /// The row numbers, in the tape's indices.
+    which: usize,
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// `y (B, N)`: row `which[i]` of `x` for each `i`. A single row is a view and costs nothing.
+    pub fn rows(&mut self, x: Var, mut which: impl ExactSizeIterator<Item = u32>) -> Var {
+        let rows = which.len();
+        if rows == 1 {
+            return which.next().map_or(x, |i| x.row(i as usize));
+        }
+        let kept = self.tape.indices.len();
+        self.tape.indices.extend(which);
+        let cols = x.cols as usize;
+        let at = self.tape.open(rows * cols);
+        let (before, y) = self.tape.values.split_at_mut(at);
+        for (y, &i) in y.chunks_exact_mut(cols).zip(&self.tape.indices[kept..]) {
+            assert!(i < x.rows, "row {i} of {}", x.rows);
+            y.copy_from_slice(&before[x.at as usize + i as usize * cols..][..cols]);
+        }
+        let op = self.tape.next_op();
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: x.cols };
+        self.tape.record(Op::Rows(Rows { x, which: kept, y }), at);
+        y
+    }
+}
+
+impl Rows {
+    /// `dx[which[i]] += dy[i]`.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let (x, y) = (self.x, self.y);
+        if !pass.wants(x) {
+            return;
+        }
+        let indices = pass.indices;
+        let (before, dy) = pass.split(y.at as usize);
+        let cols = y.cols as usize;
+        for (i, dy) in dy[..(y.rows * y.cols) as usize].chunks_exact(cols).enumerate() {
+            let row = indices[self.which + i] as usize;
+            kernels::add_to(&mut before[x.at as usize + row * cols..][..cols], dy);
+        }
+    }
+}

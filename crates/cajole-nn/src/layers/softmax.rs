@@ -1,0 +1,42 @@
+//! Log-probabilities of the next symbol. Marks point at their elements, so picking the symbol that
+//! was decoded, or several, needs no operation of its own.
+
+use crate::kernels;
+use crate::tape::{Backward, Graph, Op, Var};
+
+pub(crate) struct LogSoftmax {
+    pub(crate) x: Var,
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// `y (B, V)`: each row of `x (B, V)` minus the logarithm of its summed exponentials.
+    pub fn log_softmax(&mut self, x: Var) -> Var {
+        let at = self.tape.open((x.rows * x.cols) as usize);
+        let (before, y) = self.tape.values.split_at_mut(at);
+        let cols = x.cols as usize;
+        for (y, x) in y.chunks_exact_mut(cols).zip(before[x.range()].chunks_exact(cols)) {
+            kernels::log_softmax(x, y);
+        }
+        let y = Var { op: self.tape.next_op(), at: at as u32, ..x };
+        self.tape.record(Op::LogSoftmax(LogSoftmax { x, y }), at);
+        y
+    }
+}
+
+impl LogSoftmax {
+    /// `dx += dy − e^y Σ dy`, row by row.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let LogSoftmax { x, y } = *self;
+        if !pass.wants(x) {
+            return;
+        }
+        let values = pass.values;
+        let (before, dy) = pass.split(y.at as usize);
+        let cols = y.cols as usize;
+        let rows = before[x.range()].chunks_exact_mut(cols).zip(dy.chunks_exact(cols));
+        for ((dx, dy), y) in rows.zip(values[y.range()].chunks_exact(cols)) {
+            kernels::log_softmax_backward(y, dy, dx);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Every operation against finite differences, in a network that uses them all.
+
+use std::sync::Arc;
+
+use cajole::model::{Gradient, Mark};
+
+use super::custom::Operation;
+use crate::layout::{Init, Layout, Param};
+use crate::random::Random;
+use crate::tape::{Graph, Tape, Var};
+
+/// A computation under test: records itself and names the elements whose sum is differentiated.
+type Compute<'a> = dyn Fn(&mut Graph<'_>, &[Param]) -> Var + 'a;
+
+/// Compares the tape's gradient of `Σ cᵢ yᵢ` with central differences, for every weight.
+fn check(shapes: &[(usize, usize)], compute: &Compute<'_>) {
+    let mut layout = Layout::default();
+    let params: Vec<Param> = shapes
+        .iter()
+        .enumerate()
+        .map(|(i, &(r, c))| layout.matrix(&format!("p{i}.w"), r, c, Init::Uniform(0.8)))
+        .collect();
+    let w = layout.initial(7);
+    let mut tape = Tape::default();
+    let coefficient = |i: usize| 0.3 + 0.7 * (i as f32 * 1.7).sin();
+
+    let run = |w: &[f32], tape: &mut Tape| -> (f64, Vec<(Mark, f32)>) {
+        tape.clear();
+        let mut g = Graph::new(w, tape);
+        g.random = Some(Random::new(5));
+        let y = compute(&mut g, &params);
+        let value = tape.value(y).iter().enumerate();
+        let value = value.map(|(i, &v)| f64::from(coefficient(i)) * f64::from(v)).sum();
+        let (rows, cols) = (y.rows as usize, y.cols as usize);
+        let marks = (0..rows * cols).map(|i| (tape.mark(y, i / cols, i % cols), coefficient(i)));
+        (value, marks.collect())
+    };
+
+    let (_, blame) = run(&w, &mut tape);
+    let mut grad = Gradient::new(w.len());
+    tape.backward(&w, &layout, &blame, &mut grad);
+    let mut dense = vec![0.0; w.len()];
+    for range in grad.touched().to_vec() {
+        dense[range.clone()].copy_from_slice(grad.values(&range));
+    }
+    for i in 0..w.len() {
+        let step = 1e-2;
+        let shifted = |by: f32| {
+            let mut w = w.clone();
+            w[i] += by;
+            run(&w, &mut Tape::default()).0
+        };
+        let want = (shifted(step) - shifted(-step)) / (2.0 * f64::from(step));
+        let got = f64::from(dense[i]);
+        let bound = 2e-3 * (1.0 + want.abs());
+        assert!((got - want).abs() < bound, "weight {i}: {got} is not {want}");
+    }
+}
+
+#[test]
+fn affine_with_several_terms_and_bias() {
+    check(&[(3, 4), (4, 20), (3, 5), (5, 20), (1, 20)], &|g, p| {
+        let (x, y) = (g.param(p[0]), g.param(p[2]));
+        g.affine(&[(x, p[1]), (y, p[3])], Some(p[4]))
+    });
+    check(&[(6, 4), (4, 20), (1, 20)], &|g, p| {
+        let x = g.param(p[0]);
+        g.affine(&[(x, p[1])], Some(p[2]))
+    });
+}
+
+#[test]
+fn embedding_with_repeated_symbols() {
+    check(&[(5, 3), (3, 4)], &|g, p| {
+        let x = g.embed(p[0], &[4, 1, 4, 0]);
+        g.affine(&[(x, p[1])], None)
+    });
+}
+
+#[test]
+fn rows_gathered_twice_and_sliced() {
+    check(&[(4, 3), (3, 4)], &|g, p| {
+        let x = g.param(p[0]);
+        let x = g.rows(x, [2, 0, 2, 3].into_iter());
+        let y = g.affine(&[(x.slice(1, 2), p[1])], None);
+        g.rows(y, [1].into_iter())
+    });
+}
+
+#[test]
+fn log_softmax() {
+    check(&[(3, 9)], &|g, p| {
+        let x = g.param(p[0]);
+        g.log_softmax(x)
+    });
+}
+
+#[test]
+fn dropout_with_a_fixed_mask() {
+    check(&[(3, 9)], &|g, p| {
+        let x = g.param(p[0]);
+        g.dropout(x, 0.4)
+    });
+}
+
+/// Two steps over `B` rows with a broadcast input, optionally with a row that ends early.
+fn two_steps(g: &mut Graph<'_>, p: &[Param], alive: Option<&dyn Fn(usize) -> bool>) -> Var {
+    let (x, context, h0, c0) = (g.param(p[0]), g.param(p[1]), g.param(p[2]), g.param(p[3]));
+    let (h, c) = g.lstm(&[x, context], (h0, c0), p[4], None);
+    let (h, c) = g.lstm(&[x], (h, c), p[4], alive);
+    let (h, _) = g.lstm(&[context], (h, c), p[4], None);
+    h
+}
+
+#[test]
+fn lstm_steps() {
+    for rows in [1, 3, 5] {
+        let shapes = [(rows, 12), (1, 12), (rows, 3), (rows, 3), (3, 12)];
+        check(&shapes, &|g, p| two_steps(g, p, None));
+    }
+}
+
+#[test]
+fn lstm_rows_that_ended_keep_their_state() {
+    let shapes = [(3, 12), (1, 12), (3, 3), (3, 3), (3, 12)];
+    check(&shapes, &|g, p| two_steps(g, p, Some(&|i| i != 1)));
+}
+
+#[test]
+fn lstm_from_a_constant_state() {
+    check(&[(2, 12), (3, 12)], &|g, p| {
+        let (x, zero) = (g.param(p[0]), g.zeros(2, 3));
+        let (h, c) = g.lstm(&[x], (zero, zero), p[1], None);
+        g.lstm(&[x], (h, c), p[1], None).1
+    });
+}
+
+/// `y = a ∘ tanh b`.
+struct Gate;
+
+impl Operation for Gate {
+    fn forward(&self, inputs: &[&[f32]], y: &mut [f32]) {
+        for i in 0..y.len() {
+            y[i] = inputs[0][i] * inputs[1][i].tanh();
+        }
+    }
+
+    fn backward(&self, inputs: &[&[f32]], _y: &[f32], dy: &[f32], which: usize, dx: &mut [f32]) {
+        for i in 0..dy.len() {
+            let t = inputs[1][i].tanh();
+            dx[i] += dy[i] * if which == 0 { t } else { inputs[0][i] * (1.0 - t * t) };
+        }
+    }
+}
+
+#[test]
+fn an_operation_of_ones_own() {
+    let gate: Arc<dyn Operation> = Arc::new(Gate);
+    check(&[(2, 5), (2, 5)], &|g, p| {
+        let (a, b) = (g.param(p[0]), g.param(p[1]));
+        g.custom(&gate, &[a, b], (2, 5))
+    });
+}
+
+#[test]
+fn frozen_parameters_and_dead_branches_are_left_alone() {
+    let mut layout = Layout::default();
+    let a = layout.matrix("a.w", 2, 3, Init::Uniform(0.5));
+    let b = layout.matrix("b.w", 3, 3, Init::Uniform(0.5));
+    let c = layout.matrix("c.w", 3, 3, Init::Uniform(0.5));
+    let w = layout.initial(3);
+    let mut tape = Tape::default();
+    let mut g = Graph::new(&w, &mut tape);
+    let x = g.param(a);
+    let y = g.affine(&[(x, b)], None);
+    g.affine(&[(y, c)], None); // nothing asks for this one
+    let mut grad = Gradient::new(w.len());
+    grad.freeze([a.range()]);
+    let blame = [(tape.mark(y, 1, 2), 1.0)];
+    tape.backward(&w, &layout, &blame, &mut grad);
+    assert_eq!(grad.touched(), [b.range()], "only b moves and only b was used");
+}

@@ -1,0 +1,180 @@
+//! The paper's sequence transducer: a small encoder-decoder without attention.
+//!
+//! An LSTM reads the input; another writes the output and sees the encoder's final state at every
+//! step. `V_in` input symbols, `V` output symbols with the end symbol last, `E` embedding
+//! dimension, `H` hidden units.
+//!
+//! Vocabularies are tiny, so embeddings are multiplied by the input weights once per pass, for the
+//! whole vocabulary, and a step looks its row up. The encoder's state does not change during
+//! decoding, so its product is taken once as well.
+
+use cajole::model::Symbol;
+use serde::{Deserialize, Serialize};
+
+use crate::autoregressive::{AutoRegressive, Encoded, Vars};
+use crate::layout::{Init, Layout, Param};
+use crate::tape::{Graph, Var};
+
+/// The size of a transducer, and what the paper leaves open about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TransducerConfig {
+    /// `V_in`.
+    pub input_symbols: usize,
+    /// `V`, the end symbol included; it is the last one.
+    pub output_symbols: usize,
+    /// `E`.
+    pub embedding: usize,
+    /// `H`.
+    pub hidden: usize,
+    /// Where the decoder starts.
+    pub start_state: StartState,
+    /// Share of the units silenced in training, on embeddings' and the output layer's inputs.
+    pub dropout: f32,
+    /// Outputs may be this many times as long as inputs, plus 10, before decoding gives up.
+    pub cap_factor: usize,
+}
+
+/// The state of the decoder before its first step. The paper does not say; it decides how hard the
+/// task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartState {
+    /// The encoder's final state: outputs for long inputs are mostly right.
+    Encoder,
+    /// Zero: the decoder knows the input only through the state it is fed at every step.
+    Zero,
+}
+
+/// The network.
+#[derive(Clone, Debug)]
+pub struct Transducer {
+    /// Its size.
+    pub config: TransducerConfig,
+    layout: Layout,
+    encoder: Encoder,
+    decoder: Decoder,
+    output: (Param, Param), // (H, V), (V)
+}
+
+#[derive(Clone, Debug)]
+struct Encoder {
+    embedding: Param, // (V_in, E)
+    w_x: Param,       // (E, 4H)
+    w_h: Param,       // (H, 4H)
+    b: Param,         // (4H)
+}
+
+#[derive(Clone, Debug)]
+struct Decoder {
+    embedding: Param, // (V, E)
+    w_x: Param,       // (E, 4H)
+    w_s: Param,       // (H, 4H), for the encoder's final state
+    w_h: Param,       // (H, 4H)
+    b: Param,         // (4H)
+}
+
+impl Transducer {
+    /// A transducer of this size.
+    pub fn new(config: TransducerConfig) -> Self {
+        let TransducerConfig { input_symbols, output_symbols, embedding, hidden, .. } = config;
+        let mut layout = Layout::default();
+        let gates = 4 * hidden;
+        let glorot = Init::Glorot { blocks: 4 };
+        let encoder = Encoder {
+            embedding: layout.matrix(
+                "encoder.embedding",
+                input_symbols,
+                embedding,
+                Init::Uniform(1.0),
+            ),
+            w_x: layout.matrix("encoder.w_x", embedding, gates, glorot),
+            w_h: layout.matrix("encoder.w_h", hidden, gates, glorot),
+            b: layout.vector("encoder.b", gates, Init::ForgetGate),
+        };
+        let decoder = Decoder {
+            embedding: layout.matrix(
+                "decoder.embedding",
+                output_symbols,
+                embedding,
+                Init::Uniform(1.0),
+            ),
+            w_x: layout.matrix("decoder.w_x", embedding, gates, glorot),
+            w_s: layout.matrix("decoder.w_s", hidden, gates, glorot),
+            w_h: layout.matrix("decoder.w_h", hidden, gates, glorot),
+            b: layout.vector("decoder.b", gates, Init::ForgetGate),
+        };
+        let output = (
+            layout.matrix("output.w", hidden, output_symbols, Init::Glorot { blocks: 1 }),
+            layout.vector("output.b", output_symbols, Init::Zero),
+        );
+        Transducer { config, layout, encoder, decoder, output }
+    }
+
+    /// `embedding · W_x + b` for every symbol: `(V, 4H)`.
+    fn table(&self, g: &mut Graph<'_>, embedding: Param, w_x: Param, b: Param) -> Var {
+        let e = g.param(embedding);
+        let e = g.dropout(e, self.config.dropout);
+        g.affine(&[(e, w_x)], Some(b))
+    }
+}
+
+impl AutoRegressive for Transducer {
+    type Input = [Symbol];
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn n_symbols(&self) -> usize {
+        self.config.output_symbols
+    }
+
+    fn end(&self) -> Symbol {
+        self.config.output_symbols as Symbol - 1
+    }
+
+    fn cap(&self, x: &[Symbol]) -> usize {
+        self.config.cap_factor * x.len() + 10
+    }
+
+    /// Memory: the decoder's table `(V, 4H)` and its input from the encoder `(B, 4H)`.
+    /// State: `h` and `c`, each `(B, H)`.
+    fn encode(&self, g: &mut Graph<'_>, xs: &[&[Symbol]]) -> Encoded {
+        let (rows, longest) = (xs.len(), xs.iter().map(|x| x.len()).max().unwrap_or(0));
+        let enc = &self.encoder;
+        let table = self.table(g, enc.embedding, enc.w_x, enc.b); // (V_in, 4H)
+        let zero = g.zeros(rows, self.config.hidden); // (B, H)
+        let (mut h, mut c) = (zero, zero);
+        for t in 0..longest {
+            // Inputs that have ended keep their state; any symbol will do for them.
+            let symbols = xs.iter().map(|x| x.get(t).copied().unwrap_or(0));
+            let alive = |i: usize| t < xs[i].len();
+            let all_alive = xs.iter().all(|x| t < x.len());
+            let x = g.rows(table, symbols); // (B, 4H)
+            (h, c) = g.lstm(&[x], (h, c), enc.w_h, (!all_alive).then_some(&alive));
+        }
+        let dec = &self.decoder;
+        let table = self.table(g, dec.embedding, dec.w_x, dec.b); // (V, 4H)
+        let from_encoder = g.affine(&[(h, dec.w_s)], None); // (B, 4H)
+        let state = match self.config.start_state {
+            StartState::Encoder => Vars::new(&[h, c]),
+            StartState::Zero => Vars::new(&[zero, zero]),
+        };
+        Encoded { memory: Vars::new(&[table, from_encoder]), state }
+    }
+
+    fn step(
+        &self,
+        g: &mut Graph<'_>,
+        encoded: &Encoded,
+        state: &Vars,
+        previous: &[Symbol],
+    ) -> (Vars, Var) {
+        let x = g.rows(encoded.memory[0], previous.iter().copied()); // (B, 4H)
+        let (h, c) = g.lstm(&[x, encoded.memory[1]], (state[0], state[1]), self.decoder.w_h, None);
+        let features = g.dropout(h, self.config.dropout);
+        let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (B, V)
+        (Vars::new(&[h, c]), g.log_softmax(scores))
+    }
+}

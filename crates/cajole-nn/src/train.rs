@@ -1,0 +1,285 @@
+//! Maximum-likelihood training on all cores, one epoch at a time.
+//!
+//! A batch is cut into shards of fixed size; each shard runs as one batched pass on one thread,
+//! and the shards' gradients are added in order. So the same seed gives the same weights at any
+//! number of threads. Whatever is random is derived from seed, epoch and place, so a run that
+//! was killed goes on from its last [`TrainState`] as if nothing had happened.
+//!
+//! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with whatever it measures
+//! on development data, until [`Trainer::is_done`].
+
+use cajole::model::{Gradient, Mark, Symbol};
+use cajole::{Momenta, StepRule};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::autoregressive::AutoRegressive;
+use crate::random::Random;
+use crate::tape::{Graph, Tape};
+
+/// How a network is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Passes over the training data.
+    pub epochs: usize,
+    /// Examples per step.
+    pub batch_size: usize,
+    /// Examples that one thread runs together.
+    pub shard_size: usize,
+    /// How a gradient becomes a step.
+    pub rule: StepRule,
+    /// `η` at the start.
+    pub step_size: f32,
+    /// How `η` changes from then on.
+    pub decay: Decay,
+    /// Gradients longer than this are shortened to it.
+    pub clip: f32,
+    /// Epochs without a better score before training ends early.
+    pub patience: Option<usize>,
+}
+
+/// How the step size changes during training.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Decay {
+    /// Not at all.
+    Constant,
+    /// In a straight line to zero at the last step.
+    Linear,
+    /// Multiplied by a factor after each epoch.
+    Exponential {
+        /// The factor.
+        factor: f32,
+    },
+}
+
+impl Decay {
+    /// The step size, `done` being the share of all steps taken so far.
+    fn at(self, step_size: f32, done: f32, epoch: usize) -> f32 {
+        match self {
+            Decay::Constant => step_size,
+            Decay::Linear => step_size * (1.0 - done),
+            Decay::Exponential { factor } => step_size * factor.powi(epoch as i32),
+        }
+    }
+}
+
+/// An input and the output it should have.
+pub struct Example<'a, X: ?Sized> {
+    /// `x`.
+    pub input: &'a X,
+    /// `y`, without its end symbol.
+    pub output: &'a [Symbol],
+}
+
+impl<X: ?Sized> Clone for Example<'_, X> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X: ?Sized> Copy for Example<'_, X> {}
+
+/// Everything a training run has to remember to go on later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrainState {
+    /// The weights now.
+    pub weights: Vec<f32>,
+    /// What the step rule remembers.
+    pub momenta: Momenta,
+    /// The weights with the best score so far.
+    pub best_weights: Vec<f32>,
+    /// The numbers beside them.
+    pub progress: Progress,
+}
+
+/// How far a training run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Epochs finished.
+    pub epoch: usize,
+    /// Steps taken.
+    pub step: usize,
+    /// The best score so far; larger is better.
+    pub best_score: f64,
+    /// The epoch it was reached in.
+    pub best_epoch: usize,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress { epoch: 0, step: 0, best_score: f64::NEG_INFINITY, best_epoch: 0 }
+    }
+}
+
+/// A training run.
+pub struct Trainer<'a, N: AutoRegressive> {
+    net: &'a N,
+    config: TrainConfig,
+    examples: Vec<Example<'a, N::Input>>,
+    seed: u64,
+    state: TrainState,
+    shards: Vec<Shard>,
+    total: Gradient,
+}
+
+/// One thread's share of a batch.
+struct Shard {
+    tape: Tape,
+    grad: Gradient,
+    blame: Vec<(Mark, f32)>,
+    loss: f64,
+}
+
+impl<'a, N: AutoRegressive> Trainer<'a, N> {
+    /// A run from fresh weights.
+    pub fn new(
+        net: &'a N,
+        config: TrainConfig,
+        examples: Vec<Example<'a, N::Input>>,
+        seed: u64,
+    ) -> Self {
+        let weights = net.layout().initial(seed);
+        let best_weights = weights.clone();
+        let state = TrainState { weights, best_weights, ..TrainState::default() };
+        Trainer::resume(net, config, examples, seed, state)
+    }
+
+    /// A run that goes on from `state`, under the settings and data it began with.
+    pub fn resume(
+        net: &'a N,
+        config: TrainConfig,
+        examples: Vec<Example<'a, N::Input>>,
+        seed: u64,
+        state: TrainState,
+    ) -> Self {
+        let n = net.layout().len();
+        assert!(state.weights.len() == n, "{} weights for a network of {n}", state.weights.len());
+        let shard = || Shard {
+            tape: Tape::default(),
+            grad: Gradient::new(n),
+            blame: Vec::new(),
+            loss: 0.0,
+        };
+        let shards = (0..config.batch_size.div_ceil(config.shard_size)).map(|_| shard()).collect();
+        Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n) }
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> &TrainState {
+        &self.state
+    }
+
+    /// Whether all epochs are over, or patience is.
+    pub fn is_done(&self) -> bool {
+        let Progress { epoch, best_epoch, .. } = self.state.progress;
+        let waited = epoch - best_epoch;
+        self.config.epochs <= epoch || self.config.patience.is_some_and(|most| most <= waited)
+    }
+
+    /// Goes over all examples once; returns the mean loss per symbol, in nats.
+    pub fn epoch(&mut self) -> f64 {
+        let batches = self.batches();
+        let (mut loss, mut symbols) = (0.0, 0);
+        let steps = batches.len();
+        for (i, batch) in batches.iter().enumerate() {
+            let epoch = self.state.progress.epoch;
+            let done = (epoch * steps + i) as f32 / (self.config.epochs * steps) as f32;
+            let eta = self.config.decay.at(self.config.step_size, done, epoch);
+            let n = batch.iter().map(|example| example.output.len() + 1).sum::<usize>();
+            loss += self.step(batch, eta, n);
+            symbols += n;
+        }
+        self.state.progress.epoch += 1;
+        loss / symbols.max(1) as f64
+    }
+
+    /// Takes note of the score after an epoch; returns whether it is the best so far.
+    pub fn judge(&mut self, score: f64) -> bool {
+        let TrainState { weights, best_weights, progress, .. } = &mut self.state;
+        let is_better = progress.best_score < score;
+        if is_better {
+            progress.best_score = score;
+            progress.best_epoch = progress.epoch;
+            best_weights.clone_from(weights);
+        }
+        is_better
+    }
+
+    /// The examples of this epoch in random order, cut into batches of similar length.
+    fn batches(&self) -> Vec<Vec<Example<'a, N::Input>>> {
+        /// Batches that are sorted by length together; shorter padding against less randomness.
+        const POOL: usize = 8;
+        let epoch = self.state.progress.epoch as u64;
+        let mut random = Random::derive(self.seed, &[1, epoch]);
+        let mut order = self.examples.clone();
+        random.shuffle(&mut order);
+        let mut batches = Vec::new();
+        for pool in order.chunks_mut(POOL * self.config.batch_size) {
+            pool.sort_by_key(|example| example.output.len());
+            batches.extend(pool.chunks(self.config.batch_size).map(<[_]>::to_vec));
+        }
+        random.shuffle(&mut batches);
+        batches
+    }
+
+    /// One step on one batch with `n` symbols; returns its summed loss.
+    fn step(&mut self, batch: &[Example<'a, N::Input>], eta: f32, n: usize) -> f64 {
+        let Trainer { net, config, shards, state, total, seed, .. } = self;
+        let TrainState { weights, momenta, progress, .. } = state;
+        let parts: Vec<_> = batch.chunks(config.shard_size).collect();
+        let shards = &mut shards[..parts.len()];
+        shards.par_iter_mut().zip(&parts).enumerate().for_each(|(i, (shard, part))| {
+            let random = Random::derive(*seed, &[2, progress.step as u64, i as u64]);
+            shard.run(*net, weights, part, n, random);
+        });
+        total.clear();
+        shards.iter().for_each(|shard| total.add(&shard.grad));
+        let mut norm = total.norm();
+        if config.clip < norm {
+            total.scale(config.clip / norm);
+            norm = config.clip;
+        }
+        // A batch whose gradient is no number must not spoil the weights.
+        if norm.is_finite() && 0.0 < norm {
+            config.rule.step(progress.step, eta, weights, total, norm, momenta);
+        }
+        progress.step += 1;
+        shards.iter().map(|shard| shard.loss).sum()
+    }
+}
+
+impl Shard {
+    /// The loss of a few examples and its gradient, each symbol weighing `1 / n`.
+    fn run<N: AutoRegressive>(
+        &mut self,
+        net: &N,
+        w: &[f32],
+        part: &[Example<'_, N::Input>],
+        n: usize,
+        random: Random,
+    ) {
+        self.tape.clear();
+        self.blame.clear();
+        self.loss = 0.0;
+        let mut g = Graph::new(w, &mut self.tape);
+        g.random = Some(random);
+        let inputs: Vec<&N::Input> = part.iter().map(|example| example.input).collect();
+        let encoded = net.encode(&mut g, &inputs);
+        let mut state = encoded.state;
+        let mut previous = vec![net.end(); part.len()];
+        let longest = part.iter().map(|example| example.output.len()).max().unwrap_or(0);
+        for t in 0..=longest {
+            let (next, log_probs) = net.step(&mut g, &encoded, &state, &previous); // (B, V)
+            for (i, example) in part.iter().enumerate().filter(|(_, e)| t <= e.output.len()) {
+                let symbol = example.output.get(t).copied().unwrap_or(net.end());
+                self.loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
+                self.blame.push((g.tape.mark(log_probs, i, symbol as usize), -1.0 / n as f32));
+                previous[i] = symbol;
+            }
+            state = next;
+        }
+        self.tape.backward(w, net.layout(), &self.blame, &mut self.grad);
+    }
+}

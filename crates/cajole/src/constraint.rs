@@ -1,0 +1,109 @@
+//! `g(y, Lˣ)`: how far an output is from the feasible set.
+//!
+//! A constraint is a black box: any closure `|x, y| …` that returns zero exactly for feasible
+//! outputs will do. One that knows *where* an output errs returns [`Violation::Parts`], and the
+//! gradient then goes to the offending positions only.
+
+use std::ops::Range;
+
+use crate::constraints::Dfa;
+use crate::model::Symbol;
+
+/// Measures how far `y` is from satisfying what `x` demands.
+pub trait Constraint<X: ?Sized>: Sync {
+    /// `g(y, Lˣ)`: zero exactly when `y` is feasible, positive otherwise.
+    fn check(&self, x: &X, y: &[Symbol]) -> Violation;
+
+    /// The feasible set for `x` as an automaton, for constraints that are one.
+    ///
+    /// Gradient-based inference does not need it; masked decoding does.
+    fn automaton(&self, x: &X) -> Option<Dfa> {
+        let _ = x;
+        None
+    }
+}
+
+impl<X: ?Sized, F: Fn(&X, &[Symbol]) -> f32 + Sync> Constraint<X> for F {
+    fn check(&self, x: &X, y: &[Symbol]) -> Violation {
+        Violation::Whole(self(x, y))
+    }
+}
+
+/// The value of `g`, as a whole or broken into parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Violation {
+    /// One cost for the whole output: every position is blamed alike.
+    Whole(f32),
+    /// A cost for each offending part of the output: `g = Σ_k g_k`.
+    Parts(Vec<Part>),
+}
+
+/// `g_k` on part `k` of the output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The positions of the output to blame; position `y.len()` is the end symbol.
+    pub at: Range<usize>,
+    /// The cost that each of these positions bears.
+    pub cost: f32,
+}
+
+impl Violation {
+    /// The violation of a feasible output.
+    pub const NONE: Violation = Violation::Whole(0.0);
+
+    /// `g`.
+    pub fn total(&self) -> f32 {
+        match self {
+            Violation::Whole(g) => *g,
+            Violation::Parts(parts) => parts.iter().map(|part| part.cost).sum(),
+        }
+    }
+
+    /// Whether the output is feasible. A NaN from a black box counts as a violation.
+    pub fn is_satisfied(&self) -> bool {
+        self.total() == 0.0
+    }
+
+    /// The same violation with every cost multiplied by `weight`.
+    pub fn scaled(mut self, weight: f32) -> Violation {
+        match &mut self {
+            Violation::Whole(g) => *g *= weight,
+            Violation::Parts(parts) => parts.iter_mut().for_each(|part| part.cost *= weight),
+        }
+        self
+    }
+
+    /// Both violations: parts stay parts, and a whole is spread over all `positions`.
+    pub fn and(self, other: Violation, positions: usize) -> Violation {
+        match (self, other) {
+            (Violation::Whole(a), Violation::Whole(b)) => Violation::Whole(a + b),
+            (a, b) if b.is_satisfied() => a,
+            (a, b) if a.is_satisfied() => b,
+            (a, b) => {
+                let mut parts = a.into_parts(positions);
+                parts.extend(b.into_parts(positions));
+                Violation::Parts(parts)
+            }
+        }
+    }
+
+    /// Adds `scale ×` the cost of each position to `costs`, one entry per recorded position.
+    pub fn spread(&self, scale: f32, costs: &mut [f32]) {
+        match self {
+            Violation::Whole(g) => costs.iter_mut().for_each(|cost| *cost += scale * g),
+            Violation::Parts(parts) => {
+                for part in parts {
+                    let at = part.at.start.min(costs.len())..part.at.end.min(costs.len());
+                    costs[at].iter_mut().for_each(|cost| *cost += scale * part.cost);
+                }
+            }
+        }
+    }
+
+    fn into_parts(self, positions: usize) -> Vec<Part> {
+        match self {
+            Violation::Whole(cost) => vec![Part { at: 0..positions, cost }],
+            Violation::Parts(parts) => parts,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Several constraints at once.
+//!
+//! A feasible set is often the meeting of simple ones: well formed, *and* with the right counts.
+//! Each part of the conjunction keeps its own measure and its own blame; the weights say how much
+//! one violation should push compared with another:
+//!
+//! ```text
+//! g(y, Lˣ) = Σ_k w_k · g_k(y, Lˣ)      Lˣ = ⋂_k Lˣ_k
+//! ```
+//!
+//! No `g_k` is negative and every `w_k` is positive, so the sum is zero exactly when all terms are.
+
+use super::Dfa;
+use crate::constraint::{Constraint, Violation};
+use crate::model::Symbol;
+
+/// The output must satisfy every one of these constraints; `g` is their weighted sum.
+///
+/// Without any constraints, every output is feasible.
+///
+/// ```
+/// use cajole::constraints::{All, Count, Language, Regular};
+///
+/// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+/// let as_many = Count { source: 0, target: 0, ratio: 1, n_symbols: 2 };
+/// let both: All<[u32]> = All::new().with(1.0, pairs).with(0.5, as_many);
+/// # let _ = both;
+/// ```
+pub struct All<'a, X: ?Sized> {
+    constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,
+}
+
+impl<'a, X: ?Sized> All<'a, X> {
+    /// No constraints yet.
+    pub fn new() -> Self {
+        All { constraints: Vec::new() }
+    }
+
+    /// Adds a constraint whose violation counts `weight` times.
+    ///
+    /// # Panics
+    ///
+    /// If `weight` is not a positive, finite number: others would hide a violation or never let
+    /// go of one.
+    pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
+        assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
+        self.constraints.push((weight, Box::new(constraint)));
+        self
+    }
+}
+
+impl<X: ?Sized> Default for All<'_, X> {
+    fn default() -> Self {
+        All::new()
+    }
+}
+
+impl<X: ?Sized> Constraint<X> for All<'_, X> {
+    fn check(&self, x: &X, y: &[Symbol]) -> Violation {
+        self.constraints.iter().fold(Violation::NONE, |all, (weight, constraint)| {
+            all.and(weighted(*weight, constraint.check(x, y)), y.len() + 1)
+        })
+    }
+
+    /// The intersection, if every constraint is an automaton and there is at least one.
+    fn automaton(&self, x: &X) -> Option<Dfa> {
+        let mut automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
+        let first = automata.next()??;
+        automata.try_fold(first, |all, next| Some(all.intersect(&next?)))
+    }
+}
+
+/// `w_k · g_k`, kept above zero where rounding would make a tiny violation vanish.
+fn weighted(weight: f32, violation: Violation) -> Violation {
+    let satisfied = violation.is_satisfied();
+    let scaled = violation.scaled(weight);
+    if scaled.is_satisfied() && !satisfied { Violation::Whole(f32::MIN_POSITIVE) } else { scaled }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::constraint::Part;
+    use crate::constraints::oracle::{language, matches, strings};
+    use crate::constraints::{Count, Language, Length, Regular};
+
+    const NO_INPUT: &[Symbol] = &[];
+
+    fn ends_in(symbol: Symbol) -> impl Fn(&[Symbol], &[Symbol]) -> f32 + Sync {
+        move |_: &[Symbol], y: &[Symbol]| f32::from(y.last() != Some(&symbol))
+    }
+
+    #[test]
+    fn nothing_is_demanded_at_first() {
+        let none: All<[Symbol]> = All::default();
+        assert_eq!(none.check(NO_INPUT, &[0, 1]), Violation::NONE);
+        assert_eq!(none.automaton(NO_INPUT), None);
+    }
+
+    #[test]
+    fn violations_are_weighted_and_added() {
+        let two = Length { required: |_: &[Symbol]| 2, n_symbols: 2 };
+        let all = All::new().with(2.0, two).with(0.5, ends_in(1));
+        assert_eq!(all.check(NO_INPUT, &[0]), Violation::Whole(2.0 * 1.0 + 0.5));
+        assert_eq!(all.check(NO_INPUT, &[0, 0]), Violation::Whole(0.5));
+        assert_eq!(all.check(NO_INPUT, &[0, 1]), Violation::NONE);
+    }
+
+    #[test]
+    fn parts_stay_parts_beside_a_whole() {
+        let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+        let all = All::new().with(3.0, pairs).with(0.5, ends_in(1));
+        let stray = Part { at: 1..2, cost: 3.0 };
+        assert_eq!(all.check(NO_INPUT, &[0, 0, 1]), Violation::Parts(vec![stray.clone()]));
+        let everywhere = Part { at: 0..3, cost: 0.5 };
+        let both = Violation::Parts(vec![stray, everywhere]);
+        assert_eq!(all.check(NO_INPUT, &[0, 0]), both);
+    }
+
+    #[test]
+    fn the_automaton_is_the_intersection() {
+        let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+        let as_many = Count { source: 0, target: 0, ratio: 2, n_symbols: 2 };
+        let all: All<Vec<Symbol>> = All::new().with(1.0, pairs).with(1.0, as_many);
+        for x in strings(2, 2) {
+            let dfa = all.automaton(&x).expect("both are automata");
+            for y in strings(2, 8) {
+                assert_eq!(dfa.contains(&y), all.check(&x, &y).is_satisfied(), "{x:?} to {y:?}");
+            }
+        }
+        let black_box = all.with(1.0, |_: &Vec<Symbol>, _: &[Symbol]| 0.0);
+        assert_eq!(black_box.automaton(&vec![0]), None);
+    }
+
+    #[test]
+    fn tiny_violations_do_not_vanish() {
+        let tiny = |_: &[Symbol], _: &[Symbol]| 1e-30;
+        assert!(!All::new().with(1e-30, tiny).check(NO_INPUT, &[]).is_satisfied());
+    }
+
+    #[test]
+    fn weights_must_be_positive_and_finite() {
+        for weight in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let built = std::panic::catch_unwind(|| {
+                let _: All<[Symbol]> = All::new().with(weight, ends_in(0));
+            });
+            assert!(built.is_err(), "{weight} should be rejected");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn zero_exactly_when_all_are(
+            languages in prop::collection::vec((1e-3..1e3f32, language(2)), 0..4),
+            symbol in 0..2u32,
+        ) {
+            let last = (f32::MIN_POSITIVE, ends_in(symbol));
+            let mut all = All::new().with(last.0, last.1);
+            for (weight, language) in &languages {
+                all = all.with(*weight, Regular::new(&language.automaton(2)));
+            }
+            for y in strings(2, 5) {
+                let feasible = y.last() == Some(&symbol)
+                    && languages.iter().all(|(_, language)| matches(language, &y));
+                prop_assert_eq!(all.check(NO_INPUT, &y).is_satisfied(), feasible, "{:?}", y);
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A feasible set written down as a deterministic automaton.
+//!
+//! A closure can say whether a finished output is feasible; it cannot say which symbols may come
+//! next. An automaton can, and automata compose: the outputs that satisfy two constraints are the
+//! product of two automata. That makes it the common tongue of constraints and masked decoders.
+//!
+//! A [`Dfa`] is `(Q, q₀, δ, F)` over the symbols `0..n_symbols`. Its `δ: Q × Σ ⇀ Q` is partial: a
+//! missing transition rejects. It also stores, for every state, the fewest symbols to acceptance,
+//!
+//! ```text
+//! d(q) = 0                             if q ∈ F
+//! d(q) = 1 + min over s of d(δ(q, s))  otherwise
+//! ```
+//!
+//! so that a decoder with a length cap knows when it must begin to finish.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+use crate::model::Symbol;
+
+/// A state of one [`Dfa`]; it means nothing to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct State(u32);
+
+impl State {
+    /// The state's number, below [`Dfa::n_states`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A deterministic, partial automaton over the symbols `0..n_symbols`.
+///
+/// ```
+/// use cajole::constraints::Dfa;
+///
+/// let two_ones = Dfa::exactly_n(3, 1, 2).intersect(&Dfa::length(3, 4));
+/// assert!(two_ones.contains(&[1, 0, 2, 1]));
+/// assert_eq!(two_ones.distance_to_accept(two_ones.start()), Some(4));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dfa {
+    n_symbols: usize,
+    /// State `q` owns `arcs[first_arc[q]..first_arc[q + 1]]`, sorted by symbol.
+    first_arc: Vec<usize>,
+    arcs: Vec<(Symbol, State)>,
+    distance_to_accept: Vec<Option<usize>>,
+}
+
+impl Dfa {
+    /// Every string is followed from `start` by the rule `next`, and is in the language when it
+    /// ends where `accepts` says so.
+    ///
+    /// States may be anything that can be told apart; those that can be reached are numbered in
+    /// the order in which they are found, and there must be finitely many.
+    pub fn explore<S: Clone + Eq + Hash>(
+        n_symbols: usize,
+        start: S,
+        next: impl Fn(&S, Symbol) -> Option<S>,
+        accepts: impl Fn(&S) -> bool,
+    ) -> Dfa {
+        let mut numbers = HashMap::from([(start.clone(), State(0))]);
+        let mut found = vec![start];
+        let (mut first_arc, mut arcs) = (vec![0], Vec::new());
+        let mut q = 0;
+        while q < found.len() {
+            for symbol in 0..n_symbols as Symbol {
+                let Some(to) = next(&found[q], symbol) else { continue };
+                let number = *numbers.entry(to).or_insert_with_key(|to| {
+                    found.push(to.clone());
+                    State(found.len() as u32 - 1)
+                });
+                arcs.push((symbol, number));
+            }
+            first_arc.push(arcs.len());
+            q += 1;
+        }
+        let accepting = found.iter().map(accepts).collect();
+        let distance_to_accept = distances(accepting, &first_arc, &arcs);
+        Dfa { n_symbols, first_arc, arcs, distance_to_accept }
+    }
+
+    /// The strings with exactly `n` occurrences of `symbol`.
+    pub fn exactly_n(n_symbols: usize, symbol: Symbol, n: usize) -> Dfa {
+        let count = |&k: &usize, s| if s == symbol { (k < n).then_some(k + 1) } else { Some(k) };
+        Dfa::explore(n_symbols, 0, count, |&k| k == n).trim()
+    }
+
+    /// The strings of exactly `n` symbols.
+    pub fn length(n_symbols: usize, n: usize) -> Dfa {
+        Dfa::explore(n_symbols, 0, |&k, _| (k < n).then_some(k + 1), |&k| k == n).trim()
+    }
+
+    /// `Q`, in order.
+    pub fn states(&self) -> impl Iterator<Item = State> {
+        (0..self.n_states() as u32).map(State)
+    }
+
+    /// `q₀`, where every string begins.
+    pub fn start(&self) -> State {
+        State(0)
+    }
+
+    /// `δ(q, s)`: where `symbol` leads from `state`, unless it is forbidden there.
+    pub fn next(&self, state: State, symbol: Symbol) -> Option<State> {
+        let arcs = self.arcs(state);
+        let at = arcs.binary_search_by_key(&symbol, |&(s, _)| s).ok()?;
+        Some(arcs[at].1)
+    }
+
+    /// `q ∈ F`: whether a string may end in `state`.
+    pub fn accepts(&self, state: State) -> bool {
+        self.distance_to_accept(state) == Some(0)
+    }
+
+    /// The symbols that may follow in `state`, in order, with the states they lead to.
+    pub fn symbols(&self, state: State) -> impl Iterator<Item = (Symbol, State)> {
+        self.arcs(state).iter().copied()
+    }
+
+    /// Whether the string `y` is in the language.
+    pub fn contains(&self, y: &[Symbol]) -> bool {
+        let end = y.iter().try_fold(self.start(), |state, &symbol| self.next(state, symbol));
+        end.is_some_and(|state| self.accepts(state))
+    }
+
+    /// Whether no string at all is in the language.
+    pub fn is_empty(&self) -> bool {
+        self.distance_to_accept(self.start()).is_none()
+    }
+
+    /// `|Q|`.
+    pub fn n_states(&self) -> usize {
+        self.distance_to_accept.len()
+    }
+
+    /// `|Σ|`; every symbol is below it.
+    pub fn n_symbols(&self) -> usize {
+        self.n_symbols
+    }
+
+    /// The fewest symbols that lead from `state` to acceptance, if any do.
+    pub fn distance_to_accept(&self, state: State) -> Option<usize> {
+        self.distance_to_accept[state.index()]
+    }
+
+    /// The strings in both languages, over the smaller of both alphabets; trimmed.
+    pub fn intersect(&self, other: &Dfa) -> Dfa {
+        let both = |&(p, q): &(State, State), s| Some((self.next(p, s)?, other.next(q, s)?));
+        let n_symbols = self.n_symbols.min(other.n_symbols);
+        let start = (self.start(), other.start());
+        Dfa::explore(n_symbols, start, both, |&(p, q)| self.accepts(p) && other.accepts(q)).trim()
+    }
+
+    /// The same language without dead ends: whatever [`next`](Dfa::next) allows can be completed.
+    ///
+    /// Only the start state stays when the language is empty, with no way out of it.
+    pub fn trim(&self) -> Dfa {
+        let completable = |&to: &State| self.distance_to_accept(to).is_some();
+        let next = |&q: &State, s| self.next(q, s).filter(completable);
+        Dfa::explore(self.n_symbols, self.start(), next, |&q| self.accepts(q))
+    }
+
+    fn arcs(&self, state: State) -> &[(Symbol, State)] {
+        &self.arcs[self.first_arc[state.index()]..self.first_arc[state.index() + 1]]
+    }
+}
+
+/// `d(q)` of every state: breadth first from the accepting states, against the arcs.
+fn distances(
+    accepting: Vec<bool>,
+    first_arc: &[usize],
+    arcs: &[(Symbol, State)],
+) -> Vec<Option<usize>> {
+    let mut sources = vec![Vec::new(); accepting.len()];
+    for q in 0..accepting.len() {
+        for (_, to) in &arcs[first_arc[q]..first_arc[q + 1]] {
+            // Thousands of symbols may join the same two states: one is enough.
+            if sources[to.index()].last() != Some(&q) {
+                sources[to.index()].push(q);
+            }
+        }
+    }
+    let mut distance: Vec<_> = accepting.iter().map(|&accepts| accepts.then_some(0)).collect();
+    let mut queue: VecDeque<_> = (0..accepting.len()).filter(|&q| accepting[q]).collect();
+    while let Some(to) = queue.pop_front() {
+        for &q in &sources[to] {
+            if distance[q].is_none() {
+                distance[q] = distance[to].map(|d| d + 1);
+                queue.push_back(q);
+            }
+        }
+    }
+    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::constraints::oracle::{strings, table};
+
+    /// `d(q)` by trying ever longer strings from `q`.
+    fn shortest_completion(dfa: &Dfa, state: State) -> Option<usize> {
+        strings(dfa.n_symbols(), dfa.n_states()).find_map(|y| {
+            let end = y.iter().try_fold(state, |q, &s| dfa.next(q, s))?;
+            dfa.accepts(end).then_some(y.len())
+        })
+    }
+
+    fn check_trimmed(dfa: &Dfa) {
+        let dead = dfa.states().filter(|&q| dfa.distance_to_accept(q).is_none()).count();
+        assert_eq!(dead, usize::from(dfa.is_empty()), "{dfa:?}");
+        assert!(!dfa.is_empty() || dfa.n_states() == 1, "{dfa:?}");
+    }
+
+    #[test]
+    fn exactly_n_counts() {
+        for n in 0..4 {
+            let dfa = Dfa::exactly_n(3, 1, n);
+            for y in strings(3, 6) {
+                let count = y.iter().filter(|&&s| s == 1).count();
+                assert_eq!(dfa.contains(&y), count == n, "{y:?} has {count} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn length_measures() {
+        for n in 0..4 {
+            let dfa = Dfa::length(2, n);
+            assert!(strings(2, 6).all(|y| dfa.contains(&y) == (y.len() == n)), "length {n}");
+        }
+    }
+
+    #[test]
+    fn symbols_outside_the_alphabet_are_forbidden() {
+        let dfa = Dfa::length(2, 1);
+        assert!(dfa.contains(&[1]) && !dfa.contains(&[2]));
+        assert!(Dfa::exactly_n(2, 7, 1).is_empty());
+        assert!(Dfa::length(0, 1).is_empty() && !Dfa::length(0, 0).is_empty());
+    }
+
+    #[test]
+    fn the_alphabet_of_an_intersection_is_the_smaller_one() {
+        let both = Dfa::length(3, 2).intersect(&Dfa::exactly_n(2, 1, 1));
+        assert_eq!(both.n_symbols(), 2);
+        assert!(strings(3, 3).filter(|y| both.contains(y)).eq([vec![0, 1], vec![1, 0]]));
+    }
+
+    #[test]
+    fn an_empty_intersection_keeps_its_start_only() {
+        let none = Dfa::length(2, 1).intersect(&Dfa::length(2, 2));
+        assert!(none.is_empty() && none.n_states() == 1);
+        assert_eq!(none.symbols(none.start()).count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn symbols_lists_next(dfa in table(2, 5)) {
+            for q in dfa.states() {
+                let asked = (0..2).filter_map(|s| Some((s, dfa.next(q, s)?)));
+                prop_assert!(dfa.symbols(q).eq(asked));
+            }
+        }
+
+        #[test]
+        fn distances_are_shortest(dfa in table(2, 5)) {
+            for q in dfa.states() {
+                prop_assert_eq!(dfa.distance_to_accept(q), shortest_completion(&dfa, q));
+            }
+        }
+
+        #[test]
+        fn trimming_keeps_the_language(dfa in table(2, 5)) {
+            let trimmed = dfa.trim();
+            check_trimmed(&trimmed);
+            prop_assert!(strings(2, 8).all(|y| trimmed.contains(&y) == dfa.contains(&y)));
+        }
+
+        #[test]
+        fn intersections_are_conjunctions(a in table(2, 5), b in table(2, 5)) {
+            let both = a.intersect(&b);
+            check_trimmed(&both);
+            for y in strings(2, 8) {
+                prop_assert_eq!(both.contains(&y), a.contains(&y) && b.contains(&y), "{:?}", y);
+            }
+        }
+    }
+}

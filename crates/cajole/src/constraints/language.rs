@@ -1,0 +1,210 @@
+//! Regular expressions over symbols, so that a feasible set can be written as one thinks of it.
+//!
+//! Nobody should have to number states by hand to say `(aaa|zb)*`. A [`Language`] is the usual
+//! syntax tree; [`Language::automaton`] compiles it in two steps. Kleene's direction: every
+//! expression becomes a fragment of a nondeterministic automaton with ε-arcs, strung between two
+//! given states. Then the subset construction: a deterministic state is the set of all
+//! nondeterministic states that some string can reach,
+//!
+//! ```text
+//! q₀ = ε(start)      δ(Q, s) = ε({ p′ : p ─s→ p′, p ∈ Q })      Q accepts if it holds the end
+//! ```
+//!
+//! where `ε(·)` adds everything that ε-arcs reach.
+
+use super::Dfa;
+use crate::model::Symbol;
+
+/// A set of strings, as a regular expression.
+///
+/// ```
+/// use cajole::constraints::Language;
+///
+/// let [a, b, z] = [0, 1, 2];
+/// let source = Language::any_of([a, b]).then(z).star(); // (az|bz)*
+/// assert!(source.automaton(3).contains(&[b, z, a, z]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Only the empty string.
+    EmptyWord,
+    /// Only the string of this one symbol.
+    Symbol(Symbol),
+    /// Every string of one symbol.
+    Any,
+    /// A string of each part, one after the other.
+    Seq(Vec<Language>),
+    /// A string of any one of the choices; without choices there are no strings.
+    Alt(Vec<Language>),
+    /// Any number of strings of the inner language, one after the other.
+    Star(Box<Language>),
+}
+
+impl Language {
+    /// Only the string `y`.
+    pub fn word(y: &[Symbol]) -> Language {
+        Language::Seq(y.iter().copied().map(Language::Symbol).collect())
+    }
+
+    /// Any one of the choices, each of them a language or a symbol.
+    pub fn any_of(choices: impl IntoIterator<Item = impl Into<Language>>) -> Language {
+        Language::Alt(choices.into_iter().map(Into::into).collect())
+    }
+
+    /// A string of this language, then one of the `next`.
+    pub fn then(self, next: impl Into<Language>) -> Language {
+        Language::Seq(vec![self, next.into()])
+    }
+
+    /// Any number of strings of this language, none included.
+    pub fn star(self) -> Language {
+        Language::Star(Box::new(self))
+    }
+
+    /// A string of this language, or the empty one.
+    pub fn optional(self) -> Language {
+        Language::Alt(vec![self, Language::EmptyWord])
+    }
+
+    /// The automaton of this language over the symbols `0..n_symbols`; trimmed.
+    ///
+    /// Strings with symbols outside this alphabet are left out.
+    pub fn automaton(&self, n_symbols: usize) -> Dfa {
+        let mut nfa = Nfa::default();
+        let (start, end) = (nfa.state(), nfa.state());
+        nfa.string(self, start, end);
+        let next = |states: &Vec<usize>, s| Some(nfa.next(states, s)).filter(|to| !to.is_empty());
+        Dfa::explore(n_symbols, nfa.reach([start]), next, |states| states.contains(&end)).trim()
+    }
+}
+
+impl From<Symbol> for Language {
+    fn from(symbol: Symbol) -> Language {
+        Language::Symbol(symbol)
+    }
+}
+
+/// What an arc of the nondeterministic automaton reads.
+#[derive(Clone, Copy)]
+enum Label {
+    Nothing,
+    Symbol(Symbol),
+    Any,
+}
+
+/// A nondeterministic automaton: the arcs out of each state.
+#[derive(Default)]
+struct Nfa {
+    arcs: Vec<Vec<(Label, usize)>>,
+}
+
+impl Nfa {
+    fn state(&mut self) -> usize {
+        self.arcs.push(Vec::new());
+        self.arcs.len() - 1
+    }
+
+    /// Strings a fragment between two states, such that the paths between them spell `language`.
+    ///
+    /// No arc is added into `from` or out of `to`, hence fragments can share their end points. A
+    /// star needs the exception, and makes a state of its own to string the loop from and to.
+    fn string(&mut self, language: &Language, from: usize, to: usize) {
+        match language {
+            Language::EmptyWord => self.arcs[from].push((Label::Nothing, to)),
+            Language::Symbol(symbol) => self.arcs[from].push((Label::Symbol(*symbol), to)),
+            Language::Any => self.arcs[from].push((Label::Any, to)),
+            Language::Seq(parts) => {
+                let mut at = from;
+                for part in parts {
+                    let after = self.state();
+                    self.string(part, at, after);
+                    at = after;
+                }
+                self.arcs[at].push((Label::Nothing, to));
+            }
+            Language::Alt(choices) => choices.iter().for_each(|c| self.string(c, from, to)),
+            Language::Star(inner) => {
+                let hub = self.state();
+                self.arcs[from].push((Label::Nothing, hub));
+                self.string(inner, hub, hub);
+                self.arcs[hub].push((Label::Nothing, to));
+            }
+        }
+    }
+
+    /// `δ(Q, s)`.
+    fn next(&self, states: &[usize], symbol: Symbol) -> Vec<usize> {
+        let arcs = states.iter().flat_map(|&state| &self.arcs[state]);
+        let read = arcs.filter(|(label, _)| match label {
+            Label::Nothing => false,
+            Label::Symbol(s) => *s == symbol,
+            Label::Any => true,
+        });
+        self.reach(read.map(|&(_, to)| to))
+    }
+
+    /// `ε(states)`, sorted, so that equal sets are equal vectors.
+    fn reach(&self, states: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut reached = vec![false; self.arcs.len()];
+        let mut open: Vec<usize> = states.into_iter().collect();
+        while let Some(state) = open.pop() {
+            if !std::mem::replace(&mut reached[state], true) {
+                let silent = |(label, _): &&(Label, usize)| matches!(label, Label::Nothing);
+                open.extend(self.arcs[state].iter().filter(silent).map(|&(_, to)| to));
+            }
+        }
+        (0..reached.len()).filter(|&state| reached[state]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::constraints::oracle::{language, matches, strings};
+
+    fn check(language: &Language, n_symbols: usize, max_len: usize) {
+        let dfa = language.automaton(n_symbols);
+        for y in strings(n_symbols, max_len) {
+            assert_eq!(dfa.contains(&y), matches(language, &y), "{y:?} in {language:?}");
+        }
+        assert_eq!(dfa, dfa.trim(), "{language:?} is not trimmed");
+    }
+
+    #[test]
+    fn the_target_language_of_the_paper() {
+        let [a, b, z] = [0, 1, 2];
+        let target = Language::any_of([Language::word(&[a, a, a]), Language::word(&[z, b])]).star();
+        check(&target, 3, 8);
+        // aaa, zb, their pairs, …: as many strings of n symbols as ways to write n with 3s and 2s.
+        let dfa = target.automaton(3);
+        let mut n_members = [0; 9];
+        strings(3, 8).filter(|y| dfa.contains(y)).for_each(|y| n_members[y.len()] += 1);
+        assert_eq!(n_members, [1, 0, 1, 1, 1, 2, 2, 3, 4]);
+    }
+
+    #[test]
+    fn corner_cases() {
+        check(&Language::EmptyWord, 2, 4);
+        check(&Language::word(&[]), 2, 4);
+        check(&Language::any_of([0; 0]), 2, 4);
+        check(&Language::any_of([0; 0]).star(), 2, 4);
+        check(&Language::EmptyWord.star().star(), 2, 4);
+        check(&Language::word(&[0, 1]).optional().then(Language::Any), 2, 4);
+        check(&Language::any_of([0, 1]).star().then(0).star(), 2, 6);
+    }
+
+    #[test]
+    fn symbols_outside_the_alphabet_are_left_out() {
+        let dfa = Language::any_of([1, 5]).automaton(2);
+        assert!(dfa.contains(&[1]) && !dfa.contains(&[5]));
+    }
+
+    proptest! {
+        #[test]
+        fn automata_agree_with_the_definition(language in language(2)) {
+            check(&language, 2, 7);
+        }
+    }
+}

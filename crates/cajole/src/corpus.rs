@@ -1,0 +1,97 @@
+//! Many inputs at once, on all cores, in order.
+//!
+//! Inputs are independent: threads share `W` read-only and own a workspace each, so the same
+//! bytes come out at any number of threads. The first pass is batched in chunks of fixed size,
+//! because all inputs still share their weights; repairs are handed out one by one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use crate::constraint::Constraint;
+use crate::decoder::{Decoder, Found};
+use crate::gbi::Gbi;
+use crate::model::{Candidate, Model};
+use crate::trace::Outcome;
+use crate::workspace::{UnknownGroup, Workspace};
+
+/// Inputs that run through the network together on a first pass.
+const BATCH: usize = 32;
+
+/// Does `work` for every index below `n` on the current thread pool, each thread with a state of
+/// its own, and returns the results in order.
+pub fn in_parallel<S, T: Send + Sync>(
+    n: usize,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<OnceLock<T>> = (0..n).map(|_| OnceLock::new()).collect();
+    let worker = || {
+        let mut own = None;
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if n <= i {
+                return;
+            }
+            let own = own.get_or_insert_with(&state);
+            // Each index is handed out once, so this never finds the place taken.
+            let _ = results[i].set(work(own, i));
+        }
+    };
+    rayon::scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            scope.spawn(|_| worker());
+        }
+        worker();
+    });
+    results.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// The first output of every input under the model's own weights, batched.
+pub fn decode_all<M: Model, D: Decoder<M>>(
+    model: &M,
+    decoder: &D,
+    xs: &[&M::Input],
+) -> Vec<Candidate> {
+    let batches: Vec<_> = xs.chunks(BATCH).collect();
+    let decoded = in_parallel(
+        batches.len(),
+        || (model.scratch(), Found::default()),
+        |(scratch, found), i| {
+            decoder.decode_many(model, model.weights(), batches[i], scratch, found);
+            found.candidates().to_vec()
+        },
+    );
+    decoded.into_iter().flatten().collect()
+}
+
+impl<M, D, C> Gbi<'_, M, D, C>
+where
+    M: Model,
+    D: Decoder<M>,
+    C: Constraint<M::Input> + ?Sized,
+{
+    /// [`Gbi::run`] for every input. `done` is told of each outcome as it comes.
+    ///
+    /// # Errors
+    /// If the configuration names a parameter group that the model does not have.
+    pub fn run_all(
+        &self,
+        xs: &[&M::Input],
+        done: impl Fn(usize, &Outcome) + Sync,
+    ) -> Result<Vec<Outcome>, UnknownGroup> {
+        // One workspace is made here, so that a bad configuration is an error before any work.
+        let spare = Mutex::new(Some(Workspace::new(self.model, &self.config)?));
+        let workspace = || {
+            let taken = spare.lock().ok().and_then(|mut spare| spare.take());
+            taken.map_or_else(|| Workspace::new(self.model, &self.config), Ok)
+        };
+        let outcomes = in_parallel(xs.len(), workspace, |workspace, i| {
+            let workspace = workspace.as_mut().map_err(|e| e.clone())?;
+            let outcome = self.run(xs[i], workspace);
+            done(i, &outcome);
+            Ok(outcome)
+        });
+        outcomes.into_iter().collect()
+    }
+}

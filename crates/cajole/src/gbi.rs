@@ -1,0 +1,142 @@
+//! Algorithm 1: gradient-based inference.
+//!
+//! A network's own decoder gives an output that violates a constraint. Take a private copy of the
+//! weights, lower the score of that output by a gradient step, decode again, and go on until what
+//! is decoded satisfies the constraint. The network itself is never changed, an output that
+//! satisfies the constraint is never touched, and running out of steps is an ordinary outcome.
+//!
+//! [`Gbi::descend`] is the algorithm, line by line. Around it: [`Gbi::run`] decodes and asks
+//! whether anything is wrong at all, and [`Gbi::repair`] calls `descend` once per schedule of the
+//! restart ladder and, where satisfying candidates race, once per candidate.
+
+use std::time::Instant;
+
+use crate::config::{Config, Schedule};
+use crate::constraint::{Constraint, Violation};
+use crate::decoder::Decoder;
+use crate::model::{Candidate, Model, Symbol};
+use crate::trace::{Outcome, Stop};
+use crate::workspace::Workspace;
+
+/// Gradient-based inference with a given model, decoder and constraint.
+pub struct Gbi<'a, M: Model + ?Sized, D: ?Sized, C: ?Sized> {
+    /// `Ψ(x, y, W)`.
+    pub model: &'a M,
+    /// `f(x; W)`.
+    pub decoder: &'a D,
+    /// `g(y, Lˣ)`.
+    pub constraint: &'a C,
+    /// Where satisfying candidates come from, for contrast; without any, from the inner beam.
+    pub sources: Vec<&'a dyn Decoder<M>>,
+    /// All settings.
+    pub config: Config,
+}
+
+impl<M, D, C> Gbi<'_, M, D, C>
+where
+    M: Model + ?Sized,
+    D: Decoder<M> + ?Sized,
+    C: Constraint<M::Input> + ?Sized,
+{
+    /// Decodes `x`, and repairs the output if it violates the constraint.
+    pub fn run(&self, x: &M::Input, s: &mut Workspace<M>) -> Outcome {
+        s.begin();
+        self.decoder.decode(self.model, self.model.weights(), x, &mut s.scratch, &mut s.found);
+        self.judge(x, s);
+        if s.violation.is_satisfied() {
+            return s.outcome(Stop::AlreadySatisfied);
+        }
+        self.repair(x, s)
+    }
+
+    /// One descent from `W`, towards `target` if there is one: Algorithm 1.
+    ///
+    /// Expects the recording of `y = f(x; W)` and its violation in the workspace.
+    #[rustfmt::skip]
+    fn descend(&self, x: &M::Input, s: &mut Workspace<M>, plan: &Plan<'_>) -> Stop {
+        let Schedule { rule, step_size, .. } = *plan.schedule;
+        let w = self.model.weights();
+        s.reset(w);                                                       // W_λ ← W
+        for t in 0..plan.limit {                                          // while iteration < M
+            self.blame(x, s, plan.target);                                //   g, by position of y
+            self.model.gradient(&s.nudged, &s.blame, &mut s.scratch, &mut s.grad);
+            s.pull(self.config.pull, w);                                  //   ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ
+            let norm = s.grad.norm();                                     //       + α (W_λ − W)/‖W_λ − W‖
+            if norm == 0.0 { return Stop::Stuck; }
+            if !norm.is_finite() { return Stop::Diverged; }
+            rule.step(t, step_size, &mut s.nudged, &s.grad, norm, &mut s.momenta);
+            s.moved(w);                                                   //   W_λ ← W_λ − η∇
+            self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
+            self.judge(x, s);                                             //   y ← f(x; W_λ)
+            if s.violation.is_satisfied() { return Stop::Satisfied; }     //   until g(y, Lˣ) = 0
+            if self.is_late(s.started) { return Stop::Deadline; }
+        }
+        Stop::StepLimit
+    }
+
+    /// Descends by each schedule in turn until one succeeds, racing the candidates if there are
+    /// several.
+    ///
+    /// Expects the recording of `y = f(x; W)` and its violation in the workspace.
+    fn repair(&self, x: &M::Input, s: &mut Workspace<M>) -> Outcome {
+        let targets = self.targets(x, s);
+        let targets: Vec<_> = match targets.is_empty() {
+            true => vec![None],
+            false => targets.iter().map(|y| Some(y.as_slice())).collect(),
+        };
+        let ladder = std::iter::once(&self.config.schedule).chain(&self.config.restarts);
+        let mut stop = Stop::StepLimit;
+        for schedule in ladder {
+            // In a race, each candidate has to be reached in fewer steps than the one before.
+            let mut limit = schedule.max_steps;
+            for &target in &targets {
+                self.recall(x, s);
+                match self.descend(x, s, &Plan { schedule, target, limit }) {
+                    Stop::Satisfied => limit = s.keep_winner() - 1,
+                    Stop::Deadline => return s.outcome(Stop::Deadline),
+                    other => stop = other,
+                }
+            }
+            if limit < schedule.max_steps {
+                return s.outcome(Stop::Satisfied);
+            }
+        }
+        s.outcome(stop)
+    }
+
+    /// Makes sure that the recording is that of `y = f(x; W)`, from which every descent starts.
+    fn recall(&self, x: &M::Input, s: &mut Workspace<M>) {
+        if s.next_attempt() {
+            self.decoder.decode(self.model, self.model.weights(), x, &mut s.scratch, &mut s.found);
+            s.passes += s.found.passes;
+            s.violation = s.found.best().map_or(Violation::NONE, |y| self.check(x, y));
+        }
+    }
+
+    /// `g(y, Lˣ)` of what was just decoded, noted in the trace.
+    fn judge(&self, x: &M::Input, s: &mut Workspace<M>) {
+        s.passes += s.found.passes;
+        s.violation = s.found.best().map_or(Violation::NONE, |y| self.check(x, y));
+        s.note();
+    }
+
+    /// `g(y, Lˣ)`. An output that never ended is no output: it violates, whatever it contains.
+    pub fn check(&self, x: &M::Input, y: &Candidate) -> Violation {
+        let violation = self.constraint.check(x, &y.output);
+        match y.capped && violation.is_satisfied() {
+            true => Violation::Whole(1.0 / y.output.len().max(1) as f32),
+            false => violation,
+        }
+    }
+
+    fn is_late(&self, started: Instant) -> bool {
+        self.config.deadline.is_some_and(|deadline| deadline <= started.elapsed())
+    }
+}
+
+/// What one descent is to do.
+struct Plan<'a> {
+    schedule: &'a Schedule,
+    target: Option<&'a [Symbol]>,
+    limit: usize,
+}

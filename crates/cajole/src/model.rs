@@ -1,0 +1,171 @@
+//! `Ψ(x, y, W)`: a network as Algorithm 1 sees it.
+//!
+//! The algorithm needs three things of a network: its weights as one flat buffer, so that a
+//! private copy can be nudged; a way to run an output through it; and the gradient of chosen
+//! log-probabilities. How the network computes is its own business: no tensor type appears here.
+//!
+//! A network keeps nothing between calls. What it computes while decoding goes into a caller-owned
+//! [`Model::Scratch`] (one per thread), and a [`Mark`] points at the log-probability of each
+//! decoded position in there, so that the backward pass reuses the decode's activations.
+
+use std::ops::Range;
+
+/// One element of an output: a word, a command, a tag, by its number in the vocabulary.
+pub type Symbol = u32;
+
+/// Where a scratch recorded `log p(y_t | …)` of one output position; opaque to the algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(pub u64);
+
+/// One output the network could give, with the recording of its log-probability.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidate {
+    /// `y`, without its end symbol.
+    pub output: Vec<Symbol>,
+    /// `log p(y | x, W)`, the sum over positions.
+    pub log_prob: f32,
+    /// The decoder ran into its length cap before the network ended the output.
+    pub capped: bool,
+    /// One mark per recorded position: those of `output`, then the end symbol's if there is one.
+    pub marks: Vec<Mark>,
+}
+
+impl Candidate {
+    /// Makes an empty candidate of this one, keeping its buffers.
+    pub fn clear(&mut self) {
+        self.output.clear();
+        self.marks.clear();
+        self.log_prob = 0.0;
+        self.capped = false;
+    }
+}
+
+/// A named range of the weights, such as `encoder` or `output`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The name users give to choose which parameters move.
+    pub name: String,
+    /// Its place in [`Model::weights`].
+    pub range: Range<usize>,
+}
+
+/// A trained network: `Ψ(x, y, W) = log p(y | x, W)`, with its gradient.
+pub trait Model: Sync {
+    /// `x`.
+    type Input: ?Sized + Sync;
+    /// Everything a pass writes: activations, tape, buffers. Reused between calls.
+    type Scratch: Send;
+
+    /// `W`: every weight, in one buffer.
+    fn weights(&self) -> &[f32];
+
+    /// The named parts of `W`, in order and without overlap.
+    fn groups(&self) -> Vec<Group>;
+
+    /// A fresh scratch for one thread.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Runs `y` through the network under `w` and adds it to the recording that the last decode of
+    /// the same `x` under the same `w` began.
+    fn force(
+        &self,
+        w: &[f32],
+        x: &Self::Input,
+        y: &[Symbol],
+        scratch: &mut Self::Scratch,
+        forced: &mut Candidate,
+    );
+
+    /// `∇ ← ∂/∂w Σ cost · log p(y_t)` over the marked positions of the current recording.
+    ///
+    /// Writes every range it touches and notes it in `grad`; ranges that do not
+    /// [move](Gradient::moves) are left alone.
+    fn gradient(
+        &self,
+        w: &[f32],
+        blame: &[(Mark, f32)],
+        scratch: &mut Self::Scratch,
+        grad: &mut Gradient,
+    );
+}
+
+/// `∇`: a gradient over the flat weights that knows which ranges of it hold anything.
+///
+/// A network with a large vocabulary touches a few rows of its embedding per input; what is not
+/// touched need be neither cleared nor applied.
+#[derive(Clone, Debug, Default)]
+pub struct Gradient {
+    values: Vec<f32>,
+    touched: Vec<Range<usize>>,
+    frozen: Vec<Range<usize>>,
+}
+
+impl Gradient {
+    /// A gradient over `n` weights, all of which move.
+    pub fn new(n: usize) -> Self {
+        Gradient { values: vec![0.0; n], ..Gradient::default() }
+    }
+
+    /// Keeps these ranges of the weights where they are.
+    pub fn freeze(&mut self, frozen: impl IntoIterator<Item = Range<usize>>) {
+        self.frozen.clear();
+        self.frozen.extend(frozen);
+    }
+
+    /// Whether the weights in `range` may move.
+    pub fn moves(&self, range: &Range<usize>) -> bool {
+        !self.frozen.iter().any(|f| f.start <= range.start && range.end <= f.end)
+    }
+
+    /// Forgets what was touched; the values stay as they are until a range is touched again.
+    pub fn clear(&mut self) {
+        self.touched.clear();
+    }
+
+    /// The values of `range`, about to be overwritten by the caller.
+    pub fn touch(&mut self, range: Range<usize>) -> &mut [f32] {
+        self.touched.push(range.clone());
+        &mut self.values[range]
+    }
+
+    /// The ranges that hold this gradient; everything else is zero.
+    pub fn touched(&self) -> &[Range<usize>] {
+        &self.touched
+    }
+
+    /// The values behind one of the touched ranges.
+    pub fn values(&self, range: &Range<usize>) -> &[f32] {
+        &self.values[range.clone()]
+    }
+
+    /// The values behind one of the touched ranges, to change in place.
+    pub fn values_mut(&mut self, range: &Range<usize>) -> &mut [f32] {
+        &mut self.values[range.clone()]
+    }
+
+    /// `∇ ← ∇ + other`.
+    pub fn add(&mut self, other: &Gradient) {
+        for range in &other.touched {
+            let values = other.values(range);
+            if self.touched.contains(range) {
+                self.values_mut(range).iter_mut().zip(values).for_each(|(a, b)| *a += b);
+            } else {
+                self.touch(range.clone()).copy_from_slice(values);
+            }
+        }
+    }
+
+    /// `∇ ← factor · ∇`.
+    pub fn scale(&mut self, factor: f32) {
+        let Gradient { values, touched, .. } = self;
+        for range in touched.iter() {
+            values[range.clone()].iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+
+    /// `‖∇‖₂`.
+    pub fn norm(&self) -> f32 {
+        let squares = self.touched.iter().map(|r| crate::vector::sum_of_squares(self.values(r)));
+        squares.sum::<f64>().sqrt() as f32
+    }
+}

@@ -1,0 +1,157 @@
+//! What is lowered and what is raised: from violations to a cost for each recorded position.
+//!
+//! Whatever the objective, the gradient asked of a model is that of `Σ cost · log p(y_t)`. The
+//! paper's objective gives every position of the decoded output the cost `g`; a factorised
+//! violation gives each position its own; several candidates share it by their probability; and
+//! contrast gives a satisfying candidate negative costs.
+
+use crate::config::{Objective, Positions, Proposals};
+use crate::constraint::Constraint;
+use crate::decoder::Decoder;
+use crate::gbi::Gbi;
+use crate::model::{Candidate, Mark, Model, Symbol};
+use crate::workspace::Workspace;
+
+impl<M, D, C> Gbi<'_, M, D, C>
+where
+    M: Model + ?Sized,
+    D: Decoder<M> + ?Sized,
+    C: Constraint<M::Input> + ?Sized,
+{
+    /// The satisfying candidates to raise for as long as this input is worked on.
+    pub(crate) fn targets(&self, x: &M::Input, s: &mut Workspace<M>) -> Vec<Vec<Symbol>> {
+        let Objective::Contrast { proposals: Proposals::Frozen, .. } = self.config.objective else {
+            return Vec::new();
+        };
+        let mut targets: Vec<Vec<Symbol>> = Vec::new();
+        if self.sources.is_empty() {
+            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y));
+            targets.extend(satisfying.map(|y| y.output.clone()));
+        }
+        for source in &self.sources {
+            let w = self.model.weights();
+            source.decode(self.model, w, x, &mut s.scratch, &mut s.proposed);
+            s.passes += s.proposed.passes;
+            s.is_stale = true;
+            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y))
+                && !targets.contains(&y.output)
+            {
+                targets.push(y.output.clone());
+            }
+        }
+        targets
+    }
+
+    /// Fills the workspace's blame: the cost of every recorded position that has one.
+    ///
+    /// Counts the backward pass that follows, and every forward pass it takes itself.
+    pub(crate) fn blame(&self, x: &M::Input, s: &mut Workspace<M>, target: Option<&[Symbol]>) {
+        s.blame.clear();
+        match self.config.objective {
+            Objective::Lower { candidates } => self.lower(x, s, candidates),
+            Objective::Contrast { positions, lower, proposals } => {
+                let source = match proposals {
+                    Proposals::Frozen => None,
+                    Proposals::Fresh => self.propose(x, s),
+                };
+                match (target, source) {
+                    (Some(target), _) => {
+                        let decoded = s.found.best().cloned().unwrap_or_default();
+                        self.force(x, s, target);
+                        self.contrast(s, &decoded, positions, lower);
+                    }
+                    (None, Some(decoded)) => self.contrast(s, &decoded, positions, lower),
+                    (None, None) => self.lower(x, s, 1),
+                }
+            }
+        }
+    }
+
+    /// `Σ g(y)·p(y)·log p(y)` over the violating ones of the best candidates.
+    fn lower(&self, x: &M::Input, s: &mut Workspace<M>, candidates: usize) {
+        let Some(decoded) = s.found.best() else { return };
+        if candidates <= 1 {
+            s.costs.clear();
+            s.costs.resize(decoded.marks.len(), 0.0);
+            s.violation.spread(1.0, &mut s.costs);
+            s.blame.extend(decoded.marks.iter().copied().zip(s.costs.iter().copied()));
+            s.passes += 1;
+            return;
+        }
+        let best = decoded.log_prob;
+        let looked_at = || s.found.candidates().iter().take(candidates);
+        let total: f32 = looked_at().map(|y| (y.log_prob - best).exp()).sum();
+        for y in looked_at() {
+            let violation = self.check(x, y);
+            if violation.is_satisfied() {
+                continue;
+            }
+            let share = (y.log_prob - best).exp() / total;
+            s.costs.clear();
+            s.costs.resize(y.marks.len(), 0.0);
+            violation.spread(share, &mut s.costs);
+            s.blame.extend(y.marks.iter().copied().zip(s.costs.iter().copied()));
+            s.passes += 1;
+        }
+    }
+
+    /// Finds `y⁺` under the current weights and leaves it recorded in `s.forced`, with `ŷ`, which
+    /// is returned, in the same recording.
+    fn propose(&self, x: &M::Input, s: &mut Workspace<M>) -> Option<Candidate> {
+        if self.sources.is_empty() {
+            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y))?;
+            s.forced.clone_from(satisfying);
+            return s.found.best().cloned();
+        }
+        let decoded = s.found.best()?.output.clone();
+        for source in &self.sources {
+            source.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.proposed);
+            s.passes += s.proposed.passes;
+            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) {
+                let plus = y.clone();
+                self.force(x, s, &decoded);
+                let decoded = std::mem::replace(&mut s.forced, plus);
+                return Some(decoded);
+            }
+        }
+        // The sources' recordings have replaced the decode's: record ŷ once more.
+        self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
+        s.passes += s.found.passes;
+        None
+    }
+
+    /// Records `y` beside what is recorded already, in `s.forced`.
+    fn force(&self, x: &M::Input, s: &mut Workspace<M>, y: &[Symbol]) {
+        self.model.force(&s.nudged, x, y, &mut s.scratch, &mut s.forced);
+        s.passes += 1;
+    }
+
+    /// `g·(lower·log p(ŷ) − log p(y⁺))`, with `y⁺` in `s.forced`.
+    fn contrast(
+        &self,
+        s: &mut Workspace<M>,
+        decoded: &Candidate,
+        positions: Positions,
+        lower: f32,
+    ) {
+        let g = s.violation.total();
+        let differs = |y: &Candidate, other: &Candidate, t: usize| match positions {
+            Positions::All => true,
+            // The end symbol stands at position `len`, where the output has nothing.
+            Positions::Differing => y.output.get(t) != other.output.get(t),
+        };
+        let costs = |y: &Candidate, other: &Candidate, cost: f32, blame: &mut Vec<(Mark, f32)>| {
+            let marks = y.marks.iter().enumerate();
+            blame.extend(marks.filter(|&(t, _)| differs(y, other, t)).map(|(_, &m)| (m, cost)));
+        };
+        costs(&s.forced, decoded, -g, &mut s.blame);
+        if lower != 0.0 {
+            costs(decoded, &s.forced, lower * g, &mut s.blame);
+        }
+        s.passes += 1;
+    }
+
+    fn satisfies(&self, x: &M::Input, y: &Candidate) -> bool {
+        self.check(x, y).is_satisfied()
+    }
+}
