@@ -1,1 +1,53 @@
-fn main() {}
+//! The command line of cajole: one file per command, no numerics.
+
+mod args;
+mod eval;
+mod explain;
+mod model;
+mod reproduce;
+mod screen;
+mod settings;
+mod train;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            screen::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()
+            .with_context(|| format!("cannot start {threads} threads"))?;
+    }
+    match &args.command {
+        Command::Reproduce(what) => reproduce::run(what, args),
+        Command::Train(what) => train::run(what, args),
+        Command::Eval(what) => eval::run(what, args),
+        Command::Explain(what) => explain::run(what, args),
+    }
+}
+
+/// Whether the reader of our output has gone away, which is its right.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

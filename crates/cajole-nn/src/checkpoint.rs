@@ -74,8 +74,15 @@ pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Re
 /// # Errors
 /// If the file is missing, damaged or for another network.
 pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
-    let bytes = read(path)?;
-    let file = parse(path, &bytes)?;
+    from_bytes(path, &read(path)?, layout)
+}
+
+/// Reads the weights of a network with this layout from the bytes of a file.
+///
+/// # Errors
+/// If the bytes are damaged or for another network; errors call them `path`.
+pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>> {
+    let file = parse(path, bytes)?;
     let mut w = vec![0.0; layout.len()];
     fill(path, &file, layout, "", &mut w)?;
     let known = |name: &str| layout.entries().iter().any(|entry| entry.name == name);

@@ -1,2 +1,9 @@
-//! stub
+//! The tasks of cajole: corpora, codecs, metrics and experiments.
+//!
+//! A task says what its inputs and outputs are, how outputs are scored, and which constraints
+//! they have to satisfy. Its experiment trains networks, lets gradient-based inference and its
+//! rivals repair their failures, and returns a [`Report`](cajole::report::Report); it prints
+//! nothing.
+
+pub mod experiment;
 pub mod transduction;

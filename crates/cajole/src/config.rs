@@ -52,7 +52,7 @@ pub enum Objective {
     /// `g·(lower·log p(ŷ) − log p(y⁺))`: lower the decoded output, raise a satisfying one.
     ///
     /// `y⁺` comes from the sources given to [`Gbi`](crate::Gbi), or from the inner beam. Where
-    /// there is none, the decoded output is lowered alone.
+    /// there is none, this falls back to lowering alone.
     Contrast {
         /// How often `y⁺` is looked for.
         proposals: Proposals,
@@ -60,6 +60,8 @@ pub enum Objective {
         positions: Positions,
         /// Weight of the decoded output.
         lower: f32,
+        /// Where nothing satisfying is found: how many of an inner beam's candidates are lowered.
+        otherwise: usize,
     },
 }
 
@@ -100,9 +102,12 @@ impl Config {
         }
     }
 
-    /// What needs no tuning and converts everything: steps of set length that grow, and several
-    /// restarts; racing satisfying candidates where a source of them is at hand, and lowering the
-    /// candidates of the inner beam where none is.
+    /// What needs no tuning and converts nearly everything: steps of set length that grow, and
+    /// restarts with other schedules; satisfying candidates race where a source of them is at
+    /// hand, and the candidates of the inner beam are lowered where none is.
+    ///
+    /// Meant for a beam of width 5 as the decoder, with a masked greedy and a masked beam decoder
+    /// as sources if the constraint is an automaton.
     pub fn best() -> Self {
         let unit = |step_size, growth| Schedule {
             rule: StepRule::UnitNorm { growth, cap: 0.3 },
@@ -110,9 +115,14 @@ impl Config {
             max_steps: 100,
         };
         Config {
-            objective: Objective::Lower { candidates: 5 },
-            schedule: unit(3e-4, 1.15),
-            restarts: vec![unit(1e-3, 1.1), unit(1e-4, 1.2), unit(1e-2, 1.05)],
+            objective: Objective::Contrast {
+                proposals: Proposals::Frozen,
+                positions: Positions::Differing,
+                lower: 1.0,
+                otherwise: 5,
+            },
+            schedule: unit(1e-3, 1.15),
+            restarts: vec![unit(3e-3, 1.1), unit(3e-4, 1.2), unit(1e-2, 1.05)],
             ..Config::paper()
         }
     }

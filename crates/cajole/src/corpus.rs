@@ -68,7 +68,7 @@ pub fn decode_all<M: Model, D: Decoder<M>>(
 impl<M, D, C> Gbi<'_, M, D, C>
 where
     M: Model,
-    D: Decoder<M>,
+    D: Decoder<M> + ?Sized,
     C: Constraint<M::Input> + ?Sized,
 {
     /// [`Gbi::run`] for every input. `done` is told of each outcome as it comes.

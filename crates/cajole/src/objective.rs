@@ -49,7 +49,7 @@ where
         s.blame.clear();
         match self.config.objective {
             Objective::Lower { candidates } => self.lower(x, s, candidates),
-            Objective::Contrast { positions, lower, proposals } => {
+            Objective::Contrast { proposals, positions, lower, otherwise } => {
                 let source = match proposals {
                     Proposals::Frozen => None,
                     Proposals::Fresh => self.propose(x, s),
@@ -61,7 +61,7 @@ where
                         self.contrast(s, &decoded, positions, lower);
                     }
                     (None, Some(decoded)) => self.contrast(s, &decoded, positions, lower),
-                    (None, None) => self.lower(x, s, 1),
+                    (None, None) => self.lower(x, s, otherwise),
                 }
             }
         }

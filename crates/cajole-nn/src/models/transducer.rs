@@ -46,6 +46,24 @@ pub enum StartState {
     Zero,
 }
 
+impl StartState {
+    /// As it is called in names of networks.
+    pub fn name(self) -> &'static str {
+        match self {
+            StartState::Encoder => "encoder",
+            StartState::Zero => "zero",
+        }
+    }
+
+    /// In a few words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            StartState::Encoder => "the encoder's state",
+            StartState::Zero => "zero",
+        }
+    }
+}
+
 /// The network.
 #[derive(Clone, Debug)]
 pub struct Transducer {
@@ -80,7 +98,8 @@ impl Transducer {
         let TransducerConfig { input_symbols, output_symbols, embedding, hidden, .. } = config;
         let mut layout = Layout::default();
         let gates = 4 * hidden;
-        let glorot = Init::Glorot { blocks: 4 };
+        // Small enough that units start out in the middle of their range, whatever their number.
+        let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
         let encoder = Encoder {
             embedding: layout.matrix(
                 "encoder.embedding",
@@ -88,9 +107,9 @@ impl Transducer {
                 embedding,
                 Init::Uniform(1.0),
             ),
-            w_x: layout.matrix("encoder.w_x", embedding, gates, glorot),
-            w_h: layout.matrix("encoder.w_h", hidden, gates, glorot),
-            b: layout.vector("encoder.b", gates, Init::ForgetGate),
+            w_x: layout.matrix("encoder.w_x", embedding, gates, init),
+            w_h: layout.matrix("encoder.w_h", hidden, gates, init),
+            b: layout.vector("encoder.b", gates, init),
         };
         let decoder = Decoder {
             embedding: layout.matrix(
@@ -99,14 +118,14 @@ impl Transducer {
                 embedding,
                 Init::Uniform(1.0),
             ),
-            w_x: layout.matrix("decoder.w_x", embedding, gates, glorot),
-            w_s: layout.matrix("decoder.w_s", hidden, gates, glorot),
-            w_h: layout.matrix("decoder.w_h", hidden, gates, glorot),
-            b: layout.vector("decoder.b", gates, Init::ForgetGate),
+            w_x: layout.matrix("decoder.w_x", embedding, gates, init),
+            w_s: layout.matrix("decoder.w_s", hidden, gates, init),
+            w_h: layout.matrix("decoder.w_h", hidden, gates, init),
+            b: layout.vector("decoder.b", gates, init),
         };
         let output = (
-            layout.matrix("output.w", hidden, output_symbols, Init::Glorot { blocks: 1 }),
-            layout.vector("output.b", output_symbols, Init::Zero),
+            layout.matrix("output.w", hidden, output_symbols, init),
+            layout.vector("output.b", output_symbols, init),
         );
         Transducer { config, layout, encoder, decoder, output }
     }

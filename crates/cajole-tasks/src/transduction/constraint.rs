@@ -29,6 +29,14 @@ impl ConstraintKind {
         }
     }
 
+    /// In a few words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            ConstraintKind::Count => "count constraint",
+            ConstraintKind::Full => "full constraint (count, grammar, length)",
+        }
+    }
+
     /// The constraint itself.
     pub fn build(self) -> Box<dyn Constraint<[Symbol]> + Send> {
         match self {

@@ -1,0 +1,3 @@
+class Variant: pass
+def compare(*a): pass
+def read_json(*a): pass

@@ -1,0 +1,77 @@
+//! cajole's half of the side-by-side timings; `bench/run` is the other half and calls this one.
+//!
+//! Each workload has two verbs. `prepare` leaves in a folder all that a rival needs to do the same
+//! work and to show that it did: weights, inputs, outputs, gradients, repairs. `time` measures one
+//! short round and prints it as JSON, so that a driver can interleave rounds of several programs
+//! and take medians: on a machine that others use as well, only that can be compared.
+
+mod peak;
+mod transduction;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Times gradient-based inference; see bench/README.md.
+#[derive(Parser)]
+struct Args {
+    #[command(subcommand)]
+    workload: Workload,
+}
+
+#[derive(Subcommand)]
+enum Workload {
+    /// The paper's sequence transducer, greedy decoding, the count constraint.
+    Transduction {
+        #[command(subcommand)]
+        verb: Verb,
+        /// Where checkpoint and cases lie.
+        #[arg(long, global = true, default_value = "bench/out/transduction")]
+        dir: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Subcommand)]
+enum Verb {
+    /// Train the network, unless a checkpoint is there, and export what a rival is checked with.
+    Prepare,
+    /// Measure one round.
+    Time,
+}
+
+fn main() -> Result<()> {
+    let Args { workload } = Args::parse();
+    let report = match workload {
+        Workload::Transduction { verb: Verb::Prepare, dir } => transduction::prepare(&dir)?,
+        Workload::Transduction { verb: Verb::Time, dir } => transduction::time(&dir)?,
+    };
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &report)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Calls `work` until `at_least` has passed; returns the time that it says it took per item.
+///
+/// `work` returns the items it did and the time to count, which leaves out what it had to do to
+/// get ready. Rivals time the same way: all work over all time, so that an interruption weighs on
+/// both alike, and the median over rounds takes it out.
+fn per_item(at_least: Duration, mut work: impl FnMut() -> (usize, Duration)) -> Duration {
+    work(); // caches and buffers fill
+    let (mut items, mut total) = (0, Duration::ZERO);
+    let start = Instant::now();
+    while start.elapsed() < at_least {
+        let (n, took) = work();
+        items += n;
+        total += took;
+    }
+    total / items as u32
+}
+
+/// A duration in milliseconds.
+fn ms(duration: Duration) -> f64 {
+    1e3 * duration.as_secs_f64()
+}

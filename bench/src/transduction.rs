@@ -1,0 +1,303 @@
+//! The paper's transducer: 32 hidden units, greedy decoding, SGD on all weights.
+//!
+//! It is trained for a few epochs only. That is enough for outputs of the right kind and length,
+//! and leaves plenty that violate the count constraint; the time of an iteration depends on nothing
+//! else.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use cajole::corpus::decode_all;
+use cajole::{
+    Config, Constraint, Decoder, Found, Gbi, Gradient, Mark, Model, Momenta, Outcome, StepRule,
+    Symbol, Workspace,
+};
+use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
+use cajole_nn::decoders::Greedy;
+use cajole_nn::models::{StartState, Transducer, TransducerConfig};
+use cajole_nn::{AutoRegressive, Decay, Example, Scratch, TrainConfig, Trained, Trainer};
+use cajole_tasks::transduction::{ConstraintKind, END, N_SYMBOLS, Splits, transduce};
+use rayon::ThreadPoolBuilder;
+use serde_json::{Value, json};
+
+use crate::{ms, peak, per_item};
+
+/// Violating inputs that every program runs.
+const CASES: usize = 64;
+/// Of these, how many come with a gradient to check.
+const GRADIENTS: usize = 8;
+/// `η` and `M` of the repairs: on this network nearly all of them end before `M`, after some ten
+/// steps on average.
+const STEP_SIZE: f32 = 3e-4;
+const MAX_STEPS: usize = 30;
+
+const SEED: u64 = 1;
+const EPOCHS: usize = 40;
+
+type Net = Trained<Transducer>;
+type Count = Box<dyn Constraint<[Symbol]> + Send>;
+
+/// Makes the network and writes what a rival needs into `dir`.
+pub(crate) fn prepare(dir: &Path) -> Result<Value> {
+    fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
+    let path = dir.join(MODEL_FILE);
+    let net = network();
+    // A checkpoint that does not fit any more is no reason to stop: it is only a cache.
+    let weights = match checkpoint::load(&path, net.layout()) {
+        Ok(weights) => weights,
+        Err(_) => train(&net),
+    };
+    checkpoint::save(&path, net.layout(), &weights, Precision::F32)?;
+    let model = Trained { net, weights };
+    let constraint = ConstraintKind::Count.build();
+    let cases = cases(&model, &constraint)?;
+
+    let mut worker = Worker::new(&model, &constraint);
+    let repairs = repair_all(&model, &constraint, &cases)?;
+    let mut exported = Vec::new();
+    for (i, (x, repair)) in cases.iter().zip(&repairs).enumerate() {
+        worker.restore();
+        let g = worker.gradient(x);
+        if i < GRADIENTS {
+            let path = dir.join(format!("gradient-{i}.safetensors"));
+            checkpoint::save(&path, model.net.layout(), &worker.dense(), Precision::F32)?;
+        }
+        let decoded = worker.found.best().context("greedy decoding finds one output")?;
+        exported.push(json!({
+            "input": x,
+            "output": decoded.output,
+            "log_prob": decoded.log_prob,
+            "g": g,
+            "repair": { "steps": repair.steps, "output": repair.output, "g": repair.g_after },
+        }));
+    }
+    let TransducerConfig { hidden, embedding, cap_factor, .. } = model.net.config;
+    let report = json!({
+        "hidden": hidden,
+        "embedding": embedding,
+        "cap_factor": cap_factor,
+        "end": END,
+        "step_size": STEP_SIZE,
+        "max_steps": MAX_STEPS,
+        "gradients": GRADIENTS,
+        "cases": exported,
+    });
+    let path = dir.join("cases.json");
+    checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
+        .with_context(|| format!("writing {}", path.display()))?;
+    let mean = |n: usize| n as f64 / cases.len() as f64;
+    Ok(json!({
+        "weights": model.weights.len(),
+        "cases": cases.len(),
+        "satisfied": repairs.iter().filter(|repair| repair.is_satisfied()).count(),
+        "mean_steps": mean(repairs.iter().map(|repair| repair.steps).sum()),
+        "mean_output": mean(exported.iter().filter_map(|c| c["output"].as_array()).map(Vec::len).sum()),
+    }))
+}
+
+/// One round: an iteration, a repair, repairs on one and two threads, and the machine itself.
+pub(crate) fn time(dir: &Path) -> Result<Value> {
+    let net = network();
+    let weights = checkpoint::load(&dir.join(MODEL_FILE), net.layout())?;
+    let model = Trained { net, weights };
+    let constraint = ConstraintKind::Count.build();
+    let cases = cases(&model, &constraint)?;
+    let peak = peak::gflops();
+
+    let mut worker = Worker::new(&model, &constraint);
+    let mut flops = 0;
+    let iteration = per_item(Duration::from_millis(300), || {
+        let mut took = Duration::ZERO;
+        flops = 0;
+        for x in &cases {
+            worker.restore();
+            let start = Instant::now();
+            worker.iterate(x);
+            took += start.elapsed();
+            flops += model.flops(x, worker.found.best().map_or(0, |y| y.marks.len()));
+        }
+        (cases.len(), took)
+    });
+    let flops = flops as f64 / cases.len() as f64;
+    let gflops = flops / iteration.as_secs_f64() / 1e9;
+
+    let gbi = gbi(&model, &constraint);
+    let mut workspace = Workspace::new(&model, &gbi.config)?;
+    let repair = per_item(Duration::from_millis(200), || {
+        let start = Instant::now();
+        cases.iter().for_each(|x| drop(gbi.run(x, &mut workspace)));
+        (cases.len(), start.elapsed())
+    });
+
+    let many: Vec<&[Symbol]> =
+        std::iter::repeat_n(&cases, 8).flatten().map(Vec::as_slice).collect();
+    let mut per_second = Vec::new();
+    for threads in [1, 2] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let each = per_item(Duration::from_millis(200), || {
+            let start = Instant::now();
+            let outcomes = pool.install(|| gbi.run_all(&many, |_, _| {}));
+            (outcomes.map_or(0, |outcomes| outcomes.len()), start.elapsed())
+        });
+        per_second.push(1.0 / each.as_secs_f64());
+    }
+    Ok(json!({
+        "iteration_ms": ms(iteration),
+        "repair_ms": ms(repair),
+        "repairs_per_second": { "1": per_second[0], "2": per_second[1] },
+        "scaling": per_second[1] / per_second[0],
+        "flops": flops,
+        "gflops": gflops,
+        "peak_gflops": peak,
+        "share_of_peak": gflops / peak,
+    }))
+}
+
+fn network() -> Transducer {
+    Transducer::new(TransducerConfig {
+        input_symbols: 3,
+        output_symbols: N_SYMBOLS,
+        embedding: 32,
+        hidden: 32,
+        start_state: StartState::Encoder,
+        dropout: 0.0,
+        cap_factor: 3,
+    })
+}
+
+fn train(net: &Transducer) -> Vec<f32> {
+    let train = Splits::new(0).train;
+    let golds: Vec<_> = train.iter().map(|x| transduce(x)).collect();
+    let pairs = train.iter().zip(&golds);
+    let examples = pairs.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
+    let config = TrainConfig {
+        epochs: EPOCHS,
+        batch_size: 32,
+        shard_size: 16,
+        rule: StepRule::ADAM,
+        step_size: 5e-3,
+        decay: Decay::Linear,
+        clip: 1.0,
+        patience: None,
+    };
+    let mut trainer = Trainer::new(net, config, examples, SEED);
+    while !trainer.is_done() {
+        trainer.epoch();
+    }
+    trainer.state().weights.clone()
+}
+
+/// Test inputs whose output violates the constraint, spread evenly over all such.
+fn cases(model: &Net, constraint: &Count) -> Result<Vec<Vec<Symbol>>> {
+    let test = Splits::new(0).test;
+    let refs: Vec<&[Symbol]> = test.iter().map(Vec::as_slice).collect();
+    let decoded = decode_all(model, &Greedy, &refs);
+    let violates = |(x, y): &(Vec<Symbol>, cajole::Candidate)| {
+        !y.capped && !constraint.check(x, &y.output).is_satisfied()
+    };
+    let mut failures: Vec<_> =
+        test.into_iter().zip(decoded).filter(violates).map(|(x, _)| x).collect();
+    let n = failures.len();
+    ensure!(CASES <= n, "only {n} outputs violate the constraint, not {CASES}");
+    for i in 0..CASES {
+        failures.swap(i, i * n / CASES);
+    }
+    failures.truncate(CASES);
+    Ok(failures)
+}
+
+fn gbi<'a>(
+    model: &'a Net,
+    constraint: &'a Count,
+) -> Gbi<'a, Net, Greedy, dyn Constraint<[Symbol]> + Send> {
+    let mut config = Config::paper();
+    config.schedule.step_size = STEP_SIZE;
+    config.schedule.max_steps = MAX_STEPS;
+    Gbi { model, decoder: &Greedy, constraint: &**constraint, sources: Vec::new(), config }
+}
+
+fn repair_all(model: &Net, constraint: &Count, cases: &[Vec<Symbol>]) -> Result<Vec<Outcome>> {
+    let refs: Vec<&[Symbol]> = cases.iter().map(Vec::as_slice).collect();
+    Ok(gbi(model, constraint).run_all(&refs, |_, _| {})?)
+}
+
+/// One iteration of Algorithm 1, taken apart so that it can be timed alone.
+struct Worker<'a> {
+    model: &'a Net,
+    constraint: &'a Count,
+    nudged: Vec<f32>,
+    scratch: Scratch,
+    found: Found,
+    blame: Vec<(Mark, f32)>,
+    grad: Gradient,
+}
+
+impl<'a> Worker<'a> {
+    fn new(model: &'a Net, constraint: &'a Count) -> Self {
+        Worker {
+            model,
+            constraint,
+            nudged: model.weights.clone(),
+            scratch: model.scratch(),
+            found: Found::default(),
+            blame: Vec::new(),
+            grad: Gradient::new(model.weights.len()),
+        }
+    }
+
+    /// `W_λ ← W`.
+    fn restore(&mut self) {
+        self.nudged.copy_from_slice(&self.model.weights);
+    }
+
+    /// Decodes, checks, and differentiates `g · log p(y)`; returns `g`.
+    fn gradient(&mut self, x: &[Symbol]) -> f32 {
+        let Worker { model, constraint, nudged, scratch, found, blame, grad } = self;
+        Greedy.decode(model, nudged, x, scratch, found);
+        let Some(decoded) = found.best() else { return 0.0 };
+        let g = constraint.check(x, &decoded.output).total();
+        blame.clear();
+        blame.extend(decoded.marks.iter().map(|&mark| (mark, g)));
+        model.gradient(nudged, blame, scratch, grad);
+        g
+    }
+
+    /// Decode, violation, backward pass, SGD step.
+    fn iterate(&mut self, x: &[Symbol]) {
+        self.gradient(x);
+        let momenta = &mut Momenta::default();
+        StepRule::Sgd.step(0, STEP_SIZE, &mut self.nudged, &self.grad, 1.0, momenta);
+    }
+
+    /// The gradient as one flat buffer, zero where nothing was touched.
+    fn dense(&self) -> Vec<f32> {
+        let mut dense = vec![0.0; self.nudged.len()];
+        for range in self.grad.touched() {
+            dense[range.clone()].copy_from_slice(self.grad.values(range));
+        }
+        dense
+    }
+}
+
+/// Floating-point operations that one iteration cannot do without.
+trait Flops {
+    /// For an input `x` and an output of `positions` symbols, its end included.
+    fn flops(&self, x: &[Symbol], positions: usize) -> usize;
+}
+
+impl Flops for Net {
+    /// Two per weight and row of every product, forward; as many again for the gradient of the
+    /// weights and of what they were multiplied with; two per weight for the step. Squashing
+    /// functions come on top and are not counted.
+    fn flops(&self, x: &[Symbol], positions: usize) -> usize {
+        let TransducerConfig { input_symbols, output_symbols, embedding, hidden, .. } =
+            self.net.config;
+        let tables = (input_symbols + output_symbols) * embedding * 4 * hidden;
+        // The encoder's steps, the encoder's state as the decoder sees it, the decoder's steps.
+        let recurrent = (x.len() + 1 + positions) * hidden * 4 * hidden;
+        let output = positions * hidden * output_symbols;
+        3 * 2 * (tables + recurrent + output) + 2 * self.weights.len()
+    }
+}

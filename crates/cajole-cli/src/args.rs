@@ -1,0 +1,159 @@
+//! What can be said on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Make a trained network's output obey hard constraints, without retraining.
+///
+/// cajole decodes with the network's own decoder and measures how far the output violates the
+/// constraints. If it does, it nudges a private copy of the weights so that what was decoded
+/// becomes less probable, decodes again, and goes on until the constraints hold.
+///
+/// Start with `cajole reproduce transduction`, then `cajole explain` to watch single inputs.
+#[derive(Parser, Debug)]
+#[command(name = "cajole", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Threads to use [default: all cores]; results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run an experiment of the paper: train, find failures, repair them by every method, report
+    Reproduce(Reproduce),
+    /// Train a network and write its checkpoint; a run that was killed goes on where it was
+    Train(Train),
+    /// Measure a network on a whole split, before and after gradient-based inference
+    Eval(Eval),
+    /// Watch gradient-based inference repair single inputs, step by step
+    Explain(Explain),
+}
+
+/// Which experiment or task.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// The paper's synthetic sequence transduction
+    Transduction,
+}
+
+/// Settings that come from a file and can be overridden.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Settings {
+    /// A TOML file instead of the built-in settings (see configs/)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Override one setting, such as `--set training.epochs=50`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Reproduce {
+    /// Which experiment
+    pub(crate) task: Task,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Where report.json, report.md, report.html and the networks go
+    #[arg(long, value_name = "FOLDER", default_value = "report")]
+    pub(crate) out: PathBuf,
+
+    /// Train one network per kind from this seed, instead of the configured ones
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Train {
+    /// For which task
+    pub(crate) task: Task,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Where the checkpoint goes
+    #[arg(long, value_name = "FOLDER", default_value = "runs/transducer")]
+    pub(crate) out: PathBuf,
+
+    /// The seed to train from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Which network, how it is to be cajoled, and into what.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Cajoling {
+    /// A checkpoint folder [default: the transducer that is built in]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// Settings of gradient-based inference
+    #[arg(long, value_enum, default_value_t = Preset::Best)]
+    pub(crate) preset: Preset,
+
+    /// What outputs have to satisfy
+    #[arg(long, value_enum, default_value_t = Demand::Count)]
+    pub(crate) constraint: Demand,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preset {
+    /// Algorithm 1 as printed: greedy decoding, plain SGD on all weights
+    Paper,
+    /// An inner beam, steps of set length, restarts, racing candidates
+    Best,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Three times as many a in the output as in the input
+    Count,
+    /// Count, target grammar and length
+    Full,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// 1934 inputs of 2 to 20 symbols
+    Train,
+    /// The other 112 of these lengths
+    Dev,
+    /// Inputs of 26 symbols, for choosing settings
+    Tune,
+    /// All 6144 inputs of 22 and 24 symbols
+    Test,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Eval {
+    #[command(flatten)]
+    pub(crate) cajoling: Cajoling,
+
+    /// Which inputs
+    #[arg(long, value_enum, default_value_t = Split::Test)]
+    pub(crate) split: Split,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Explain {
+    /// Inputs such as azbzbzaz; without any, a few that the network gets wrong
+    pub(crate) inputs: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) cajoling: Cajoling,
+}

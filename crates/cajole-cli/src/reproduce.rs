@@ -1,0 +1,69 @@
+//! `cajole reproduce`: a whole experiment, with its report.
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::Context;
+use cajole::report::Report;
+use cajole_nn::checkpoint::write_atomically;
+use cajole_tasks::experiment::Watch;
+use cajole_tasks::transduction::{TransductionConfig, reproduce};
+
+use crate::args::{Args, Reproduce, Task};
+use crate::screen::{self, Screen};
+use crate::settings;
+
+pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
+    let Task::Transduction = what.task;
+    let started = Instant::now();
+    let mut config: TransductionConfig =
+        settings::read(TransductionConfig::DEFAULT, &what.settings)?;
+    if let Some(seed) = what.seed {
+        config.seeds = vec![seed];
+    }
+    fs::create_dir_all(&what.out)
+        .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
+    let screen = Screen::new();
+    screen.say(&format!(
+        "Sequence transduction: {} networks to train, then to cajole; about two minutes.",
+        config.seeds.len() * config.start_states.len()
+    ));
+    let report = reproduce(&config, Some(&what.out), &screen)?;
+    write(&report, what)?;
+    if args.json {
+        return screen::print(&report.to_json());
+    }
+    print(&report)?;
+    screen::print(&format!(
+        "\nAll figures, plots and networks are in {}/; open {}.\n{:.0} s.",
+        what.out.display(),
+        what.out.join("report.html").display(),
+        started.elapsed().as_secs_f64()
+    ))
+}
+
+/// The tables that fit a terminal, and the case studies.
+fn print(report: &Report) -> anyhow::Result<()> {
+    let (width, colour) = (screen::width(), screen::has_colour());
+    let (_per_network, overviews) = report.tables.split_last().context("an empty report")?;
+    for table in overviews {
+        screen::print(&format!("\n{}", table.to_text(width, colour)))?;
+    }
+    for case in &report.cases {
+        screen::print(&format!("\n{}", case.to_text(width, colour)))?;
+    }
+    Ok(())
+}
+
+fn write(report: &Report, what: &Reproduce) -> anyhow::Result<()> {
+    for (name, text) in [
+        ("report.json", report.to_json()),
+        ("report.md", report.to_markdown()),
+        ("report.html", report.to_html()),
+    ] {
+        let path = what.out.join(name);
+        write_atomically(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The terminal: progress bars, colours where they are wanted, tables that fit.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use cajole_tasks::experiment::Watch;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Whether standard output is a terminal that shows colours.
+pub(crate) fn has_colour() -> bool {
+    stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// How many columns tables may have.
+pub(crate) fn width() -> usize {
+    100
+}
+
+/// Prints to standard output; an error if nobody reads it.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    writeln!(stdout().lock(), "{}", text.trim_end_matches('\n'))?;
+    Ok(())
+}
+
+/// Tells what went wrong, with all its causes.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let (start, end) = match stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        true => ("\x1b[1;31m", "\x1b[0m"),
+        false => ("", ""),
+    };
+    // Nothing is left to be done if even this cannot be written.
+    let _ = writeln!(stderr().lock(), "{start}error{end}: {error:#}");
+}
+
+/// Follows work on standard error: bars on a terminal, lines elsewhere.
+pub(crate) struct Screen {
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Screen {
+    /// Nothing is shown yet.
+    pub(crate) fn new() -> Self {
+        Screen { bar: Mutex::new(None) }
+    }
+
+    fn with_bar(&self, f: impl FnOnce(&ProgressBar)) {
+        if let Ok(bar) = self.bar.lock()
+            && let Some(bar) = bar.as_ref()
+        {
+            f(bar);
+        }
+    }
+}
+
+impl Watch for Screen {
+    fn say(&self, line: &str) {
+        let mut said = false;
+        self.with_bar(|bar| {
+            bar.println(line);
+            said = true;
+        });
+        if !said {
+            let _ = writeln!(stderr().lock(), "{line}");
+        }
+    }
+
+    fn begin(&self, what: &str, length: u64) {
+        let style = ProgressStyle::with_template(
+            "    {prefix} {bar:30.cyan/dim} {pos}/{len} {eta:>4} left  {msg}",
+        )
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(length).with_style(style).with_prefix(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        if let Ok(mut place) = self.bar.lock() {
+            *place = Some(bar);
+        }
+    }
+
+    fn advance(&self, done: u64, note: &str) {
+        self.with_bar(|bar| {
+            bar.set_position(bar.position().max(done));
+            if !note.is_empty() {
+                bar.set_message(note.to_owned());
+            }
+        });
+    }
+
+    fn end(&self) {
+        if let Ok(mut place) = self.bar.lock()
+            && let Some(bar) = place.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Figures over several networks: mean and range.
+
+use super::Repair;
+
+/// Mean and range of one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// The mean.
+    pub mean: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+impl Summary {
+    /// Of these values; NaN if there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.into_iter().collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let fold = |f: fn(f64, f64) -> f64| values.iter().copied().reduce(f).unwrap_or(f64::NAN);
+        Summary { mean, least: fold(f64::min), most: fold(f64::max) }
+    }
+
+    /// As in a table: `87.4 (85.1–90.2)`.
+    pub fn with_range(&self) -> String {
+        format!("{:.1} ({:.1}–{:.1})", self.mean, self.least, self.most)
+    }
+}
+
+/// The steps within which `share` per cent of all failures were converted, if they were.
+pub fn steps_to_convert(repairs: &[Repair], share: f64) -> Option<usize> {
+    let mut steps: Vec<usize> =
+        repairs.iter().filter(|r| r.converted).filter_map(|r| r.steps).collect();
+    steps.sort_unstable();
+    let needed = (share / 100.0 * repairs.len() as f64).ceil() as usize;
+    needed.checked_sub(1).and_then(|last| steps.get(last).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_range() {
+        let summary = Summary::of([3.0, 1.0, 5.0]);
+        assert_eq!(summary, Summary { mean: 3.0, least: 1.0, most: 5.0 });
+        assert_eq!(summary.with_range(), "3.0 (1.0–5.0)");
+        assert!(Summary::of([]).mean.is_nan());
+    }
+
+    #[test]
+    fn quantiles_count_what_was_not_converted() {
+        let repair = |converted, steps| Repair {
+            output: vec![],
+            converted,
+            steps: Some(steps),
+            passes: 0,
+            milliseconds: 0.0,
+        };
+        let repairs = [repair(true, 1), repair(true, 4), repair(false, 100), repair(true, 9)];
+        assert_eq!(steps_to_convert(&repairs, 25.0), Some(1));
+        assert_eq!(steps_to_convert(&repairs, 50.0), Some(4));
+        assert_eq!(steps_to_convert(&repairs, 75.0), Some(9));
+        assert_eq!(steps_to_convert(&repairs, 80.0), None, "never reached");
+    }
+}

@@ -1,0 +1,118 @@
+//! Single inputs followed step by step, like the tables in the paper's appendix.
+
+use cajole::report::{CaseStep, CaseStudy, Piece};
+use cajole::{Config, Gbi, Outcome, Symbol, UnknownGroup, Workspace};
+use cajole_nn::decoders::Greedy;
+
+use super::config::TransductionConfig;
+use super::constraint::ConstraintKind;
+use super::language::{Text, transduce};
+use super::methods::{Failures, Net};
+use super::metric::accuracy;
+use crate::experiment::Repair;
+
+/// Failures looked through for one worth showing.
+const LOOK: usize = 400;
+
+/// The most rows a case study may have to be worth showing.
+const ROWS: usize = 4;
+
+/// The first failure that Algorithm 1 turns into the right output in three steps or more, without
+/// much to and fro.
+///
+/// # Errors
+/// If the preset names a parameter group that the network does not have.
+pub(super) fn case_study(
+    name: &str,
+    model: &Net,
+    config: &TransductionConfig,
+    inputs: &[Vec<Symbol>],
+) -> Result<Option<CaseStudy>, UnknownGroup> {
+    let failures = Failures::find(model, ConstraintKind::Count, inputs);
+    let mut workspace = Workspace::new(model, &config.gbi.paper)?;
+    let constraint = &*failures.constraint;
+    let config: Config = config.gbi.paper.clone();
+    let gbi = Gbi { model, decoder: &Greedy, constraint, sources: Vec::new(), config };
+    for (x, _) in failures.cases.iter().take(LOOK) {
+        let outcome = gbi.run(x, &mut workspace);
+        if 3 <= outcome.steps && outcome.output == transduce(x) {
+            let title = format!("{name}, count constraint, paper preset");
+            let case = trace_of(title, x, &outcome);
+            if case.steps.len() <= ROWS {
+                return Ok(Some(case));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The trace of one input as a table: what was decoded, with its errors marked. Decodes that
+/// repeat the one before are left out, but for the last of them.
+pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
+    let gold = transduce(x);
+    let trace = &outcome.trace;
+    let steps = trace.steps();
+    let changes = |i: usize| {
+        let Some(next) = steps.get(i + 1) else { return true };
+        i == 0 || trace.output(&steps[i]) != trace.output(next)
+    };
+    let shown = steps.iter().enumerate().filter(|&(i, _)| changes(i)).map(|(_, step)| {
+        let y = trace.output(step);
+        CaseStep {
+            iteration: step.iteration,
+            pieces: pieces(y, &gold),
+            g: step.g,
+            log_prob: step.log_prob,
+            distance: step.distance,
+            accuracy: 100.0 * accuracy(y, &gold),
+        }
+    });
+    CaseStudy {
+        title,
+        source: Text(x).to_string(),
+        target: Text(&gold).to_string(),
+        steps: shown.collect(),
+        note: format!("{} steps, {}", outcome.steps, describe(outcome)),
+    }
+}
+
+fn describe(outcome: &Outcome) -> String {
+    match outcome.is_satisfied() {
+        true => "satisfied".to_owned(),
+        false => format!("not satisfied ({:?}); the least violating output is kept", outcome.stop),
+    }
+}
+
+/// The output in runs of right and wrong positions.
+fn pieces(y: &[Symbol], gold: &[Symbol]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (i, symbol) in y.iter().enumerate() {
+        let wrong = gold.get(i) != Some(symbol);
+        let letter = Text(std::slice::from_ref(symbol)).to_string();
+        match pieces.last_mut() {
+            Some(last) if last.wrong == wrong => last.text.push_str(&letter),
+            _ => pieces.push(Piece { text: letter, wrong }),
+        }
+    }
+    pieces
+}
+
+/// A few repairs, one line each, for someone who watches.
+pub(super) fn sample_repairs(failures: &Failures<'_>, repairs: &[Repair]) -> Vec<String> {
+    let every = (repairs.len() / 3).max(1);
+    let shown = failures.cases.iter().zip(repairs).step_by(every).take(3);
+    let line = |((x, first), repair): (&(&[Symbol], cajole::Candidate), &Repair)| {
+        let verdict = match (repair.converted, repair.output == transduce(x)) {
+            (true, true) => "right",
+            (true, false) => "satisfied",
+            (false, _) => "not converted",
+        };
+        let steps = repair.steps.unwrap_or(0);
+        format!(
+            "      {} →\n      {} ({verdict}, {steps} steps)",
+            Text(&first.output),
+            Text(&repair.output)
+        )
+    };
+    shown.map(line).collect()
+}
