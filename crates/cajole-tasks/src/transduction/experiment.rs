@@ -101,7 +101,8 @@ fn measure(
         watch.end();
         let mut row = failures.row(name, &method_name, &repairs);
         if let Method::Paper(step_size) | Method::PaperPoint(step_size) = method {
-            row = row.with("step_size", f64::from(step_size));
+            // The shortest decimal, not the nearest binary fraction.
+            row = row.with("step_size", step_size.to_string().parse().unwrap_or(f64::NAN));
         }
         if matches!(method, Method::Paper(_)) && kind == ConstraintKind::Count {
             sample_repairs(&failures, &repairs).iter().for_each(|line| watch.say(line));
@@ -131,7 +132,8 @@ fn methods(
     watch.end();
     let mut methods = vec![Method::Paper(tuned)];
     if failures.kind == ConstraintKind::Count {
-        let some = Failures::find(failures.model, failures.kind, &failures.inputs(most));
+        let inputs = failures.inputs(most);
+        let some = Failures::find(failures.model, failures.kind, &inputs);
         watch.begin("looking for the paper's operating point", trials as u64);
         methods.push(Method::PaperPoint(papers_step_size(tuned, &some, config, watch)?));
         watch.end();
