@@ -1,4 +1,18 @@
-//! stub
+//! The CPU engine of cajole: a tape, layers, networks, decoders, training.
+//!
+//! Gradient-based inference runs a small network forward and backward, on one input, over and over
+//! again, with weights that change every time. General frameworks spend most of such an iteration
+//! on overhead and on forming an outer product per time step. This engine is made for it.
+//!
+//! # Key types
+//! - [`tape::Tape`] and [`tape::Graph`]: a recording of coarse operations, and the pass that makes
+//!   it. Decoding records; the backward pass reuses the decode's activations.
+//! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
+//!   [`Trained`] joins it with weights and makes it a [`cajole::Model`].
+//! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling.
+//! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
+//! - [`checkpoint`]: safetensors in and out.
+
 mod autoregressive;
 pub mod checkpoint;
 pub mod decoders;
@@ -9,5 +23,6 @@ pub mod models;
 pub mod random;
 pub mod tape;
 mod train;
+
 pub use autoregressive::{AutoRegressive, Encoded, Scratch, Trained, Vars};
 pub use train::{Decay, Example, Progress, TrainConfig, TrainState, Trainer};

@@ -56,10 +56,12 @@ pub(super) fn papers_step_size(
     for size in sizes {
         let trial = Trial::run(size, failures, config, watch)?;
         let off = (trial.conversion - PAPER_CONVERSION).abs();
-        if best.1 <= off {
-            break;
+        if off < best.1 {
+            best = (size, off);
         }
-        best = (size, off);
+        if trial.conversion < PAPER_CONVERSION {
+            break; // shorter steps convert fewer still
+        }
     }
     Ok(best.0)
 }

@@ -1,0 +1,97 @@
+//! After warm-up an iteration of Algorithm 1 allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout as Request, System};
+use std::cell::Cell;
+
+use cajole::{Config, Gbi, Objective, Schedule, StepRule, Symbol, Workspace};
+use cajole_nn::decoders::{Beam, Greedy};
+use cajole_nn::models::{StartState, Transducer, TransducerConfig};
+use cajole_nn::{AutoRegressive, Trained};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, request: Request) -> *mut u8 {
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(request) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, request: Request) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(at, request) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, request: Request, size: usize) -> *mut u8 {
+        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(at, request, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of one run of `steps` iterations, in a workspace that has seen a longer one.
+fn allocations(
+    decoder: &dyn cajole::Decoder<Trained<Transducer>>,
+    objective: Objective,
+) -> [usize; 2] {
+    let net = Transducer::new(TransducerConfig {
+        input_symbols: 3,
+        output_symbols: 4,
+        embedding: 32,
+        hidden: 32,
+        start_state: StartState::Encoder,
+        dropout: 0.0,
+        cap_factor: 3,
+    });
+    let weights = net.layout().initial(1);
+    let model = Trained { net, weights };
+    let x: &[Symbol] = &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2];
+    let never = |_: &[Symbol], y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
+    let rules = [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];
+    let mut counted = [0; 2];
+    for rule in rules {
+        let config = |max_steps| Config {
+            objective,
+            schedule: Schedule { rule, step_size: 1e-3, max_steps },
+            pull: 0.01,
+            ..Config::paper()
+        };
+        let mut workspace = Workspace::new(&model, &config(0)).unwrap();
+        let mut run = |max_steps| {
+            let config = config(max_steps);
+            let gbi =
+                Gbi { model: &model, decoder, constraint: &never, sources: Vec::new(), config };
+            let before = COUNT.with(Cell::get);
+            let outcome = gbi.run(x, &mut workspace);
+            let after = COUNT.with(Cell::get);
+            assert_eq!(outcome.steps, max_steps);
+            after - before
+        };
+        run(120);
+        counted[0] += run(20);
+        counted[1] += run(100);
+    }
+    counted
+}
+
+#[test]
+fn an_iteration_allocates_nothing() {
+    let lower = |candidates| Objective::Lower { candidates };
+    let cases: [(&str, [usize; 2]); 3] = [
+        ("greedy", allocations(&Greedy, lower(1))),
+        ("beam", allocations(&Beam { width: 3 }, lower(1))),
+        ("beam, all candidates", allocations(&Beam { width: 3 }, lower(3))),
+    ];
+    for (name, [short, long]) in cases {
+        assert_eq!(short, long, "{name}: eighty more iterations allocate {}", long - short);
+        assert!(short < 60, "{name}: {short} allocations to hand out three outcomes");
+    }
+}

@@ -1,0 +1,77 @@
+//! Checkpoints: what is written is read, and what is damaged is named.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cajole_nn::checkpoint::{self, Precision};
+use cajole_nn::layout::{Init, Layout};
+
+fn layout(cols: usize) -> Layout {
+    let mut layout = Layout::default();
+    layout.matrix("a.w", 3, cols, Init::Uniform(2.0));
+    layout.vector("a.b", cols, Init::Uniform(2.0));
+    layout
+}
+
+/// A file name of its own for each test.
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("cajole-{name}-{}.safetensors", std::process::id()))
+}
+
+#[test]
+fn weights_survive_in_full_and_nearly_in_half_precision() {
+    let (layout, file) = (layout(5), file("survive"));
+    let w = layout.initial(4);
+    checkpoint::save(&file, &layout, &w, Precision::F32).unwrap();
+    assert_eq!(checkpoint::load(&file, &layout).unwrap(), w);
+    checkpoint::save(&file, &layout, &w, Precision::F16).unwrap();
+    let half = checkpoint::load(&file, &layout).unwrap();
+    for (half, w) in half.iter().zip(&w) {
+        assert!((half - w).abs() <= w.abs() / 1024.0, "{half} is not near {w}");
+    }
+    fs::remove_file(file).unwrap();
+}
+
+/// Saves a good file, spoils it, and compares the error.
+fn check(name: &str, spoil: impl Fn(Vec<u8>) -> Vec<u8>, read_as: &Layout, expected: &[&str]) {
+    let file = file(name);
+    checkpoint::save(&file, &layout(5), &layout(5).initial(4), Precision::F32).unwrap();
+    fs::write(&file, spoil(fs::read(&file).unwrap())).unwrap();
+    let error = checkpoint::load(&file, read_as).unwrap_err().to_string();
+    assert!(error.contains(&*file.display().to_string()), "{error} names the file");
+    for part in expected {
+        assert!(error.contains(part), "{error:?} should say {part:?}");
+    }
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn what_is_damaged_is_named() {
+    let good = layout(5);
+    check("short", |b| b[..b.len() - 7].to_vec(), &good, &["damaged"]);
+    check("empty", |_| Vec::new(), &good, &["damaged"]);
+    check("text", |_| b"not weights at all".to_vec(), &good, &["damaged"]);
+    check(
+        "huge",
+        |mut b| {
+            b[..8].fill(0xff);
+            b
+        },
+        &good,
+        &["damaged"],
+    );
+    let wide = ["does not fit", "a.w", "[3, 5]", "[3, 6]"];
+    check("wide", |b| b, &layout(6), &wide);
+    let mut more = layout(5);
+    more.vector("c.b", 2, Init::Zero);
+    check("missing", |b| b, &more, &["does not fit", "\"c.b\" is missing"]);
+    let mut less = Layout::default();
+    less.matrix("a.w", 3, 5, Init::Zero);
+    check("unknown", |b| b, &less, &["does not fit", "\"a.b\""]);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = checkpoint::load(&file("nowhere"), &layout(5)).unwrap_err().to_string();
+    assert!(error.contains("cajole-nowhere") && error.contains("No such file"), "{error}");
+}
