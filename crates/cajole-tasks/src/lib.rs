@@ -7,3 +7,8 @@
 
 pub mod experiment;
 pub mod transduction;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

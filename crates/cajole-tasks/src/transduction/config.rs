@@ -13,6 +13,9 @@ pub struct TransductionConfig {
     pub seeds: Vec<u64>,
     /// One network each, for every seed.
     pub start_states: Vec<StartState>,
+    /// How many of the test inputs are used, evenly spread; all, if not given.
+    #[serde(default)]
+    pub test_inputs: Option<usize>,
     /// The network.
     pub network: TransducerConfig,
     /// How it is trained.

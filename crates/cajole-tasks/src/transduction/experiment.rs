@@ -47,7 +47,10 @@ pub fn reproduce(
     out: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
-    let splits = Splits::new(config.tuning.inputs);
+    let mut splits = Splits::new(config.tuning.inputs);
+    if let Some(n) = config.test_inputs {
+        splits = splits.with_test_inputs(n);
+    }
     let (mut measured, mut cases) = (Vec::new(), Vec::new());
     for &start_state in &config.start_states {
         for &seed in &config.seeds {

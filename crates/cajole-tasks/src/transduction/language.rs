@@ -114,6 +114,14 @@ impl Splits {
         longer.truncate(tune);
         Splits { train: short, dev, test: (11..=12).flat_map(inputs).collect(), tune: longer }
     }
+
+    /// Only `n` of the test inputs, evenly spread.
+    #[must_use]
+    pub fn with_test_inputs(mut self, n: usize) -> Self {
+        let every = self.test.len().div_ceil(n.max(1)).max(1);
+        self.test = self.test.into_iter().step_by(every).collect();
+        self
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,159 @@
+//! The commands as a user runs them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn cajole(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+    command.current_dir(folder).args(args).output().expect("the command starts")
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("standard output is JSON and nothing else")
+}
+
+/// Runs a command that has to fail, and looks for every part in what it says.
+fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
+    let output = cajole(folder, args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{args:?} should fail");
+    assert!(!said.contains("panicked"), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
+    }
+}
+
+/// A small experiment: one seed, little training, few inputs.
+const SMALL: [&str; 11] = [
+    "reproduce",
+    "transduction",
+    "--seed=7",
+    "--json",
+    "--set=training.epochs=12",
+    "--set=test-inputs=24",
+    "--set=tuning.inputs=20",
+    "--set=tuning.failures=5",
+    "--set=tuning.step-sizes=[1e-4,1e-3]",
+    "--set=rivals.samples=4",
+    "--set=rivals.masked-width=4",
+];
+
+#[test]
+fn an_experiment_reports_the_same_at_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str, out: &str| {
+        let args = [&SMALL[..], &["--threads", threads, "--out", out]].concat();
+        let mut rows = json(&cajole(folder.path(), &args))["rows"].clone();
+        for row in rows.as_array_mut().unwrap() {
+            row.as_object_mut().unwrap().remove("milliseconds"); // all that may differ
+        }
+        rows
+    };
+    let rows = run("1", "one");
+    assert_eq!(rows, run("2", "two"));
+
+    let rows = rows.as_array().unwrap();
+    for row in rows {
+        for name in ["net", "method", "constraint"] {
+            assert!(row[name].is_string(), "{name} in {row}");
+        }
+        for name in ["total", "failures", "conversion", "accuracy_before", "accuracy_after"] {
+            assert!(row[name].is_number(), "{name} in {row}");
+        }
+    }
+    let methods: Vec<&str> = rows.iter().filter_map(|row| row["method"].as_str()).collect();
+    for method in ["gbi paper", "gbi best", "beam 2..64", "masked greedy", "masked beam 4"] {
+        assert!(methods.contains(&method), "{method} among {methods:?}");
+    }
+    let one = folder.path().join("one");
+    let html = fs::read_to_string(one.join("report.html")).unwrap();
+    assert!(html.contains("<svg") && html.contains("gbi best"));
+    assert!(fs::read_to_string(one.join("report.md")).unwrap().contains("| gbi best"));
+    let nets = one.join("nets");
+    let (first, second) = (nets.join("encoder-7"), folder.path().join("two/nets/encoder-7"));
+    let weights = |net: &Path| fs::read(net.join("model.safetensors")).unwrap();
+    assert_eq!(weights(&first), weights(&second), "the same seed gives the same weights");
+
+    let model = first.to_str().unwrap();
+    let row = json(&cajole(folder.path(), &["eval", "--model", model, "--split=dev", "--json"]));
+    assert_eq!(row["total"], 112);
+}
+
+#[test]
+fn explain_shows_every_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = "azazazazazazazazazazaz";
+    let all = json(&cajole(folder.path(), &["explain", input, "--json", "--preset=paper"]));
+    let one = &all[0];
+    assert_eq!(one["input"], input);
+    assert_eq!(one["satisfied"], true);
+    assert_eq!(one["output"].as_str().map(str::len), Some(33));
+    let trace = one["trace"].as_array().unwrap();
+    assert_eq!(trace.len() as u64, one["steps"].as_u64().unwrap() + 1);
+    for name in ["iteration", "output", "g", "log_prob", "distance", "elapsed"] {
+        assert!(trace[0].get(name).is_some(), "{name}");
+    }
+    let text = cajole(folder.path(), &["explain", input]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("iteration") && text.contains("satisfied"));
+    assert!(!text.contains('\x1b'), "no colours but on a terminal");
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn a_trained_network_can_be_used_and_a_finished_run_leaves_no_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["train", "transduction", "--set=training.epochs=2", "--out=net", "--json"];
+    assert_eq!(json(&cajole(folder.path(), &args))["epochs"], 2);
+    let net = folder.path().join("net");
+    for file in ["model.safetensors", "config.json", "vocab.source.txt", "README.md"] {
+        assert!(net.join(file).exists(), "{file}");
+    }
+    assert!(!net.join("training.safetensors").exists());
+    let output = cajole(folder.path(), &["explain", "azbz", "--model=net"]);
+    assert!(output.status.success());
+
+    // A damaged, a foreign and an incomplete checkpoint.
+    let weights = fs::read(net.join("model.safetensors")).unwrap();
+    fs::write(net.join("model.safetensors"), &weights[..weights.len() / 2]).unwrap();
+    check_error(
+        folder.path(),
+        &["explain", "azbz", "--model=net"],
+        &["model.safetensors", "damaged"],
+    );
+    fs::write(net.join("config.json"), r#"{"task": "cooking"}"#).unwrap();
+    check_error(
+        folder.path(),
+        &["explain", "azbz", "--model=net"],
+        &["config.json", "\"cooking\"", "transduction"],
+    );
+    fs::remove_file(net.join("config.json")).unwrap();
+    check_error(folder.path(), &["explain", "azbz", "--model=net"], &["config.json", "No such"]);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    check_error(at, &["explain", "azby"], &["\"azby\"", "'y' at position 4"]);
+    check_error(at, &["explain", "abz"], &["\"abz\"", "position 2"]);
+    check_error(at, &["explain", "--model=nowhere"], &["nowhere", "config.json", "No such file"]);
+    check_error(at, &["train", "transduction", "--config=no.toml"], &["no.toml", "No such file"]);
+    check_error(at, &["train", "cooking"], &["cooking", "transduction"]);
+    let set = |what| check_error(at, &["eval", "--set", what], &[what]);
+    set("training.epoch=3");
+    set("trainin.epochs=3");
+    set("training.epochs=many");
+    set("training.epochs");
+    check_error(at, &["eval", "--set", "gbi.best.moves=[\"deco\"]"], &["\"deco\"", "decoder"]);
+
+    let config = include_str!("../../../configs/transduction.toml");
+    fs::write(at.join("own.toml"), config.replace("clip = 1.0", "clip = \"short\"")).unwrap();
+    check_error(at, &["eval", "--config=own.toml"], &["own.toml", "clip", "short"]);
+    fs::write(at.join("own.toml"), config.replace("hidden = 32", "hiden = 32")).unwrap();
+    check_error(at, &["eval", "--config=own.toml"], &["own.toml", "hiden", "hidden"]);
+}
