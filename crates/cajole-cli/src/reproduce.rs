@@ -42,11 +42,10 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
     ))
 }
 
-/// The tables that fit a terminal, and the case studies.
+/// All tables and the case studies; plots are for the page.
 fn print(report: &Report) -> anyhow::Result<()> {
     let (width, colour) = (screen::width(), screen::has_colour());
-    let (_per_network, overviews) = report.tables.split_last().context("an empty report")?;
-    for table in overviews {
+    for table in &report.tables {
         screen::print(&format!("\n{}", table.to_text(width, colour)))?;
     }
     for case in &report.cases {

@@ -59,6 +59,7 @@ pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
     let shown = steps.iter().enumerate().filter(|&(i, _)| changes(i)).map(|(_, step)| {
         let y = trace.output(step);
         CaseStep {
+            attempt: step.attempt,
             iteration: step.iteration,
             pieces: pieces(y, &gold),
             g: step.g,
@@ -72,15 +73,19 @@ pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
         source: Text(x).to_string(),
         target: Text(&gold).to_string(),
         steps: shown.collect(),
-        note: format!("{} steps, {}", outcome.steps, describe(outcome)),
+        note: describe(outcome),
     }
 }
 
+/// How it ended: `41 steps in 2 descents; the output taken: …`.
 fn describe(outcome: &Outcome) -> String {
-    match outcome.is_satisfied() {
+    let descents = 1 + outcome.trace.steps().last().map_or(0, |step| step.attempt);
+    let descents = if descents == 1 { String::new() } else { format!(" in {descents} descents") };
+    let verdict = match outcome.is_satisfied() {
         true => "satisfied".to_owned(),
         false => format!("not satisfied ({:?}); the least violating output is kept", outcome.stop),
-    }
+    };
+    format!("{} steps{descents}, {verdict}: {}", outcome.steps, Text(&outcome.output))
 }
 
 /// The output in runs of right and wrong positions.

@@ -1,6 +1,6 @@
 //! The experiment's figures as tables and plots: the paper's beside ours.
 
-use cajole::report::{Align, Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
+use cajole::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
 use cajole_nn::models::StartState;
 
 use super::config::TransductionConfig;
@@ -40,7 +40,7 @@ pub(super) fn report(
             }
         }
     }
-    report.tables.push(per_network(measured));
+    report.tables.extend(ConstraintKind::ALL.map(|kind| per_network(kind, measured)));
     report.rows = measured.iter().flat_map(|m| m.rows.iter().cloned()).collect();
     report.cases = cases;
     report.notes = vec![
@@ -120,31 +120,27 @@ fn quantiles(group: &[&Measured], method: &str) -> String {
     steps.map(text).join("/")
 }
 
-/// One row per network, constraint and method.
-fn per_network(measured: &[Measured]) -> Table {
-    let header =
-        ["network", "constraint", "method", "failures", "converted", "before", "after", "η"];
-    let mut table = Table::new("Every network", header);
-    for (i, m) in measured.iter().enumerate() {
-        if 0 < i {
-            table = table.rule();
-        }
-        for row in &m.rows[1..] {
-            table = table.row([
-                Cell::plain(row.net.as_str()),
-                Cell::plain(row.constraint.as_str()),
-                Cell::plain(row.method.as_str()),
-                Cell::plain(row.failures.to_string()),
-                Cell::number(figure(row, "conversion"), 1),
-                Cell::number(figure(row, "accuracy_before"), 1),
-                Cell::number(figure(row, "accuracy_after"), 1),
-                row.get("step_size")
-                    .map_or(Cell::plain("").muted(), |eta| Cell::plain(format!("{eta:.0e}"))),
-            ]);
+/// One column per network: accuracy after each method.
+fn per_network(kind: ConstraintKind, measured: &[Measured]) -> Table {
+    let group: Vec<&Measured> = measured.iter().filter(|m| m.kind == kind).collect();
+    let nets = first_rows(&group).map(|row| row.net.clone());
+    let header = std::iter::once("method".to_owned()).chain(nets).collect::<Vec<_>>();
+    let caption = format!("{}: accuracy on the failures of every network", kind.describe());
+    let mut table = Table::new(caption, header);
+    for method in std::iter::once("greedy".to_owned()).chain(methods(&group)) {
+        let of_net = |m: &&Measured| m.rows.iter().find(|row| row.method == method).cloned();
+        let rows: Vec<Row> = group.iter().filter_map(of_net).collect();
+        let cells = rows.iter().map(|row| Cell::number(figure(row, "accuracy_after"), 1));
+        table = table.row(std::iter::once(Cell::plain(method.as_str())).chain(cells));
+        if rows.iter().any(|row| row.get("step_size").is_some()) {
+            let eta = rows.iter().map(|row| match row.get("step_size") {
+                Some(eta) => Cell::plain(format!("{eta:e}")).muted(),
+                None => Cell::plain("").muted(),
+            });
+            table = table.row(std::iter::once(Cell::plain("  step size").muted()).chain(eta));
         }
     }
-    let (left, right) = (Align::Left, Align::Right);
-    table.aligned([left, left, left, right, right, right, right, right])
+    table
 }
 
 /// Share of failures converted within a number of steps, all networks together.

@@ -25,7 +25,10 @@ pub struct CaseStudy {
 /// The output of one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CaseStep {
-    /// How many nudges there had been: 0 for the network as trained.
+    /// Which descent from the trained weights this belongs to, from 0: restarts and races have
+    /// several.
+    pub attempt: usize,
+    /// How many nudges there had been in it: 0 for the network as trained.
     pub iteration: usize,
     /// The output, cut where it turns from right to wrong or back. Together they are all of it.
     pub pieces: Vec<Piece>,
@@ -51,6 +54,14 @@ pub struct Piece {
 const HEADER: [&str; 6] = ["iteration", "output", "g", "log p", "distance", "accuracy, %"];
 
 impl CaseStep {
+    /// The iteration, behind the number of its descent if that is not the first: `2:11`.
+    fn label(&self) -> String {
+        match self.attempt {
+            0 => self.iteration.to_string(),
+            attempt => format!("{}:{}", attempt + 1, self.iteration),
+        }
+    }
+
     fn figures(&self) -> [String; 4] {
         let CaseStep { g, log_prob, distance, accuracy, .. } = *self;
         [
@@ -94,7 +105,7 @@ impl CaseStudy {
         for step in &self.steps {
             let [g, log_prob, distance, accuracy] = step.figures().map(|figure| plain(&figure));
             let output = output_lines(&terminal, &characters(&step.pieces), widths[1]);
-            let iteration = plain(&step.iteration.to_string());
+            let iteration = plain(&step.label());
             text += &row([iteration, output, g, log_prob, distance, accuracy]);
         }
         text + &rule + &terminal.paragraph(&self.note)
@@ -110,7 +121,7 @@ impl CaseStudy {
         for step in &self.steps {
             let output: String = step.pieces.iter().map(Piece::to_markdown).collect();
             text +=
-                &format!("| {} | {output} | {} |\n", step.iteration, step.figures().join(" | "));
+                &format!("| {} | {output} | {} |\n", step.label(), step.figures().join(" | "));
         }
         text.push('\n');
         text + &markdown::paragraph(&self.note)
@@ -129,7 +140,7 @@ impl CaseStudy {
         for step in &self.steps {
             let output: String = step.pieces.iter().map(Piece::to_html).collect();
             body += "<tr>";
-            body += &cell("th", r#" scope="row""#, 0, &step.iteration.to_string());
+            body += &cell("th", r#" scope="row""#, 0, &step.label());
             body += &cell("td", "", 1, &output);
             for (column, figure) in step.figures().iter().enumerate() {
                 body += &cell("td", "", column + 2, figure);
