@@ -1,3 +1,141 @@
-class Variant: pass
-def compare(*a): pass
-def read_json(*a): pass
+"""What every workload shares: check that all programs do the same, time them in turns, print a table.
+
+A workload is one file beside this one. It brings PyTorch variants (see `Variant`) and the command
+that times one round of cajole's half; `compare` does the rest.
+"""
+
+import json
+import subprocess
+import sys
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from safetensors.numpy import load_file
+
+ROUNDS = 7
+LOG_PROB_TOLERANCE = 1e-4
+GRADIENT_TOLERANCE = 1e-3  # of the gradient's norm, for each parameter on its own
+# After many steps a last-bit difference can tip a decision, so a repair may rarely go another way.
+LEAST_AGREEMENT = 0.95
+
+
+class Variant:
+    """One way to do the work in PyTorch. Cases are numbered as in the exported list."""
+
+    label = ""
+
+    def gradient(self, case):
+        """The output without its end symbol, log p of it, and d(g log p)/dW by cajole's names."""
+        raise NotImplementedError
+
+    def iteration_seconds(self, case):
+        """The time of one iteration from the original weights; restoring them is not counted."""
+        raise NotImplementedError
+
+    def repair(self, case):
+        """The number of steps and the output of a whole repair from the original weights."""
+        raise NotImplementedError
+
+
+def run_json(command):
+    """The JSON that a program prints."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed with status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def compare(workload, variants, time_ours, exported, folder):
+    """Checks, times and reports; leaves the speed-up in `folder`/speedup."""
+    cases = range(len(exported["cases"]))
+    print(f"{workload}: {len(cases)} violating inputs, {ROUNDS} interleaved rounds, medians, 1 thread")
+    for variant in variants:
+        print(f"  {variant.label}: {check_gradients(variant, exported, folder)}")
+
+    ours = []
+    iterations = {variant.label: [] for variant in variants}
+    repairs = {variant.label: [] for variant in variants}
+    for i in range(ROUNDS):
+        ours.append(run_json(time_ours))
+        for variant in variants:
+            seconds = [variant.iteration_seconds(case) for case in cases]
+            iterations[variant.label].append(1e3 * sum(seconds) / len(seconds))
+        for variant in variants:
+            start = perf_counter()
+            repaired = [variant.repair(case) for case in cases]
+            repairs[variant.label].append(1e3 * (perf_counter() - start) / len(cases))
+            if i == 0:
+                print(f"  {variant.label}: {check_repairs(variant, repaired, exported)}")
+
+    of = lambda key: [round_[key] for round_ in ours]
+    rows = [("cajole", of("iteration_ms"), of("repair_ms"))]
+    rows += [(v.label, iterations[v.label], repairs[v.label]) for v in variants]
+    print_table(rows)
+    print_machine(ours)
+    best = min(median(times) for times in iterations.values())
+    speedup = f"{best / median(of('iteration_ms')):.1f}"
+    (folder / "speedup").write_text(speedup + "\n")
+
+
+def check_gradients(variant, exported, folder):
+    """Output, log-probability and every gradient of some cases against cajole's; says how close."""
+    worst_log_prob = worst_gradient = 0.0
+    for case in range(exported["gradients"]):
+        want = exported["cases"][case]
+        output, log_prob, gradients = variant.gradient(case)
+        if output != want["output"]:
+            fail(f"{variant.label}, case {case}: decodes {output}, cajole {want['output']}")
+        off = abs(log_prob - want["log_prob"])
+        if not off < LOG_PROB_TOLERANCE:
+            fail(f"{variant.label}, case {case}: log p {log_prob}, cajole {want['log_prob']}")
+        worst_log_prob = max(worst_log_prob, off)
+        ours = load_file(folder / f"gradient-{case}.safetensors")
+        if ours.keys() != gradients.keys():
+            fail(f"{variant.label}: parameters {sorted(gradients)}, cajole {sorted(ours)}")
+        for name, gradient in ours.items():
+            difference = np.linalg.norm(gradients[name].reshape(gradient.shape) - gradient)
+            off = float(difference / max(np.linalg.norm(gradient), 1e-12))
+            if not off < GRADIENT_TOLERANCE:
+                fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e} of its norm")
+            worst_gradient = max(worst_gradient, off)
+    return f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
+
+
+def check_repairs(variant, repaired, exported):
+    """Whole repairs against cajole's: as many steps to the same output; says how many agree."""
+    wanted = [(case["repair"]["steps"], case["repair"]["output"]) for case in exported["cases"]]
+    same = sum(got == want for got, want in zip(repaired, wanted))
+    if same < LEAST_AGREEMENT * len(wanted):
+        fail(f"{variant.label}: only {same} of {len(wanted)} repairs agree with cajole's")
+    return f"{same} of {len(wanted)} repairs take as many steps to the same output"
+
+
+def print_table(rows):
+    """One row per program; ratios are to the first."""
+    (_, base_iteration, base_repair), width = rows[0], max(len(label) for label, _, _ in rows)
+    print(f"\n  {'':{width}}  ms/iteration (fastest-slowest round)   ratio  ms/repair   ratio")
+    for label, iteration, repair in rows:
+        spread = f"({min(iteration):.4g}-{max(iteration):.4g})"
+        print(
+            f"  {label:{width}}  {median(iteration):12.4f} {spread:>24}"
+            f"{median(iteration) / median(base_iteration):8.1f}"
+            f"{median(repair):11.3f}{median(repair) / median(base_repair):8.1f}"
+        )
+
+
+def print_machine(ours):
+    """How much of the machine cajole uses: of one core's multipliers, and of a second core."""
+    of = lambda key: median(round_[key] for round_ in ours)
+    one = median(round_["repairs_per_second"]["1"] for round_ in ours)
+    two = median(round_["repairs_per_second"]["2"] for round_ in ours)
+    print(
+        f"\n  cajole: {of('flops') / 1e6:.2f} MFLOP per iteration, {of('gflops'):.1f} GFLOP/s,"
+        f" {100 * of('share_of_peak'):.0f} % of one core's {of('peak_gflops'):.0f}"
+        f"\n  cajole: {one:.0f} repairs per second on 1 thread, {two:.0f} on 2:"
+        f" {of('scaling'):.2f} times as many\n"
+    )
+
+
+def fail(problem):
+    sys.exit(f"\nDISAGREEMENT: {problem}")

@@ -10,6 +10,7 @@ weight, take an SGD step in place.
   all steps is cheaper than a step at a time, even with a second forward pass.
 """
 
+import json
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +19,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from side_by_side import Variant, compare, read_json
+from side_by_side import Variant, compare, run_json
 
 
 class Transducer(nn.Module):
@@ -31,8 +32,8 @@ class Transducer(nn.Module):
 
     def __init__(self, weights):
         super().__init__()
-        (inputs, embedding), hidden = weights["encoder.embedding"].shape, weights["decoder.w_h"].shape[0]
-        symbols = weights["decoder.embedding"].shape[0]
+        inputs, embedding = weights["encoder.embedding"].shape
+        hidden, symbols = weights["output.w"].shape
         self.encoder_embedding = nn.Embedding(inputs, embedding)
         self.encoder = nn.LSTM(embedding, hidden)
         self.decoder_embedding = nn.Embedding(symbols, embedding)
@@ -41,13 +42,15 @@ class Transducer(nn.Module):
         for lstm in (self.encoder, self.decoder):
             nn.init.zeros_(lstm.bias_hh_l0).requires_grad_(False)
         self.moving = [p for p in self.parameters() if p.requires_grad]
+        self.symbols = torch.arange(symbols).unsqueeze(1)  # each as a tensor, made once
         with torch.no_grad():
             self.encoder_embedding.weight.copy_(weights["encoder.embedding"])
             self.encoder.weight_ih_l0.copy_(weights["encoder.w_x"].T)
             self.encoder.weight_hh_l0.copy_(weights["encoder.w_h"].T)
             self.encoder.bias_ih_l0.copy_(weights["encoder.b"])
             self.decoder_embedding.weight.copy_(weights["decoder.embedding"])
-            self.decoder.weight_ih_l0.copy_(torch.cat([weights["decoder.w_x"], weights["decoder.w_s"]]).T)
+            fed = torch.cat([weights["decoder.w_x"], weights["decoder.w_s"]])
+            self.decoder.weight_ih_l0.copy_(fed.T)
             self.decoder.weight_hh_l0.copy_(weights["decoder.w_h"].T)
             self.decoder.bias_ih_l0.copy_(weights["decoder.b"])
             self.output.weight.copy_(weights["output.w"].T)
@@ -88,19 +91,12 @@ class Transducer(nn.Module):
                 seen, (h, c), d.weight_ih_l0, d.weight_hh_l0, d.bias_ih_l0, d.bias_hh_l0
             )
             scores.append(self.output(h))
-            best = int(scores[-1].argmax())
+            best = scores[-1].argmax().item()
             output.append(best)
             previous = self.symbols[best]
             if best == end:
                 break
         return output, scores
-
-    @property
-    def symbols(self):
-        """Every symbol as a tensor, made once."""
-        if not hasattr(self, "_symbols"):
-            self._symbols = torch.arange(self.output.out_features).unsqueeze(1)
-        return self._symbols
 
 
 def log_prob(scores, output):
@@ -207,17 +203,18 @@ class Torch(Variant):
         value = recorded()
         grads = torch.autograd.grad(g * value, self.net.moving)
         named = {name: t.numpy() for name, t in self.net.named_as_ours(grads).items()}
-        return [s for s in output if s != self.task.end], float(value), named
+        return [s for s in output if s != self.task.end], value.item(), named
 
 
 def main():
     torch.set_num_threads(1)
     binary, folder = sys.argv[1], Path(sys.argv[2])
-    exported = read_json([binary, "transduction", "prepare", "--dir", str(folder)], folder / "cases.json")
+    ours = [binary, "transduction", "--dir", str(folder)]
+    run_json([*ours, "prepare"])
+    exported = json.loads((folder / "cases.json").read_text())
     weights = load_file(folder / "model.safetensors")
     variants = [Torch(style, weights, exported) for style in (Recorded, Rerun)]
-    ours = [binary, "transduction", "time", "--dir", str(folder)]
-    compare(variants, ours, exported, folder)
+    compare("transduction", variants, [*ours, "time"], exported, folder)
 
 
 if __name__ == "__main__":

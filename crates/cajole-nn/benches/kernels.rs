@@ -2,12 +2,14 @@
 //!
 //! `cargo bench -p cajole-nn`, with part of a name behind `--` to choose. The throughput of a
 //! product counts its multiply-adds, that of an elementwise kernel its elements: 50 Gelem/s of a
-//! product are 100 GFLOP/s. Matrices start on cache lines, as weights do in the engine's own
-//! buffers only by luck: a line more or less under every second load is worth a third.
+//! product are 100 GFLOP/s.
+//!
+//! All buffers start on cache lines. Otherwise every other vector would straddle two of them or
+//! none, as the allocator pleases, and one run could not be compared with the next.
 
 use std::hint::black_box;
 
-use cajole_nn::kernels::{self, LstmGates, Panel};
+use cajole_nn::kernels::{self, Panel};
 use cajole_nn::random::Random;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -19,7 +21,7 @@ const MATRICES: [(&str, usize, usize); 4] = [
     ("tagger", 320, 1536),
 ];
 
-/// `B`: one input, the rows of one register tile, the steps of one output.
+/// `B`: one input, a small beam, the steps of one output.
 const ROWS: [usize; 3] = [1, 6, 30];
 
 /// `H` of one LSTM step.
@@ -116,13 +118,13 @@ fn lstm(c: &mut Criterion) {
             bencher.iter(|| {
                 // Gates are squashed in place, so they start afresh each time.
                 gates.get_mut(4 * n).copy_from_slice(black_box(sums.get(4 * n)));
-                kernels::lstm(LstmGates {
-                    gates: gates.get_mut(4 * n),
-                    c_prev: c_prev.get(n),
-                    c: cell.get_mut(n),
-                    tanh_c: tanh_c.get_mut(n),
-                    h: h.get_mut(n),
-                });
+                kernels::lstm(
+                    gates.get_mut(4 * n),
+                    c_prev.get(n),
+                    cell.get_mut(n),
+                    tanh_c.get_mut(n),
+                    h.get_mut(n),
+                );
             });
         });
     }

@@ -73,11 +73,13 @@ pub(crate) enum Op {
 /// The record of one pass, reused for the next.
 #[derive(Default)]
 pub struct Tape {
+    /// The arena; what lies beyond `len` is left over from longer recordings.
     pub(crate) values: Vec<f32>,
+    len: usize,
     grads: Vec<f32>,
     ops: Vec<Op>,
-    /// Where each operation's own stretch of the arena starts.
-    starts: Vec<u32>,
+    /// The stretch of the arena into which gradients flow, for each operation.
+    inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
     pub(crate) panel: Panel,
@@ -106,9 +108,9 @@ struct Uses {
 impl Tape {
     /// Starts a new recording.
     pub fn clear(&mut self) {
-        self.values.clear();
+        self.len = 0;
         self.ops.clear();
-        self.starts.clear();
+        self.inflows.clear();
         self.indices.clear();
     }
 
@@ -119,12 +121,12 @@ impl Tape {
 
     /// How many floats the current recording holds.
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.len
     }
 
     /// Whether nothing has been recorded.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len == 0
     }
 
     /// A mark at element `j` of row `i` of `v`.
@@ -133,18 +135,28 @@ impl Tape {
         Mark(u64::from(v.op) << 32 | (v.row_at(i) + j) as u64)
     }
 
-    /// Opens a stretch of `len` zeros for the next operation and returns where it starts.
+    /// Opens a stretch of `len` floats for the next operation and returns where it starts. What
+    /// is in it is left over: the operation has to write all that is ever read.
     pub(crate) fn open(&mut self, len: usize) -> usize {
-        let at = self.values.len();
-        self.values.resize(at + len, 0.0);
-        assert!(u32::try_from(self.values.len()).is_ok(), "a recording of more than 2³² floats");
+        let at = self.len;
+        self.len += len;
+        if self.values.len() < self.len {
+            assert!(u32::try_from(self.len).is_ok(), "a recording of more than 2³² floats");
+            self.values.resize(self.len, 0.0);
+        }
         at
     }
 
-    /// Records `op`, whose stretch starts at `start`, and returns its number.
-    pub(crate) fn record(&mut self, op: Op, start: usize) -> u32 {
+    /// The values before `at`, to read, and those of the stretch just opened there, to write.
+    pub(crate) fn split(&mut self, at: usize) -> (&[f32], &mut [f32], &mut Panel) {
+        let (before, own) = self.values[..self.len].split_at_mut(at);
+        (before, own, &mut self.panel)
+    }
+
+    /// Records `op`, whose gradients flow into everything from `inflow` on, and returns its number.
+    pub(crate) fn record(&mut self, op: Op, inflow: usize) -> u32 {
         self.ops.push(op);
-        self.starts.push(start as u32);
+        self.inflows.push((inflow as u32, self.len as u32));
         self.ops.len() as u32 - 1
     }
 
@@ -161,11 +173,13 @@ impl Tape {
         blame: &[(Mark, f32)],
         grad: &mut Gradient,
     ) {
-        let Tape { values, grads, ops, starts, indices, panel, reach, uses } = self;
-        grads.resize(values.len(), 0.0);
+        let Tape { values, len, grads, ops, inflows, indices, panel, reach, uses } = self;
+        if grads.len() < *len {
+            grads.resize(*len, 0.0);
+        }
         uses.clear(layout.entries().len());
         reach.begin(ops, layout, grad);
-        let mut pass = Backward { w, values, grads, starts, indices, panel, reach, uses };
+        let mut pass = Backward { w, values, grads, inflows, indices, panel, reach, uses };
         for &(Mark(mark), cost) in blame {
             let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
             if pass.awaken(op) {
@@ -180,7 +194,7 @@ impl Tape {
                 Op::Leaf => {}
                 Op::Param(p) => {
                     for row in 0..p.rows {
-                        pass.note_lookup(*p, row, (pass.starts[i] + row * p.cols) as usize);
+                        pass.note_lookup(*p, row, (pass.inflows[i].0 + row * p.cols) as usize);
                     }
                 }
                 Op::Affine(op) => op.backward(&mut pass),
@@ -275,7 +289,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) w: &'a [f32],
     pub(crate) values: &'a [f32],
     pub(crate) grads: &'a mut [f32],
-    starts: &'a [u32],
+    inflows: &'a [(u32, u32)],
     pub(crate) indices: &'a [u32],
     pub(crate) panel: &'a mut Panel,
     reach: &'a mut Reach,
@@ -291,9 +305,8 @@ impl Backward<'_> {
         }
         if !self.reach.live[i] {
             self.reach.live[i] = true;
-            let start = self.starts[i] as usize;
-            let end = self.starts.get(i + 1).map_or(self.grads.len(), |&s| s as usize);
-            self.grads[start..end].fill(0.0);
+            let (start, end) = self.inflows[i];
+            self.grads[start as usize..end as usize].fill(0.0);
         }
         true
     }
@@ -341,6 +354,7 @@ impl<'a> Graph<'a> {
     /// A constant matrix of zeros `(rows, cols)`.
     pub fn zeros(&mut self, rows: usize, cols: usize) -> Var {
         let at = self.tape.open(rows * cols);
+        self.tape.split(at).1.fill(0.0);
         let op = self.tape.record(Op::Leaf, at);
         Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 }
     }
@@ -356,7 +370,7 @@ impl<'a> Graph<'a> {
     pub fn param(&mut self, p: Param) -> Var {
         let values = p.of(self.w);
         let at = self.tape.open(values.len());
-        self.tape.values[at..].copy_from_slice(values);
+        self.tape.split(at).1.copy_from_slice(values);
         let op = self.tape.record(Op::Param(p), at);
         Var { op, at: at as u32, rows: p.rows, cols: p.cols }
     }

@@ -61,11 +61,11 @@ where
             self.blame(x, s, plan.target);                                //   g, by position of y
             self.model.gradient(&s.nudged, &s.blame, &mut s.scratch, &mut s.grad);
             s.pull(self.config.pull, w);                                  //   ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ
-            let norm = s.grad.norm();                                     //       + α (W_λ − W)/‖W_λ − W‖
+            let norm = rule.norm(&s.grad);                                //       + α (W_λ − W)/‖W_λ − W‖
             if norm == 0.0 { return Stop::Stuck; }
-            if !norm.is_finite() { return Stop::Diverged; }
             rule.step(t, step_size, &mut s.nudged, &s.grad, norm, &mut s.momenta);
             s.moved(w);                                                   //   W_λ ← W_λ − η∇
+            if !s.distance.is_finite() { return Stop::Diverged; }
             self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
             self.judge(x, s);                                             //   y ← f(x; W_λ)
             if s.violation.is_satisfied() { return Stop::Satisfied; }     //   until g(y, Lˣ) = 0

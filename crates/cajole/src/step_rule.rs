@@ -68,7 +68,16 @@ impl StepRule {
         }
     }
 
-    /// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is `norm`.
+    /// `‖∇‖`, for rules that divide by it; to others it is all one, and not worth a pass over the
+    /// weights.
+    pub fn norm(&self, grad: &Gradient) -> f32 {
+        match self {
+            StepRule::UnitNorm { .. } => grad.norm(),
+            _ => 1.0,
+        }
+    }
+
+    /// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose [norm](Self::norm) is given.
     pub fn step(
         &self,
         t: usize,

@@ -99,9 +99,9 @@ pub enum Stop {
     StepLimit,
     /// Time ran out.
     Deadline,
-    /// The gradient vanished: nothing is left to nudge.
+    /// The gradient vanished under a rule that sets the length of steps: there is no direction.
     Stuck,
-    /// Weights or gradient stopped being finite numbers.
+    /// The nudged weights stopped being finite numbers.
     Diverged,
 }
 

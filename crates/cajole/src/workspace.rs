@@ -37,7 +37,7 @@ pub struct Workspace<M: Model + ?Sized> {
     iteration: usize,
     pub(crate) passes: usize,
     steps: usize,
-    distance: f32,
+    pub(crate) distance: f32,
     /// The satisfying output reached in the fewest steps so far.
     winner: Option<Vec<Symbol>>,
     trace: Trace,

@@ -64,41 +64,53 @@ fn tanh_body<A: Arithmetic>(v: &mut [f32]) {
     v.iter_mut().for_each(|v| *v = tanh_with::<A>(*v));
 }
 
-/// One row of an LSTM step: the gates `i, f, g, o` as one `(4·H)` slice, the others `(H)`.
-pub struct LstmGates<'a> {
-    /// In: the gates' sums. Out: the gates.
-    pub gates: &'a mut [f32],
-    /// The cell before this step.
-    pub c_prev: &'a [f32],
-    /// Out: the cell, `f ∘ c_prev + i ∘ g`.
-    pub c: &'a mut [f32],
-    /// Out: its squashed value, kept for the backward pass.
-    pub tanh_c: &'a mut [f32],
-    /// Out: the hidden state, `o ∘ tanh c`.
-    pub h: &'a mut [f32],
-}
-
 multiversion! {
-    /// One LSTM step of one row, from the gates' sums to the new state.
-    pub fn lstm(row: LstmGates<'_>) = lstm_body
+    /// One LSTM step of one row: from the gates' sums `(4·H)` to the gates `i, f, g, o`, the cell
+    /// `c = f ∘ c_prev + i ∘ g`, its squashed value, kept for the backward pass, and
+    /// `h = o ∘ tanh c`, each `(H)`.
+    pub fn lstm(
+        gates: &mut [f32],
+        c_prev: &[f32],
+        c: &mut [f32],
+        tanh_c: &mut [f32],
+        h: &mut [f32],
+    ) = lstm_body
 }
 
+/// Arguments are slices of their own, not fields of a struct: the compiler then knows that they do
+/// not overlap, and vectorises.
 #[inline(always)]
-fn lstm_body<A: Arithmetic>(row: LstmGates<'_>) {
-    let LstmGates { gates, c_prev, c, tanh_c, h } = row;
+fn lstm_body<A: Arithmetic>(
+    gates: &mut [f32],
+    c_prev: &[f32],
+    c: &mut [f32],
+    tanh_c: &mut [f32],
+    h: &mut [f32],
+) {
     let n = h.len();
     assert!(gates.len() == 4 * n && c_prev.len() == n && c.len() == n && tanh_c.len() == n);
-    let (sigmoids, rest) = gates.split_at_mut(2 * n);
+    let (i, rest) = gates.split_at_mut(n);
+    let (f, rest) = rest.split_at_mut(n);
     let (g, o) = rest.split_at_mut(n);
-    sigmoid_body::<A>(sigmoids);
-    tanh_body::<A>(g);
-    sigmoid_body::<A>(o);
-    let (i, f) = sigmoids.split_at(n);
     for j in 0..n {
+        // σ(x) = 1 / (1 + e⁻ˣ) and tanh x = 1 − 2 / (1 + e²ˣ). A division takes as long as several
+        // multiplications, so two reciprocals share one: 1/a = b / ab.
+        let (a_i, a_f) = (1.0 + exp_bounded::<A>(-i[j]), 1.0 + exp_bounded::<A>(-f[j]));
+        let (a_g, a_o) = (1.0 + exp_bounded::<A>(2.0 * g[j]), 1.0 + exp_bounded::<A>(-o[j]));
+        let (r_if, r_go) = (1.0 / (a_i * a_f), 1.0 / (a_g * a_o));
+        (i[j], f[j]) = (r_if * a_f, r_if * a_i);
+        (g[j], o[j]) = (A::mul_add(-2.0 * r_go, a_o, 1.0), r_go * a_g);
         c[j] = A::mul_add(f[j], c_prev[j], i[j] * g[j]);
         tanh_c[j] = tanh_with::<A>(c[j]);
         h[j] = o[j] * tanh_c[j];
     }
+}
+
+/// `eˣ` between e⁻⁴⁰ and e⁴⁰, so that two of them can be multiplied; a gate is as good as shut or
+/// open long before.
+#[inline(always)]
+fn exp_bounded<A: Arithmetic>(x: f32) -> f32 {
+    exp_with::<A>(x.clamp(-40.0, 40.0))
 }
 
 multiversion! {

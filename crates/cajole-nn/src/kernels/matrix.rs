@@ -11,14 +11,54 @@ const TILE_COLS: usize = 2 * LANES;
 #[derive(Default)]
 pub struct Panel(Vec<f32>);
 
+/// Whether `b` rows are too few to repay packing `W (K, N)`, so that each is better a
+/// matrix-vector product of its own. A matrix that stays in the innermost cache can be read often.
+fn are_few(b: usize, k: usize, n: usize) -> bool {
+    const INNERMOST: usize = 4096;
+    b < 4 || (b < 8 && k * n <= INNERMOST)
+}
+
+/// `Y += X · W` with `Y (B, N)`, `X (B, K)`, `W (K, N)`; `B` follows from the slices.
+pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize, panel: &mut Panel) {
+    let b = x.len() / k;
+    assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
+    if are_few(b, k, n) {
+        for (y, x) in y.chunks_exact_mut(n).zip(x.chunks_exact(k)) {
+            add_row_product(y, x, w);
+        }
+    } else {
+        add_batch_product(y, x, w, k, n, panel);
+    }
+}
+
 multiversion! {
-    /// `Y += X · W` with `Y (B, N)`, `X (B, K)`, `W (K, N)`; `B` follows from the slices.
-    pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize, panel: &mut Panel)
-        = add_product_body
+    /// `y (N) += x (K) · W (K, N)`.
+    fn add_row_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_row_product_body
 }
 
 #[inline(always)]
-fn add_product_body<A: Arithmetic>(
+fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let mut j = 0;
+    j = add_strips::<A, 8>(y, x, w, j);
+    j = add_strips::<A, 4>(y, x, w, j);
+    j = add_strips::<A, 1>(y, x, w, j);
+    add_columns::<A>(y, x, w, j);
+}
+
+multiversion! {
+    /// The same for many rows.
+    fn add_batch_product(
+        y: &mut [f32],
+        x: &[f32],
+        w: &[f32],
+        k: usize,
+        n: usize,
+        panel: &mut Panel,
+    ) = add_batch_product_body
+}
+
+#[inline(always)]
+fn add_batch_product_body<A: Arithmetic>(
     y: &mut [f32],
     x: &[f32],
     w: &[f32],
@@ -26,19 +66,6 @@ fn add_product_body<A: Arithmetic>(
     n: usize,
     panel: &mut Panel,
 ) {
-    let b = x.len() / k;
-    assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
-    if b < 4 {
-        // Too few rows to repay packing: one matrix-vector product per row.
-        for (y, x) in y.chunks_exact_mut(n).zip(x.chunks_exact(k)) {
-            let mut j = 0;
-            j = add_strips::<A, 8>(y, x, w, j);
-            j = add_strips::<A, 4>(y, x, w, j);
-            j = add_strips::<A, 1>(y, x, w, j);
-            add_columns::<A>(y, x, w, j);
-        }
-        return;
-    }
     let full = n - n % TILE_COLS;
     panel.0.resize(k * TILE_COLS, 0.0);
     for j in (0..full).step_by(TILE_COLS) {
@@ -82,15 +109,42 @@ fn add_strips<A: Arithmetic, const V: usize>(
     j
 }
 
-/// The last few columns, one at a time.
+/// The last few columns: four at a time, then one.
 #[inline(always)]
-fn add_columns<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], j: usize) {
+fn add_columns<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], mut j: usize) {
     let n = y.len();
-    let rest = &mut y[j..];
-    for (row, &x_k) in w.chunks_exact(n).zip(x) {
-        for (y, &w) in rest.iter_mut().zip(&row[j..]) {
-            *y = A::mul_add(x_k, w, *y);
+    while j + 4 <= n {
+        add_few_columns::<A, 4>(y, x, w, j);
+        j += 4;
+    }
+    while j < n {
+        add_few_columns::<A, 1>(y, x, w, j);
+        j += 1;
+    }
+}
+
+/// `C` columns, with the terms dealt out to four sums, or each would wait for the one before.
+#[inline(always)]
+fn add_few_columns<A: Arithmetic, const C: usize>(y: &mut [f32], x: &[f32], w: &[f32], j: usize) {
+    let n = y.len();
+    let mut sums = [[0.0f32; C]; 4];
+    let mut add = |q: usize, k: usize| {
+        let row: &[f32; C] = w[k * n + j..][..C].try_into().expect("a slice of C");
+        for c in 0..C {
+            sums[q][c] = A::mul_add(x[k], row[c], sums[q][c]);
         }
+    };
+    let full = x.len() - x.len() % 4;
+    for k in (0..full).step_by(4) {
+        for q in 0..4 {
+            add(q, k + q);
+        }
+    }
+    for k in full..x.len() {
+        add(0, k);
+    }
+    for c in 0..C {
+        y[j + c] += (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
     }
 }
 
@@ -151,20 +205,8 @@ fn add_tile<A: Arithmetic, const R: usize>(
     }
 }
 
-multiversion! {
-    /// `dX += dY · Wᵀ` with `dX (B, K)`, `dY (B, N)`, `W (K, N)`.
-    pub fn add_product_transposed(
-        dx: &mut [f32],
-        dy: &[f32],
-        w: &[f32],
-        k: usize,
-        n: usize,
-        panel: &mut Panel,
-    ) = add_product_transposed_body
-}
-
-#[inline(always)]
-fn add_product_transposed_body<A: Arithmetic>(
+/// `dX += dY · Wᵀ` with `dX (B, K)`, `dY (B, N)`, `W (K, N)`.
+pub fn add_product_transposed(
     dx: &mut [f32],
     dy: &[f32],
     w: &[f32],
@@ -174,22 +216,40 @@ fn add_product_transposed_body<A: Arithmetic>(
 ) {
     let b = dy.len() / n;
     assert!(dx.len() == b * k && dy.len() == b * n && w.len() == k * n, "shapes of a product");
-    if b < 4 {
+    if are_few(b, k, n) {
         for (dx, dy) in dx.chunks_exact_mut(k).zip(dy.chunks_exact(n)) {
-            let mut rows = w.chunks_exact(4 * n);
-            let (fours, rest) = dx.as_chunks_mut::<4>();
-            for (dx, rows) in fours.iter_mut().zip(&mut rows) {
-                let dots = four_dots::<A>(rows, dy);
-                for r in 0..4 {
-                    dx[r] += dots[r];
-                }
-            }
-            for (dx, row) in rest.iter_mut().zip(rows.remainder().chunks_exact(n)) {
-                *dx += row.iter().zip(dy).map(|(&w, &dy)| w * dy).sum::<f32>();
+            match n {
+                // As narrow as an output layer over few symbols.
+                0..LANES => add_row_transposed_narrow(dx, dy, w),
+                _ => add_row_transposed(dx, dy, w),
             }
         }
-        return;
+    } else {
+        add_batch_transposed(dx, dy, w, k, n, panel);
     }
+}
+
+multiversion! {
+    /// The same for many rows.
+    fn add_batch_transposed(
+        dx: &mut [f32],
+        dy: &[f32],
+        w: &[f32],
+        k: usize,
+        n: usize,
+        panel: &mut Panel,
+    ) = add_batch_transposed_body
+}
+
+#[inline(always)]
+fn add_batch_transposed_body<A: Arithmetic>(
+    dx: &mut [f32],
+    dy: &[f32],
+    w: &[f32],
+    k: usize,
+    n: usize,
+    panel: &mut Panel,
+) {
     // Strips of sixteen rows of W, transposed while they are packed.
     panel.0.resize(n * TILE_COLS, 0.0);
     for kk in (0..k).step_by(TILE_COLS) {
@@ -214,36 +274,82 @@ fn add_product_transposed_body<A: Arithmetic>(
     }
 }
 
-/// The dot products of four rows `(4, N)` with `dy (N)`.
+multiversion! {
+    /// `dx (K) += W (K, N) · dy (N)` for less than a vector of columns.
+    fn add_row_transposed_narrow(dx: &mut [f32], dy: &[f32], w: &[f32])
+        = add_row_transposed_narrow_body
+}
+
 #[inline(always)]
-fn four_dots<A: Arithmetic>(rows: &[f32], dy: &[f32]) -> [f32; 4] {
+fn add_row_transposed_narrow_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    match dy.len() {
+        1 => add_columns_transposed::<A, 1>(dx, dy, w),
+        2 => add_columns_transposed::<A, 2>(dx, dy, w),
+        3 => add_columns_transposed::<A, 3>(dx, dy, w),
+        4 => add_columns_transposed::<A, 4>(dx, dy, w),
+        5 => add_columns_transposed::<A, 5>(dx, dy, w),
+        6 => add_columns_transposed::<A, 6>(dx, dy, w),
+        _ => add_columns_transposed::<A, 7>(dx, dy, w),
+    }
+}
+
+#[inline(always)]
+fn add_columns_transposed<A: Arithmetic, const N: usize>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    let Ok(dy) = <&[f32; N]>::try_from(dy) else { return };
+    for (dx, row) in dx.iter_mut().zip(w.as_chunks::<N>().0) {
+        for j in 0..N {
+            *dx = A::mul_add(row[j], dy[j], *dx);
+        }
+    }
+}
+
+multiversion! {
+    /// `dx (K) += W (K, N) · dy (N)` for at least a vector of columns.
+    fn add_row_transposed(dx: &mut [f32], dy: &[f32], w: &[f32]) = add_row_transposed_body
+}
+
+#[inline(always)]
+fn add_row_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    let (k, n) = (dx.len(), dy.len());
+    let (full_k, full_n) = (k - k % DOTS, n - n % LANES);
+    let eights = dx.as_chunks_mut::<DOTS>().0.iter_mut().zip(w.chunks_exact(DOTS * n));
+    eights.for_each(|(dx, rows)| add_dots::<A>(dx, rows, dy));
+    if full_k == k && full_n == n {
+        return;
+    }
+    // The last few columns of those rows, and all columns of the last few rows.
+    for (i, (dx, row)) in dx.iter_mut().zip(w.chunks_exact(n)).enumerate() {
+        let from = if i < full_k { full_n } else { 0 };
+        let terms = row[from..].iter().zip(&dy[from..]);
+        *dx = terms.fold(*dx, |sum, (&w, &dy)| A::mul_add(w, dy, sum));
+    }
+}
+
+/// Dot products taken side by side: enough sums in flight to hide the latency of an addition, and
+/// (unlike four) a shape that the compiler keeps in vector registers.
+const DOTS: usize = 8;
+
+/// Adds the dot products of eight rows `(8, N)` with `dy (N)`, as far as whole vectors go.
+#[inline(always)]
+fn add_dots<A: Arithmetic>(dx: &mut [f32; DOTS], rows: &[f32], dy: &[f32]) {
     let n = dy.len();
-    let (dy_chunks, dy_rest) = dy.as_chunks::<LANES>();
+    let (dy_chunks, _) = dy.as_chunks::<LANES>();
     let m = dy_chunks.len();
-    let chunks: [&[[f32; LANES]]; 4] =
+    let chunks: [&[[f32; LANES]]; DOTS] =
         std::array::from_fn(|r| &rows[r * n..(r + 1) * n].as_chunks::<LANES>().0[..m]);
-    let mut sums = [[0.0f32; LANES]; 4];
-    for i in 0..m {
-        for r in 0..4 {
-            let w = chunks[r][i];
+    let mut sums = [[0.0f32; LANES]; DOTS];
+    for (i, dy) in dy_chunks.iter().enumerate() {
+        for r in 0..DOTS {
+            let w = &chunks[r][i];
             for l in 0..LANES {
-                sums[r][l] = A::mul_add(dy_chunks[i][l], w[l], sums[r][l]);
+                sums[r][l] = A::mul_add(dy[l], w[l], sums[r][l]);
             }
         }
     }
-    // Add the lanes of all four rows at once: rows become lanes, so that this stays vectorised.
-    let mut dots = [0.0f32; 4];
-    for l in 0..LANES {
-        for r in 0..4 {
-            dots[r] += sums[r][l];
-        }
+    for r in 0..DOTS {
+        let halves: [f32; 4] = std::array::from_fn(|l| sums[r][l] + sums[r][l + 4]);
+        dx[r] += (halves[0] + halves[2]) + (halves[1] + halves[3]);
     }
-    for (j, &dy) in (m * LANES..).zip(dy_rest) {
-        for r in 0..4 {
-            dots[r] = A::mul_add(rows[r * n + j], dy, dots[r]);
-        }
-    }
-    dots
 }
 
 multiversion! {
@@ -282,24 +388,14 @@ fn outer_sum_body<A: Arithmetic>(
             packed.copy_from_slice(&xs[x_at as usize + 4 * i..][..4]);
         }
     }
+    let (strip, _) = strip.as_chunks_mut::<TILE_COLS>();
     let full_n = n - n % TILE_COLS;
     for j in (0..full_n).step_by(TILE_COLS) {
-        let (strip, _) = strip.as_chunks_mut::<TILE_COLS>();
         for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
             packed.copy_from_slice(&dys[dy_at as usize + j..][..TILE_COLS]);
         }
         for i in (0..full_k).step_by(4) {
-            let x4 = xs_packed[i * t..(i + 4) * t].as_chunks::<4>().0;
-            let mut sums = [[[0.0f32; LANES]; 2]; 4];
-            for (x, dy) in x4.iter().zip(strip.iter()) {
-                for r in 0..4 {
-                    for v in 0..2 {
-                        for l in 0..LANES {
-                            sums[r][v][l] = A::mul_add(x[r], dy[v * LANES + l], sums[r][v][l]);
-                        }
-                    }
-                }
-            }
+            let sums = outer_tile::<A>(&xs_packed[i * t..(i + 4) * t], strip);
             for r in 0..4 {
                 for v in 0..2 {
                     dw[(i + r) * n + j + v * LANES..][..LANES].copy_from_slice(&sums[r][v]);
@@ -307,21 +403,46 @@ fn outer_sum_body<A: Arithmetic>(
             }
         }
     }
-    // What the tiles do not cover: a few columns of every row, all columns of a few rows.
-    for i in 0..k {
-        let columns = if i < full_k { full_n..n } else { 0..n };
-        let dw = &mut dw[i * n..][columns.clone()];
-        dw.fill(0.0);
-        if dw.is_empty() {
-            continue;
+    if full_n < n {
+        // The last strip is narrower; what it lacks is zero.
+        for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
+            *packed = [0.0; TILE_COLS];
+            packed[..n - full_n].copy_from_slice(&dys[dy_at as usize + full_n..][..n - full_n]);
         }
+        for i in (0..full_k).step_by(4) {
+            let sums = outer_tile::<A>(&xs_packed[i * t..(i + 4) * t], strip);
+            for (r, sums) in sums.iter().enumerate() {
+                let dw = &mut dw[(i + r) * n + full_n..(i + r + 1) * n];
+                dw.copy_from_slice(&sums.as_flattened()[..n - full_n]);
+            }
+        }
+    }
+    // The last few rows, if their number is no multiple of four.
+    for (i, dw) in dw.chunks_exact_mut(n).enumerate().skip(full_k) {
+        dw.fill(0.0);
         for &(x_at, dy_at) in rows {
             let x = xs[x_at as usize + i];
-            for (dw, &dy) in dw.iter_mut().zip(&dys[dy_at as usize..][columns.clone()]) {
+            for (dw, &dy) in dw.iter_mut().zip(&dys[dy_at as usize..][..n]) {
                 *dw = A::mul_add(x, dy, *dw);
             }
         }
     }
+}
+
+/// `Σ_t x_t ⊗ dy_t` for four elements of `x`, packed by time, and a strip of `dy`.
+#[inline(always)]
+fn outer_tile<A: Arithmetic>(x4: &[f32], strip: &[[f32; TILE_COLS]]) -> [[[f32; LANES]; 2]; 4] {
+    let mut sums = [[[0.0f32; LANES]; 2]; 4];
+    for (x, dy) in x4.as_chunks::<4>().0.iter().zip(strip) {
+        for r in 0..4 {
+            for v in 0..2 {
+                for l in 0..LANES {
+                    sums[r][v][l] = A::mul_add(x[r], dy[v * LANES + l], sums[r][v][l]);
+                }
+            }
+        }
+    }
+    sums
 }
 
 multiversion! {
@@ -343,8 +464,10 @@ mod tests {
     use crate::random::Random;
 
     /// Shapes around every edge of the tiles.
-    const SHAPES: [(usize, usize, usize); 9] = [
+    const SHAPES: [(usize, usize, usize); 11] = [
         (1, 1, 1),
+        (1, 6, 7),
+        (3, 17, 5),
         (1, 32, 128),
         (1, 33, 75),
         (2, 5, 17),
@@ -395,20 +518,33 @@ mod tests {
             }
 
             let panel = &mut Panel::default();
-            for body in [add_product_body::<Fused>, add_product_body::<Plain>, add_product] {
+            for body in
+                [add_batch_product_body::<Fused>, add_batch_product_body::<Plain>, add_product]
+            {
                 let mut y = y0.clone();
                 body(&mut y, &x, &w, k, n, panel);
                 close(&y, &want_y, shape);
             }
+            for body in [add_row_product_body::<Plain>, add_row_product_body::<Fused>] {
+                let mut y = y0[..n].to_vec();
+                body(&mut y, &x[..k], &w);
+                close(&y, &want_y[..n], shape);
+            }
             for body in [
-                add_product_transposed_body::<Fused>,
-                add_product_transposed_body::<Plain>,
+                add_batch_transposed_body::<Fused>,
+                add_batch_transposed_body::<Plain>,
                 add_product_transposed,
             ] {
                 let mut dx = dx0.clone();
                 body(&mut dx, &dy, &w, k, n, panel);
                 close(&dx, &want_dx, shape);
             }
+            let mut dx = dx0[..k].to_vec();
+            match n {
+                0..LANES => add_row_transposed_narrow_body::<Plain>(&mut dx, &dy[..n], &w),
+                _ => add_row_transposed_body::<Plain>(&mut dx, &dy[..n], &w),
+            }
+            close(&dx, &want_dx[..k], shape);
             for body in [outer_sum_body::<Fused>, outer_sum_body::<Plain>, outer_sum] {
                 let mut dw = vec![f32::NAN; k * n];
                 body(&mut dw, k, n, &x, &dy, &rows, panel);

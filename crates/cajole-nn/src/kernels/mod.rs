@@ -15,9 +15,7 @@
 mod activation;
 mod matrix;
 
-pub use activation::{
-    LstmGates, exp, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh,
-};
+pub use activation::{exp, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to, outer_sum};
 
 /// Floats in one vector register, as the kernels are written.
@@ -51,9 +49,9 @@ impl Arithmetic for Plain {
 
 /// Defines `name` as `body` compiled for the best instruction set of the machine it runs on.
 macro_rules! multiversion {
-    ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
-        pub fn $name($($arg: $ty),*) {
+        $vis fn $name($($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]

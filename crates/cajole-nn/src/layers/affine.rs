@@ -4,28 +4,32 @@ use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Backward, Graph, Op, Var};
 
-/// Products one operation can add up.
-const TERMS: usize = 3;
+/// Products one operation can add up. (Records are copied often: they should stay small.)
+const TERMS: usize = 2;
 
 pub(crate) struct Affine {
-    terms: [Option<(Var, Param)>; TERMS],
+    /// One or two; a single one stands twice.
+    terms: [(Var, Param); TERMS],
+    n_terms: u32,
     bias: Option<Param>,
     y: Var,
 }
 
 impl Graph<'_> {
-    /// `y (B, N) = Σ x (B, K) · W (K, N) + b (N)` over one to three terms.
+    /// `y (B, N) = Σ x (B, K) · W (K, N) + b (N)` over one or two terms.
     pub fn affine(&mut self, terms: &[(Var, Param)], bias: Option<Param>) -> Var {
         assert!(!terms.is_empty() && terms.len() <= TERMS, "{} terms", terms.len());
         let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let (before, y) = self.tape.values.split_at_mut(at);
-        if let Some(b) = bias {
-            assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
-            y.chunks_exact_mut(cols as usize).for_each(|y| y.copy_from_slice(b.of(self.w)));
+        let (before, y, panel) = self.tape.split(at);
+        match bias {
+            Some(b) => {
+                assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
+                y.chunks_exact_mut(cols as usize).for_each(|y| y.copy_from_slice(b.of(self.w)));
+            }
+            None => y.fill(0.0),
         }
-        let mut kept = [None; TERMS];
-        for (&(x, w), kept) in terms.iter().zip(&mut kept) {
+        for &(x, w) in terms {
             assert!(
                 x.rows == rows && x.cols == w.rows && w.cols == cols,
                 "({}, {}) · ({}, {}) into ({rows}, {cols})",
@@ -35,28 +39,33 @@ impl Graph<'_> {
                 w.cols
             );
             let (k, n) = (w.rows as usize, w.cols as usize);
-            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n, &mut self.tape.panel);
-            *kept = Some((x, w));
+            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n, panel);
         }
         let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
-        self.tape.record(Op::Affine(Affine { terms: kept, bias, y }), at);
+        let kept = [terms[0], terms[terms.len() - 1]];
+        let n_terms = terms.len() as u32;
+        self.tape.record(Op::Affine(Affine { terms: kept, n_terms, bias, y }), at);
         y
     }
 }
 
 impl Affine {
+    fn terms(&self) -> &[(Var, Param)] {
+        &self.terms[..self.n_terms as usize]
+    }
+
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
-        self.terms.iter().flatten().map(|&(x, _)| x)
+        self.terms().iter().map(|&(x, _)| x)
     }
 
     pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
-        self.terms.iter().flatten().map(|&(_, w)| w).chain(self.bias)
+        self.terms().iter().map(|&(_, w)| w).chain(self.bias)
     }
 
     /// `dx += dy · Wᵀ`, `dW += xᵀ · dy`, `db += Σ_rows dy`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         let y = self.y;
-        for &(x, w) in self.terms.iter().flatten() {
+        for &(x, w) in self.terms() {
             pass.note_product(w, x, y.at as usize, y.rows as usize);
             if pass.wants(x) {
                 let (before, dy) = pass.grads.split_at_mut(y.at as usize);

@@ -16,7 +16,7 @@ impl Graph<'_> {
         let cols = table.cols as usize;
         let at = self.tape.open(symbols.len() * cols);
         let weights = table.of(self.w);
-        for (y, &symbol) in self.tape.values[at..].chunks_exact_mut(cols).zip(symbols) {
+        for (y, &symbol) in self.tape.split(at).1.chunks_exact_mut(cols).zip(symbols) {
             y.copy_from_slice(&weights[symbol as usize * cols..][..cols]);
         }
         let kept = self.tape.indices.len();

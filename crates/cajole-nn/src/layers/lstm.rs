@@ -10,24 +10,28 @@
 //! for a whole source sentence, for an embedding table, for a context that stays the same. Rows
 //! whose sequence has ended keep their state.
 
-use crate::kernels::{self, LstmGates};
+use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Backward, Graph, Op, Var};
 
 /// Projected inputs one step can add up.
 const INPUTS: usize = 3;
 
+/// Stands for "all rows are alive".
+const ALL_ALIVE: u32 = u32::MAX;
+
 pub(crate) struct Lstm {
-    inputs: [Option<Var>; INPUTS],
+    /// As many as `n_inputs`.
+    inputs: [Var; INPUTS],
+    n_inputs: u32,
     h_prev: Var,
     c_prev: Var,
     pub(crate) w_h: Param,
-    /// One flag per row in the tape's indices, if some rows may have ended.
-    alive: Option<usize>,
+    /// Where one flag per row lies in the tape's indices, if some rows may have ended.
+    alive: u32,
     /// Gates `(B, 4H)`, then `c`, `tanh c` and `h`, each `(B, H)`, in one stretch of the arena.
-    gates_at: usize,
-    rows: usize,
-    hidden: usize,
+    /// Gradients flow in from `c` on; those of the gates are written by `backward`.
+    gates_at: u32,
 }
 
 /// Where the pieces of a step lie.
@@ -56,26 +60,26 @@ impl Graph<'_> {
         w_h: Param,
         alive: Option<&dyn Fn(usize) -> bool>,
     ) -> (Var, Var) {
-        assert!(inputs.len() <= INPUTS, "{} inputs", inputs.len());
+        assert!(!inputs.is_empty() && inputs.len() <= INPUTS, "{} inputs", inputs.len());
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
         assert!(w_h.rows as usize == hidden && w_h.cols as usize == 4 * hidden, "shape of W_h");
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
-        let (before, own) = self.tape.values.split_at_mut(gates_at);
+        let (before, own, panel) = self.tape.split(gates_at);
 
         let (gates, own) = own.split_at_mut(4 * rows * hidden);
-        let mut kept = [None; INPUTS];
-        for (&x, kept) in inputs.iter().zip(&mut kept) {
+        let mut kept = [inputs[0]; INPUTS];
+        kept[..inputs.len()].copy_from_slice(inputs);
+        for (j, &x) in inputs.iter().enumerate() {
             assert!(x.cols as usize == 4 * hidden, "an input of {} for {hidden} units", x.cols);
             assert!(x.rows == 1 || x.rows as usize == rows, "{} input rows for {rows}", x.rows);
             for (i, z) in gates.chunks_exact_mut(4 * hidden).enumerate() {
-                kernels::add_to(z, &before[x.row_at(i)..][..4 * hidden]);
+                let x = &before[x.row_at(i)..][..4 * hidden];
+                if j == 0 { z.copy_from_slice(x) } else { kernels::add_to(z, x) }
             }
-            *kept = Some(x);
         }
         let h_before = &before[h_prev.range()];
-        let panel = &mut self.tape.panel;
         kernels::add_product(gates, h_before, w_h.of(self.w), hidden, 4 * hidden, panel);
 
         let (c, own) = own.split_at_mut(rows * hidden);
@@ -87,48 +91,56 @@ impl Graph<'_> {
                 h[own].copy_from_slice(&before[h_prev.row_at(i)..][..hidden]);
                 continue;
             }
-            kernels::lstm(LstmGates {
-                gates: &mut gates[4 * i * hidden..4 * (i + 1) * hidden],
-                c_prev: &before[c_prev.row_at(i)..][..hidden],
-                c: &mut c[own.clone()],
-                tanh_c: &mut tanh_c[own.clone()],
-                h: &mut h[own],
-            });
+            kernels::lstm(
+                &mut gates[4 * i * hidden..4 * (i + 1) * hidden],
+                &before[c_prev.row_at(i)..][..hidden],
+                &mut c[own.clone()],
+                &mut tanh_c[own.clone()],
+                &mut h[own],
+            );
         }
 
-        let alive = alive.map(|alive| {
-            let kept = self.tape.indices.len();
+        let alive = alive.map_or(ALL_ALIVE, |alive| {
+            let kept = self.tape.indices.len() as u32;
             self.tape.indices.extend((0..rows).map(|i| u32::from(alive(i))));
             kept
         });
         let op = self.tape.next_op();
         let state = |at: usize| Var { op, at: at as u32, rows: rows as u32, cols: hidden as u32 };
-        let step = Lstm { inputs: kept, h_prev, c_prev, w_h, alive, gates_at, rows, hidden };
-        self.tape.record(Op::Lstm(step), gates_at);
+        let (n_inputs, gates_at) = (inputs.len() as u32, gates_at as u32);
+        let step = Lstm { inputs: kept, n_inputs, h_prev, c_prev, w_h, alive, gates_at };
+        self.tape.record(Op::Lstm(step), at.c);
         (state(at.h), state(at.c))
     }
 }
 
 impl Lstm {
+    fn projected(&self) -> &[Var] {
+        &self.inputs[..self.n_inputs as usize]
+    }
+
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
-        self.inputs.iter().flatten().copied().chain([self.h_prev, self.c_prev])
+        self.projected().iter().copied().chain([self.h_prev, self.c_prev])
     }
 
     /// From `dh'`, `dc'` to `dz`; then `dinput += dz`, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let Lstm { h_prev, c_prev, w_h, rows, hidden, .. } = *self;
-        let at = Places::new(self.gates_at, rows, hidden);
+        let Lstm { h_prev, c_prev, w_h, alive, .. } = *self;
+        let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
+        let gates_at = self.gates_at as usize;
+        let at = Places::new(gates_at, rows, hidden);
         let (wants_h, wants_c) = (pass.wants(h_prev), pass.wants(c_prev));
         let (values, indices) = (pass.values, pass.indices);
 
-        let (before, own) = pass.split(self.gates_at);
+        let (before, own) = pass.split(gates_at);
         let (dgates, own) = own.split_at_mut(4 * rows * hidden);
         let (dc, own) = own.split_at_mut(rows * hidden);
         let (spare, dh) = own.split_at_mut(rows * hidden); // nothing flows into tanh c from outside
         for i in 0..rows {
             let row = i * hidden..(i + 1) * hidden;
-            if self.alive.is_some_and(|at| indices[at + i] == 0) {
-                // The state was copied, and dz stays zero.
+            if alive != ALL_ALIVE && indices[alive as usize + i] == 0 {
+                // The state was copied.
+                dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
                 if wants_c {
                     kernels::add_to(&mut before[c_prev.row_at(i)..][..hidden], &dc[row.clone()]);
                 }
@@ -152,17 +164,17 @@ impl Lstm {
             );
         }
 
-        for &x in self.inputs.iter().flatten() {
+        for &x in self.projected() {
             if pass.wants(x) {
-                let (before, own) = pass.split(self.gates_at);
+                let (before, own) = pass.split(gates_at);
                 for (i, dz) in own[..4 * rows * hidden].chunks_exact(4 * hidden).enumerate() {
                     kernels::add_to(&mut before[x.row_at(i)..][..4 * hidden], dz);
                 }
             }
         }
-        pass.note_product(w_h, h_prev, self.gates_at, rows);
+        pass.note_product(w_h, h_prev, gates_at, rows);
         if wants_h {
-            let (before, own) = pass.grads.split_at_mut(self.gates_at);
+            let (before, own) = pass.grads.split_at_mut(gates_at);
             let (dh_prev, dz) = (&mut before[h_prev.range()], &own[..4 * rows * hidden]);
             let w = w_h.of(pass.w);
             kernels::add_product_transposed(dh_prev, dz, w, hidden, 4 * hidden, pass.panel);

@@ -22,7 +22,7 @@ impl Graph<'_> {
         self.tape.indices.extend(which);
         let cols = x.cols as usize;
         let at = self.tape.open(rows * cols);
-        let (before, y) = self.tape.values.split_at_mut(at);
+        let (before, y) = self.tape.values[..at + rows * cols].split_at_mut(at);
         for (y, &i) in y.chunks_exact_mut(cols).zip(&self.tape.indices[kept..]) {
             assert!(i < x.rows, "row {i} of {}", x.rows);
             y.copy_from_slice(&before[x.at as usize + i as usize * cols..][..cols]);

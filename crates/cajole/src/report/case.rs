@@ -120,8 +120,7 @@ impl CaseStudy {
         text += "| --: | :-- | --: | --: | --: | --: |\n";
         for step in &self.steps {
             let output: String = step.pieces.iter().map(Piece::to_markdown).collect();
-            text +=
-                &format!("| {} | {output} | {} |\n", step.label(), step.figures().join(" | "));
+            text += &format!("| {} | {output} | {} |\n", step.label(), step.figures().join(" | "));
         }
         text.push('\n');
         text + &markdown::paragraph(&self.note)
@@ -215,6 +214,7 @@ mod tests {
     fn case() -> CaseStudy {
         let piece = |text: &str, wrong| Piece { text: text.to_owned(), wrong };
         let step = |iteration, pieces, g, accuracy| CaseStep {
+            attempt: 0,
             iteration,
             pieces,
             g,

@@ -139,6 +139,7 @@ fn case() -> CaseStudy {
     ];
     let right = vec![piece("aaaaaazbaaazbzbaaazbzbzbzbzb", false)];
     let step = |iteration, pieces: &[Piece], g, log_prob, distance, accuracy| CaseStep {
+        attempt: 0,
         iteration,
         pieces: pieces.to_vec(),
         g,
