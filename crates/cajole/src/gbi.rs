@@ -9,8 +9,6 @@
 //! whether anything is wrong at all, and [`Gbi::repair`] calls `descend` once per schedule of the
 //! restart ladder and, where satisfying candidates race, once per candidate.
 
-use std::time::Instant;
-
 use crate::config::{Config, Schedule};
 use crate::constraint::{Constraint, Violation};
 use crate::decoder::Decoder;
@@ -41,35 +39,35 @@ where
     /// Decodes `x`, and repairs the output if it violates the constraint.
     pub fn run(&self, x: &M::Input, s: &mut Workspace<M>) -> Outcome {
         s.begin();
-        self.decoder.decode(self.model, self.model.weights(), x, &mut s.scratch, &mut s.found);
-        self.judge(x, s);
-        if s.violation.is_satisfied() {
-            return s.outcome(Stop::AlreadySatisfied);
+        self.decode(x, s);
+        s.note();
+        match s.violation.is_satisfied() {
+            true => s.outcome(Stop::AlreadySatisfied),
+            false => self.repair(x, s),
         }
-        self.repair(x, s)
     }
 
-    /// One descent from `W`, towards `target` if there is one: Algorithm 1.
+    /// One descent from `W`, towards a satisfying candidate if there is one: Algorithm 1.
     ///
     /// Expects the recording of `y = f(x; W)` and its violation in the workspace.
     #[rustfmt::skip]
     fn descend(&self, x: &M::Input, s: &mut Workspace<M>, plan: &Plan<'_>) -> Stop {
         let Schedule { rule, step_size, .. } = *plan.schedule;
         let w = self.model.weights();
-        s.reset(w);                                                       // W_λ ← W
-        for t in 0..plan.limit {                                          // while iteration < M
-            self.blame(x, s, plan.target);                                //   g, by position of y
-            self.model.gradient(&s.nudged, &s.blame, &mut s.scratch, &mut s.grad);
-            s.pull(self.config.pull, w);                                  //   ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ
-            let norm = rule.norm(&s.grad);                                //       + α (W_λ − W)/‖W_λ − W‖
+        s.reset(w);                                                    // W_λ ← W
+        for t in 0..plan.limit {                                       // while iteration < M
+            self.blame(x, s, plan.target);                             //   g(y, Lˣ), by position
+            self.gradient(s);                                          //   ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ
+            s.pull(self.config.pull, w);                               //       + α (W_λ − W)/‖W_λ − W‖
+            let norm = rule.norm(&s.grad);
             if norm == 0.0 { return Stop::Stuck; }
             rule.step(t, step_size, &mut s.nudged, &s.grad, norm, &mut s.momenta);
-            s.moved(w);                                                   //   W_λ ← W_λ − η∇
+            s.moved(w);                                                //   W_λ ← W_λ − η∇
             if !s.distance.is_finite() { return Stop::Diverged; }
-            self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
-            self.judge(x, s);                                             //   y ← f(x; W_λ)
-            if s.violation.is_satisfied() { return Stop::Satisfied; }     //   until g(y, Lˣ) = 0
-            if self.is_late(s.started) { return Stop::Deadline; }
+            self.decode(x, s);                                         //   y ← f(x; W_λ)
+            s.note();
+            if s.violation.is_satisfied() { return Stop::Satisfied; }  //   until g(y, Lˣ) = 0
+            if self.is_late(s) { return Stop::Deadline; }
         }
         Stop::StepLimit
     }
@@ -90,34 +88,37 @@ where
             // In a race, each candidate has to be reached in fewer steps than the one before.
             let mut limit = schedule.max_steps;
             for &target in &targets {
-                self.recall(x, s);
-                match self.descend(x, s, &Plan { schedule, target, limit }) {
+                if s.next_attempt() {
+                    self.decode(x, s); // the recording is no longer that of f(x; W)
+                }
+                stop = self.descend(x, s, &Plan { schedule, target, limit });
+                match stop {
                     Stop::Satisfied => limit = s.keep_winner() - 1,
-                    Stop::Deadline => return s.outcome(Stop::Deadline),
-                    other => stop = other,
+                    Stop::Deadline => break,
+                    _ => {}
                 }
             }
             if limit < schedule.max_steps {
                 return s.outcome(Stop::Satisfied);
             }
+            if stop == Stop::Deadline {
+                break;
+            }
         }
         s.outcome(stop)
     }
 
-    /// Makes sure that the recording is that of `y = f(x; W)`, from which every descent starts.
-    fn recall(&self, x: &M::Input, s: &mut Workspace<M>) {
-        if s.next_attempt() {
-            self.decoder.decode(self.model, self.model.weights(), x, &mut s.scratch, &mut s.found);
-            s.passes += s.found.passes;
-            s.violation = s.found.best().map_or(Violation::NONE, |y| self.check(x, y));
-        }
-    }
-
-    /// `g(y, Lˣ)` of what was just decoded, noted in the trace.
-    fn judge(&self, x: &M::Input, s: &mut Workspace<M>) {
+    /// `y ← f(x; W_λ)`, or under `W` before the first step, and `g(y, Lˣ)`.
+    fn decode(&self, x: &M::Input, s: &mut Workspace<M>) {
+        let w = if s.iteration == 0 { self.model.weights() } else { &s.nudged };
+        self.decoder.decode(self.model, w, x, &mut s.scratch, &mut s.found);
         s.passes += s.found.passes;
         s.violation = s.found.best().map_or(Violation::NONE, |y| self.check(x, y));
-        s.note();
+    }
+
+    /// `∇ ← ∂/∂W_λ Σ cost · log p(y_t)` over the blamed positions.
+    fn gradient(&self, s: &mut Workspace<M>) {
+        self.model.gradient(&s.nudged, &s.blame, &mut s.scratch, &mut s.grad);
     }
 
     /// `g(y, Lˣ)`. An output that never ended is no output: it violates, whatever it contains.
@@ -129,8 +130,8 @@ where
         }
     }
 
-    fn is_late(&self, started: Instant) -> bool {
-        self.config.deadline.is_some_and(|deadline| deadline <= started.elapsed())
+    fn is_late(&self, s: &Workspace<M>) -> bool {
+        self.config.deadline.is_some_and(|deadline| deadline <= s.started.elapsed())
     }
 }
 

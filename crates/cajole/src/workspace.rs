@@ -34,7 +34,7 @@ pub struct Workspace<M: Model + ?Sized> {
     /// The recording is no longer that of `f(x; W)`.
     pub(crate) is_stale: bool,
     attempt: usize,
-    iteration: usize,
+    pub(crate) iteration: usize,
     pub(crate) passes: usize,
     steps: usize,
     pub(crate) distance: f32,

@@ -261,6 +261,19 @@ fn a_deadline_is_kept() {
 }
 
 #[test]
+fn a_race_that_is_cut_short_keeps_its_winner() {
+    // The first candidate is reached in one step; the second never is, and time runs out.
+    let model = Table::new(&[&[0.05, 0.0, -50.0]]);
+    let (near, far) = (Fixed(vec![1]), Fixed(vec![2]));
+    let config =
+        Config { deadline: Some(Duration::ZERO), ..contrast(Proposals::Frozen, Positions::All) };
+    let outcome = run_with(&model, &zeros, config.clone(), vec![&near, &far]);
+    assert_eq!((outcome.stop, outcome.output), (Stop::Satisfied, vec![1]));
+    let outcome = run_with(&model, &zeros, config, vec![&far]);
+    assert_eq!((outcome.stop, outcome.output), (Stop::Deadline, vec![0]));
+}
+
+#[test]
 fn restarts_begin_at_the_original_weights() {
     let model = Table::new(&[&[1.0, 0.0]]);
     let too_short = config(StepRule::Sgd, 1e-6, 3);
