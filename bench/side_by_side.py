@@ -1,4 +1,4 @@
-"""What every workload shares: check that all programs do the same, time them in turns, print a table.
+"""What every workload shares: check that all programs do the same, time them in turns, report.
 
 A workload is one file beside this one. It brings PyTorch variants (see `Variant`) and the command
 that times one round of cajole's half; `compare` does the rest.
@@ -49,7 +49,7 @@ def run_json(command):
 def compare(workload, variants, time_ours, exported, folder):
     """Checks, times and reports; leaves the speed-up in `folder`/speedup."""
     cases = range(len(exported["cases"]))
-    print(f"{workload}: {len(cases)} violating inputs, {ROUNDS} interleaved rounds, medians, 1 thread")
+    print(f"{workload}: {len(cases)} violating inputs, medians of {ROUNDS} interleaved rounds")
     for variant in variants:
         print(f"  {variant.label}: {check_gradients(variant, exported, folder)}")
 
@@ -97,7 +97,7 @@ def check_gradients(variant, exported, folder):
             difference = np.linalg.norm(gradients[name].reshape(gradient.shape) - gradient)
             off = float(difference / max(np.linalg.norm(gradient), 1e-12))
             if not off < GRADIENT_TOLERANCE:
-                fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e} of its norm")
+                fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e}")
             worst_gradient = max(worst_gradient, off)
     return f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
 

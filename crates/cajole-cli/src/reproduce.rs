@@ -25,7 +25,7 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
         .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
     let screen = Screen::new();
     screen.say(&format!(
-        "Sequence transduction: {} networks to train, then to cajole; about two minutes.",
+        "Sequence transduction: {} networks to train and cajole, about 20 s each.",
         config.seeds.len() * config.start_states.len()
     ));
     let report = reproduce(&config, Some(&what.out), &screen)?;

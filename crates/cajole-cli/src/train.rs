@@ -3,8 +3,7 @@
 use std::fs;
 
 use anyhow::Context;
-use cajole_nn::checkpoint::TRAINING_FILE;
-use cajole_tasks::transduction::{Splits, TransductionConfig, checkpoint, train};
+use cajole_tasks::transduction::{Splits, TransductionConfig, checkpoint, finish, train};
 
 use crate::args::{Args, Task, Train};
 use crate::screen::{self, Screen};
@@ -20,10 +19,9 @@ pub(crate) fn run(what: &Train, args: &Args) -> anyhow::Result<()> {
     let screen = Screen::new();
     let (network, training) = (&config.network, &config.training);
     let (model, card) = train(network, training, &splits, what.seed, Some(folder), &screen)
-        .with_context(|| format!("in {}; remove it to start afresh", folder.display()))?;
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
     checkpoint::save(folder, &model, &card)?;
-    let state = folder.join(TRAINING_FILE);
-    fs::remove_file(&state).with_context(|| format!("cannot remove {}", state.display()))?;
+    finish(folder)?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -133,6 +135,38 @@ fn a_trained_network_can_be_used_and_a_finished_run_leaves_no_state() {
     );
     fs::remove_file(net.join("config.json")).unwrap();
     check_error(folder.path(), &["explain", "azbz", "--model=net"], &["config.json", "No such"]);
+}
+
+#[test]
+fn a_killed_run_goes_on_and_ends_where_it_would_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+        command.current_dir(folder.path()).stderr(Stdio::null()).stdout(Stdio::null());
+        command.args(["train", "transduction", "--set=training.epochs=40", "--out", out]);
+        command
+    };
+    let mut killed = train("killed").spawn().unwrap();
+    let state = folder.path().join("killed/training.safetensors");
+    for _ in 0..3000 {
+        if state.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(state.exists(), "a state was kept");
+    check_error(
+        folder.path(),
+        &["train", "transduction", "--out=killed", "--seed=2"],
+        &["killed", "unfinished run", "another seed"],
+    );
+    assert!(train("killed").status().unwrap().success());
+    assert!(train("whole").status().unwrap().success());
+    let weights = |out: &str| fs::read(folder.path().join(out).join("model.safetensors")).unwrap();
+    assert_eq!(weights("killed"), weights("whole"));
+    assert!(!state.exists());
 }
 
 #[test]

@@ -114,9 +114,10 @@ pub(super) fn sample_repairs(failures: &Failures<'_>, repairs: &[Repair]) -> Vec
         };
         let steps = repair.steps.unwrap_or(0);
         format!(
-            "      {} →\n      {} ({verdict}, {steps} steps)",
+            "      {} →\n      {} ({verdict}, {steps} step{})",
             Text(&first.output),
-            Text(&repair.output)
+            Text(&repair.output),
+            if steps == 1 { "" } else { "s" }
         )
     };
     shown.map(line).collect()

@@ -50,6 +50,15 @@ pub enum LoadError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
+    /// An unfinished training run with other settings lies there.
+    #[error(
+        "{path} belongs to an unfinished run with other settings or another seed",
+        path = path.display()
+    )]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is a checkpoint of something else.
     #[error("{path} is a checkpoint for the task {task:?}, not \"transduction\"", path = path.display())]
     OtherTask {
