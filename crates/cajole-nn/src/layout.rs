@@ -68,6 +68,8 @@ pub struct Layout {
 impl Layout {
     /// Declares a matrix `(rows, cols)`.
     pub fn matrix(&mut self, name: &str, rows: usize, cols: usize, init: Init) -> Param {
+        // Every parameter starts on a cache line; the few floats between are never used.
+        self.len = self.len.next_multiple_of(16);
         let param = Param {
             id: self.entries.len() as u32,
             at: self.len as u32,
@@ -90,7 +92,7 @@ impl Layout {
         &self.entries
     }
 
-    /// How many weights there are.
+    /// How long the flat buffer is.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -17,12 +17,16 @@
 //! of a beam, and one row when a single input is repaired. Each operation lives in its own file
 //! under `layers/`, forward beside backward.
 
+use cajole::Aligned;
 use cajole::model::{Gradient, Mark};
 
 use crate::kernels::{self, Panel};
 use crate::layers::{affine, custom, dropout, embedding, lstm, rows, softmax};
 use crate::layout::{Layout, Param};
 use crate::random::Random;
+
+/// Floats in a cache line; every operation's stretch of the arena starts on one.
+const LINE: usize = 16;
 
 /// A matrix `(rows, cols)` on the tape; its rows are contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +78,9 @@ pub(crate) enum Op {
 #[derive(Default)]
 pub struct Tape {
     /// The arena; what lies beyond `len` is left over from longer recordings.
-    pub(crate) values: Vec<f32>,
+    pub(crate) values: Aligned,
     len: usize,
-    grads: Vec<f32>,
+    grads: Aligned,
     ops: Vec<Op>,
     /// The stretch of the arena into which gradients flow, for each operation.
     inflows: Vec<(u32, u32)>,
@@ -138,11 +142,11 @@ impl Tape {
     /// Opens a stretch of `len` floats for the next operation and returns where it starts. What
     /// is in it is left over: the operation has to write all that is ever read.
     pub(crate) fn open(&mut self, len: usize) -> usize {
-        let at = self.len;
-        self.len += len;
+        let at = self.len.next_multiple_of(LINE);
+        self.len = at + len;
         if self.values.len() < self.len {
             assert!(u32::try_from(self.len).is_ok(), "a recording of more than 2³² floats");
-            self.values.resize(self.len, 0.0);
+            self.values.resize(self.len);
         }
         at
     }
@@ -175,7 +179,7 @@ impl Tape {
     ) {
         let Tape { values, len, grads, ops, inflows, indices, panel, reach, uses } = self;
         if grads.len() < *len {
-            grads.resize(*len, 0.0);
+            grads.resize(*len);
         }
         uses.clear(layout.entries().len());
         reach.begin(ops, layout, grad);

@@ -24,6 +24,7 @@
 //! This crate names no tensor type and does no I/O. The engine, networks and decoders are in
 //! `cajole-nn`.
 
+mod aligned;
 mod config;
 pub mod constraint;
 pub mod constraints;
@@ -38,6 +39,7 @@ mod trace;
 mod vector;
 mod workspace;
 
+pub use aligned::Aligned;
 pub use config::{Config, Objective, Positions, Proposals, Schedule};
 pub use constraint::{Constraint, Part, Violation};
 pub use decoder::{Decoder, Found};

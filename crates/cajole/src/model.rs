@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use crate::aligned::Aligned;
+
 /// One element of an output: a word, a command, a tag, by its number in the vocabulary.
 pub type Symbol = u32;
 
@@ -95,7 +97,7 @@ pub trait Model: Sync {
 /// touched need be neither cleared nor applied.
 #[derive(Clone, Debug, Default)]
 pub struct Gradient {
-    values: Vec<f32>,
+    values: Aligned,
     touched: Vec<Range<usize>>,
     frozen: Vec<Range<usize>>,
 }
@@ -103,7 +105,7 @@ pub struct Gradient {
 impl Gradient {
     /// A gradient over `n` weights, all of which move.
     pub fn new(n: usize) -> Self {
-        Gradient { values: vec![0.0; n], ..Gradient::default() }
+        Gradient { values: Aligned::zeros(n), ..Gradient::default() }
     }
 
     /// Keeps these ranges of the weights where they are.

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use crate::aligned::Aligned;
 use crate::config::Config;
 use crate::constraint::Violation;
 use crate::decoder::Found;
@@ -22,7 +23,7 @@ pub struct Workspace<M: Model + ?Sized> {
     pub(crate) forced: Candidate,
     pub(crate) violation: Violation,
     /// `W_λ`; empty until something has to be repaired.
-    pub(crate) nudged: Vec<f32>,
+    pub(crate) nudged: Aligned,
     /// Where `W_λ` may differ from `W`.
     dirty: Vec<Range<usize>>,
     pub(crate) grad: Gradient,
@@ -67,7 +68,7 @@ impl<M: Model + ?Sized> Workspace<M> {
             proposed: Found::default(),
             forced: Candidate::default(),
             violation: Violation::NONE,
-            nudged: Vec::new(),
+            nudged: Aligned::default(),
             dirty: Vec::new(),
             grad,
             momenta: Momenta::default(),
@@ -106,7 +107,7 @@ impl<M: Model + ?Sized> Workspace<M> {
     /// `W_λ ← W`, copying only what may differ.
     pub(crate) fn reset(&mut self, w: &[f32]) {
         if self.nudged.is_empty() {
-            self.nudged.extend_from_slice(w);
+            self.nudged = w.into();
         }
         for range in self.dirty.drain(..) {
             self.nudged[range.clone()].copy_from_slice(&w[range]);

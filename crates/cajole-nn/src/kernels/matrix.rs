@@ -1,5 +1,7 @@
 //! Products of activations and weights.
 
+use cajole::Aligned;
+
 use super::{Arithmetic, LANES, multiversion};
 
 /// Rows of the register tile: 6 × 2 vectors of sums fill twelve of sixteen registers.
@@ -9,7 +11,7 @@ const TILE_COLS: usize = 2 * LANES;
 
 /// Scratch into which a product copies one strip of a matrix, so that the tile reads it in order.
 #[derive(Default)]
-pub struct Panel(Vec<f32>);
+pub struct Panel(Aligned);
 
 /// Whether `b` rows are too few to repay packing `W (K, N)`, so that each is better a
 /// matrix-vector product of its own. A matrix that stays in the innermost cache can be read often.
@@ -67,7 +69,7 @@ fn add_batch_product_body<A: Arithmetic>(
     panel: &mut Panel,
 ) {
     let full = n - n % TILE_COLS;
-    panel.0.resize(k * TILE_COLS, 0.0);
+    panel.0.resize(k * TILE_COLS);
     for j in (0..full).step_by(TILE_COLS) {
         let (strip, _) = panel.0.as_chunks_mut::<TILE_COLS>();
         for (packed, row) in strip.iter_mut().zip(w.chunks_exact(n)) {
@@ -251,7 +253,7 @@ fn add_batch_transposed_body<A: Arithmetic>(
     panel: &mut Panel,
 ) {
     // Strips of sixteen rows of W, transposed while they are packed.
-    panel.0.resize(n * TILE_COLS, 0.0);
+    panel.0.resize(n * TILE_COLS);
     for kk in (0..k).step_by(TILE_COLS) {
         let width = TILE_COLS.min(k - kk);
         let (strip, _) = panel.0.as_chunks_mut::<TILE_COLS>();
@@ -381,7 +383,7 @@ fn outer_sum_body<A: Arithmetic>(
     // The strip of all dy_t, then all x_t in rows of four, so that the tile reads both in order.
     let full_k = k - k % 4;
     let t = rows.len();
-    panel.0.resize(t * (TILE_COLS + k), 0.0);
+    panel.0.resize(t * (TILE_COLS + k));
     let (strip, xs_packed) = panel.0.split_at_mut(t * TILE_COLS);
     for (i, x4) in xs_packed[..t * full_k].chunks_exact_mut(4 * t.max(1)).enumerate() {
         for (packed, &(x_at, _)) in x4.as_chunks_mut::<4>().0.iter_mut().zip(rows) {
