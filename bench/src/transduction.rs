@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use cajole::corpus::decode_all;
 use cajole::{
-    Config, Constraint, Decoder, Found, Gbi, Gradient, Mark, Model, Momenta, Outcome, StepRule,
-    Symbol, Workspace,
+    Aligned, Config, Constraint, Decoder, Found, Gbi, Gradient, Mark, Model, Momenta, Outcome,
+    StepRule, Symbol, Workspace,
 };
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::decoders::Greedy;
@@ -248,7 +248,7 @@ fn repair_all(model: &Net, constraint: &Count, cases: &[Vec<Symbol>]) -> Result<
 struct Worker<'a> {
     model: &'a Net,
     constraint: &'a Count,
-    nudged: Vec<f32>,
+    nudged: Aligned,
     scratch: Scratch,
     found: Found,
     blame: Vec<(Mark, f32)>,
@@ -260,7 +260,7 @@ impl<'a> Worker<'a> {
         Worker {
             model,
             constraint,
-            nudged: model.weights.clone(),
+            nudged: Aligned::from(model.weights.as_slice()),
             scratch: model.scratch(),
             found: Found::default(),
             blame: Vec::new(),

@@ -9,6 +9,7 @@
 
 use std::hint::black_box;
 
+use cajole::Aligned;
 use cajole_nn::kernels::{self, Panel};
 use cajole_nn::random::Random;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -31,28 +32,11 @@ const HIDDEN: [(&str, usize); 3] = [("transducer", 32), ("parser", 128), ("tagge
 const SYMBOLS: [(&str, usize); 3] = [("transducer", 4), ("parser", 128), ("tagger", 129)];
 
 /// Random numbers that start on a cache line.
-struct Aligned {
-    buffer: Vec<f32>,
-    start: usize,
-}
-
-impl Aligned {
-    fn new(len: usize) -> Self {
-        const LINE: usize = 64;
-        let mut random = Random::new(len as u64);
-        let spare = LINE / size_of::<f32>();
-        let buffer: Vec<f32> = (0..len + spare).map(|_| random.uniform(-1.0, 1.0)).collect();
-        let start = buffer.as_ptr().align_offset(LINE).min(spare);
-        Aligned { buffer, start }
-    }
-
-    fn get(&self, len: usize) -> &[f32] {
-        &self.buffer[self.start..][..len]
-    }
-
-    fn get_mut(&mut self, len: usize) -> &mut [f32] {
-        &mut self.buffer[self.start..][..len]
-    }
+fn draw(len: usize) -> Aligned {
+    let mut random = Random::new(len as u64);
+    let mut numbers = Aligned::zeros(len);
+    numbers.fill_with(|| random.uniform(-1.0, 1.0));
+    numbers
 }
 
 /// One group with every matrix and number of rows; `run` is given `(B, K, N)`.
@@ -72,37 +56,28 @@ fn products<F: FnMut()>(c: &mut Criterion, name: &str, run: impl Fn(usize, usize
 /// `Y += X · W`.
 fn add_product(c: &mut Criterion) {
     products(c, "add_product", |b, k, n| {
-        let (x, w, mut y) = (Aligned::new(b * k), Aligned::new(k * n), Aligned::new(b * n));
+        let (x, w, mut y) = (draw(b * k), draw(k * n), draw(b * n));
         let mut panel = Panel::default();
-        move || {
-            let (x, w) = (black_box(x.get(b * k)), w.get(k * n));
-            kernels::add_product(y.get_mut(b * n), x, w, k, n, &mut panel);
-        }
+        move || kernels::add_product(&mut y, black_box(&x), &w, k, n, &mut panel)
     });
 }
 
 /// `dX += dY · Wᵀ`.
 fn add_product_transposed(c: &mut Criterion) {
     products(c, "add_product_transposed", |b, k, n| {
-        let (dy, w, mut dx) = (Aligned::new(b * n), Aligned::new(k * n), Aligned::new(b * k));
+        let (dy, w, mut dx) = (draw(b * n), draw(k * n), draw(b * k));
         let mut panel = Panel::default();
-        move || {
-            let (dy, w) = (black_box(dy.get(b * n)), w.get(k * n));
-            kernels::add_product_transposed(dx.get_mut(b * k), dy, w, k, n, &mut panel);
-        }
+        move || kernels::add_product_transposed(&mut dx, black_box(&dy), &w, k, n, &mut panel)
     });
 }
 
 /// `dW = Σ_t x_t ⊗ dy_t`.
 fn outer_sum(c: &mut Criterion) {
     products(c, "outer_sum", |t, k, n| {
-        let (xs, dys, mut dw) = (Aligned::new(t * k), Aligned::new(t * n), Aligned::new(k * n));
+        let (xs, dys, mut dw) = (draw(t * k), draw(t * n), draw(k * n));
         let rows: Vec<_> = (0..t).map(|i| ((i * k) as u32, (i * n) as u32)).collect();
         let mut panel = Panel::default();
-        move || {
-            let (xs, dys) = (black_box(xs.get(t * k)), dys.get(t * n));
-            kernels::outer_sum(dw.get_mut(k * n), k, n, xs, dys, &rows, &mut panel);
-        }
+        move || kernels::outer_sum(&mut dw, k, n, black_box(&xs), &dys, &rows, &mut panel)
     });
 }
 
@@ -111,20 +86,14 @@ fn lstm(c: &mut Criterion) {
     let mut group = c.benchmark_group("lstm");
     for (label, n) in HIDDEN {
         group.throughput(Throughput::Elements(5 * n as u64)); // squashing functions
-        let (sums, c_prev) = (Aligned::new(4 * n), Aligned::new(n));
-        let (mut gates, mut cell) = (Aligned::new(4 * n), Aligned::new(n));
-        let (mut tanh_c, mut h) = (Aligned::new(n), Aligned::new(n));
+        let (sums, c_prev) = (draw(4 * n), draw(n));
+        let (mut gates, mut cell) = (draw(4 * n), draw(n));
+        let (mut tanh_c, mut h) = (draw(n), draw(n));
         group.bench_function(BenchmarkId::new(label, n), |bencher| {
             bencher.iter(|| {
                 // Gates are squashed in place, so they start afresh each time.
-                gates.get_mut(4 * n).copy_from_slice(black_box(sums.get(4 * n)));
-                kernels::lstm(
-                    gates.get_mut(4 * n),
-                    c_prev.get(n),
-                    cell.get_mut(n),
-                    tanh_c.get_mut(n),
-                    h.get_mut(n),
-                );
+                gates.copy_from_slice(black_box(&sums));
+                kernels::lstm(&mut gates, &c_prev, &mut cell, &mut tanh_c, &mut h);
             });
         });
     }
@@ -133,19 +102,19 @@ fn lstm(c: &mut Criterion) {
     let mut group = c.benchmark_group("lstm_backward");
     for (label, n) in HIDDEN {
         group.throughput(Throughput::Elements(5 * n as u64));
-        let (gates, c_prev, tanh_c) = (Aligned::new(4 * n), Aligned::new(n), Aligned::new(n));
-        let (dh, dc) = (Aligned::new(n), Aligned::new(n));
-        let (mut dgates, mut dc_prev) = (Aligned::new(4 * n), Aligned::new(n));
+        let (gates, c_prev, tanh_c) = (draw(4 * n), draw(n), draw(n));
+        let (dh, dc) = (draw(n), draw(n));
+        let (mut dgates, mut dc_prev) = (draw(4 * n), draw(n));
         group.bench_function(BenchmarkId::new(label, n), |bencher| {
             bencher.iter(|| {
                 kernels::lstm_backward(
-                    black_box(gates.get(4 * n)),
-                    c_prev.get(n),
-                    tanh_c.get(n),
-                    dh.get(n),
-                    dc.get(n),
-                    dgates.get_mut(4 * n),
-                    dc_prev.get_mut(n),
+                    black_box(&gates),
+                    &c_prev,
+                    &tanh_c,
+                    &dh,
+                    &dc,
+                    &mut dgates,
+                    &mut dc_prev,
                 );
             });
         });
@@ -158,9 +127,9 @@ fn log_softmax(c: &mut Criterion) {
     let mut group = c.benchmark_group("log_softmax");
     for (label, n) in SYMBOLS {
         group.throughput(Throughput::Elements(n as u64));
-        let (x, mut out) = (Aligned::new(n), Aligned::new(n));
+        let (x, mut out) = (draw(n), draw(n));
         group.bench_function(BenchmarkId::new(label, n), |bencher| {
-            bencher.iter(|| kernels::log_softmax(black_box(x.get(n)), out.get_mut(n)));
+            bencher.iter(|| kernels::log_softmax(black_box(&x), &mut out));
         });
     }
     group.finish();

@@ -145,12 +145,26 @@ impl Card {
              embeddings of {embedding}; the encoder's final state is an input at every step.\n\
              - **Data**: 1934 generated inputs of 2 to 20 symbols; nothing to license.\n\
              - **Command**: `cajole train transduction --seed {seed} \
-             --set network.start-state=\\\"{state}\\\"`, {epochs} epochs.\n\
+             --set network.start-state={state}`, {epochs} epochs.\n\
              - **Exact match**: {train_exact:.1} % on the training inputs, {dev_exact:.1} % on the \
              112 held-out inputs of the same lengths.\n\
              - **Licence**: MIT OR Apache-2.0.\n",
             hidden = network.hidden,
             embedding = network.embedding,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_model_is_the_one_under_models() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/transducer");
+        let (model, card) = load(&folder).unwrap();
+        assert_eq!(built_in().weights, model.weights);
+        let text = fs::read_to_string(folder.join("README.md")).unwrap();
+        assert_eq!(card.to_markdown(), text, "the model card is what its settings say");
     }
 }
