@@ -30,7 +30,7 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
 }
 
 /// A small experiment: one seed, little training, few inputs.
-const SMALL: [&str; 11] = [
+const SMALL: [&str; 12] = [
     "reproduce",
     "transduction",
     "--seed=7",
@@ -40,6 +40,7 @@ const SMALL: [&str; 11] = [
     "--set=tuning.inputs=20",
     "--set=tuning.failures=5",
     "--set=tuning.step-sizes=[1e-4,1e-3]",
+    "--set=tuning.shorter-step-sizes=[1e-5]",
     "--set=rivals.samples=4",
     "--set=rivals.masked-width=4",
 ];

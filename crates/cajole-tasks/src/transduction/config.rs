@@ -38,6 +38,8 @@ pub struct Tuning {
     pub failures: usize,
     /// The step sizes tried.
     pub step_sizes: Vec<f32>,
+    /// Those tried to find the paper's own operating point, from the longest down.
+    pub shorter_step_sizes: Vec<f32>,
 }
 
 /// Settings of gradient-based inference, by name.

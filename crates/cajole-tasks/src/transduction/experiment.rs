@@ -137,6 +137,7 @@ fn methods(
     if failures.kind == ConstraintKind::Count {
         let inputs = failures.inputs(most);
         let some = Failures::find(failures.model, failures.kind, &inputs);
+        let trials = config.tuning.shorter_step_sizes.len() * some.cases.len();
         watch.begin("looking for the paper's operating point", trials as u64);
         methods.push(Method::PaperPoint(papers_step_size(tuned, &some, config, watch)?));
         watch.end();

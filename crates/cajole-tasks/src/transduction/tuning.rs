@@ -49,11 +49,9 @@ pub(super) fn papers_step_size(
     config: &TransductionConfig,
     watch: &dyn Watch,
 ) -> Result<f32, UnknownGroup> {
-    let mut sizes: Vec<f32> =
-        config.tuning.step_sizes.iter().copied().filter(|&size| size <= tuned).collect();
-    sizes.sort_by(|a, b| b.total_cmp(a));
+    let sizes = config.tuning.shorter_step_sizes.iter().filter(|&&size| size <= tuned);
     let mut best = (tuned, f64::INFINITY);
-    for size in sizes {
+    for &size in sizes {
         let trial = Trial::run(size, failures, config, watch)?;
         let off = (trial.conversion - PAPER_CONVERSION).abs();
         if off < best.1 {
