@@ -1,7 +1,7 @@
 //! The loops that take the time, each written once and compiled for every instruction set.
 //!
-//! A kernel is an ordinary generic function over slices: fixed-size arrays of [`LANES`] floats
-//! stand for vector registers, and [`Arithmetic`] says how to multiply and add. [`multiversion!`]
+//! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats
+//! stand for vector registers, and `Arithmetic` says how to multiply and add. `multiversion!`
 //! compiles it with AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64
 //! NEON and fused multiply-add are always there. So one binary is fast everywhere, the portable
 //! twin is the same text, and the only `unsafe` is the call across the feature boundary.
