@@ -1,8 +1,10 @@
 //! The loops that take the time, each written once and compiled for every instruction set.
 //!
-//! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles it with
-//! AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64 NEON and fused multiply-add are always there. So one binary is fast everywhere, the portable
-//! twin is the same text, and the only `unsafe` is the call across the feature boundary.
+//! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats stand for
+//! vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles it with
+//! AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64 NEON and fused
+//! multiply-add are always there. So one binary is fast everywhere, the portable twin is the same
+//! text, and the only `unsafe` is the call across the feature boundary.
 //!
 //! Every product adds up its terms in an order that does not depend on the number of rows. Hence a
 //! batch gives each of its rows the very bits that a pass on its own would give, and batching is
