@@ -23,7 +23,12 @@ pub struct Config {
     pub pull: f32,
     /// Names of the parameter groups that move; empty means all.
     pub moves: Vec<String>,
-    /// When to give up on one input.
+    /// When to give up on one input; written down in milliseconds, as `deadline-ms`.
+    #[serde(
+        rename = "deadline-ms",
+        with = "milliseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub deadline: Option<Duration>,
 }
 
@@ -131,5 +136,22 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Config::paper()
+    }
+}
+
+/// An optional duration as a whole number of milliseconds.
+mod milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(d: &Option<Duration>, s: S) -> Result<S::Ok, S::Error> {
+        d.map(|d| d.as_millis() as u64).serialize(s)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(d)?.map(Duration::from_millis))
     }
 }

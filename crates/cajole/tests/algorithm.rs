@@ -371,10 +371,13 @@ fn results_come_in_order_from_any_number_of_threads() {
 
 #[test]
 fn presets_survive_being_written_down() {
-    for preset in [Config::paper(), Config::best()] {
+    let hurried = Config { deadline: Some(Duration::from_millis(250)), ..Config::best() };
+    for preset in [Config::paper(), Config::best(), hurried] {
         let text = serde_json::to_string(&preset).unwrap();
         assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), preset);
     }
+    let config: Config = serde_json::from_str(r#"{"deadline-ms": 40}"#).unwrap();
+    assert_eq!(config.deadline, Some(Duration::from_millis(40)));
     let error = serde_json::from_str::<Config>(r#"{"pul": 1}"#).unwrap_err().to_string();
     assert!(error.contains("unknown field `pul`") && error.contains("pull"), "{error}");
 }

@@ -77,7 +77,7 @@ pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
     }
 }
 
-/// How it ended: `41 steps in 2 descents; the output taken: …`.
+/// How it ended: `41 steps in 2 descents, satisfied: aaazb`.
 fn describe(outcome: &Outcome) -> String {
     let descents = 1 + outcome.trace.steps().last().map_or(0, |step| step.attempt);
     let descents = if descents == 1 { String::new() } else { format!(" in {descents} descents") };
@@ -85,7 +85,8 @@ fn describe(outcome: &Outcome) -> String {
         true => "satisfied".to_owned(),
         false => format!("not satisfied ({:?}); the least violating output is kept", outcome.stop),
     };
-    format!("{} steps{descents}, {verdict}: {}", outcome.steps, Text(&outcome.output))
+    let plural = if outcome.steps == 1 { "" } else { "s" };
+    format!("{} step{plural}{descents}, {verdict}: {}", outcome.steps, Text(&outcome.output))
 }
 
 /// The output in runs of right and wrong positions.

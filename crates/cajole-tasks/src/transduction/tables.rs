@@ -45,12 +45,12 @@ pub(super) fn report(
     report.cases = cases;
     report.notes = vec![
         "The paper states neither the decoder's initial state nor the step size. Both kinds of \
-         decoder are shown. The step size of `gbi paper` is chosen for each network on failures \
-         among inputs of 26 symbols. `gbi paper, short steps` shows the paper's own operating \
+         decoder are shown. The step size of “gbi paper” is chosen for each network on failures \
+         among inputs of 26 symbols. “gbi paper, short steps” shows the paper's own operating \
          point: the step size, of those tried, whose conversion on the test set comes nearest to \
          the 65.2 % it reports."
             .to_owned(),
-        "`gbi best, black box` sees only the value of the constraint. `gbi best` also asks masked \
+        "“gbi best, black box” sees only the value of the constraint. “gbi best” also asks masked \
          decoders for satisfying candidates and lets them race; masked rows need the constraint as \
          an automaton as well."
             .to_owned(),
@@ -179,7 +179,7 @@ fn accuracy_plot(kind: ConstraintKind, state: StartState, group: &[&Measured]) -
         Axis::log("network passes per failure"),
         Axis::linear("accuracy on failures, per cent"),
     );
-    plot.caption = "Means over networks; `greedy` is the network's own output.".to_owned();
+    plot.caption = "Means over networks; “greedy” is the network's own output.".to_owned();
     let point = |method: &str| {
         (over_nets(group, method, "passes").mean, over_nets(group, method, "accuracy_after").mean)
     };
