@@ -29,9 +29,10 @@ use crate::{ms, peak, per_item};
 const CASES: usize = 64;
 /// Of these, how many come with a gradient to check.
 const GRADIENTS: usize = 8;
-/// `η` and `M` of the repairs: on this network nearly all end before `M`, on average after five
-/// steps.
-const STEP_SIZE: f32 = 2e-4;
+/// `η` and `M` of the repairs. On this network most end long before `M`, after six steps on average.
+/// With larger steps, long repairs become so sensitive to rounding that even PyTorch's two variants
+/// part ways, and comparing outputs would say nothing.
+const STEP_SIZE: f32 = 1e-4;
 const MAX_STEPS: usize = 30;
 
 /// The file with the cases and what cajole makes of them.

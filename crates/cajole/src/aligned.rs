@@ -30,7 +30,8 @@ impl Aligned {
     /// doubling, so that growing little by little costs little.
     pub fn resize(&mut self, len: usize) {
         if self.buffer.len() < self.start + len {
-            let buffer = vec![0.0; 2 * len + FLOATS];
+            // Exactly what was asked for at first; a buffer that grows doubles.
+            let buffer = vec![0.0; len.max(2 * self.len) + FLOATS];
             // Where the alignment cannot be had, an unaligned buffer is as good, only slower.
             let start = buffer.as_ptr().align_offset(LINE).min(FLOATS);
             let old = std::mem::replace(self, Aligned { buffer, start, len });
