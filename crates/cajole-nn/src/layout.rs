@@ -43,8 +43,6 @@ pub enum Init {
     },
     /// Uniform in ±limit.
     Uniform(f32),
-    /// Zero, but one for the second of four blocks: an LSTM that remembers at first.
-    ForgetGate,
 }
 
 /// One named parameter.
@@ -111,10 +109,6 @@ impl Layout {
             let mut random = Random::derive(seed, &[u64::from(entry.param.id)]);
             let limit = match entry.init {
                 Init::Zero => continue,
-                Init::ForgetGate => {
-                    values[cols / 4..cols / 2].fill(1.0);
-                    continue;
-                }
                 Init::Uniform(limit) => limit,
                 Init::Glorot { blocks } => (6.0 / (rows + (cols / blocks) as f32)).sqrt(),
             };

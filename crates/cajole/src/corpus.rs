@@ -1,8 +1,9 @@
 //! Many inputs at once, on all cores, in order.
 //!
 //! Inputs are independent: threads share `W` read-only and own a workspace each, so the same
-//! bytes come out at any number of threads. The first pass is batched in chunks of fixed size,
-//! because all inputs still share their weights; repairs are handed out one by one.
+//! bytes come out at any number of threads. [`decode_all`] runs inputs through the network in
+//! batches of fixed size, since all share `W`; [`Gbi::run_all`] hands them out one by one, since
+//! each may need weights of its own.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};

@@ -35,17 +35,7 @@ fn tanh_with<A: Arithmetic>(x: f32) -> f32 {
 }
 
 multiversion! {
-    /// `v ← eᵛ`.
-    pub fn exp(v: &mut [f32]) = exp_body
-}
-
-#[inline(always)]
-fn exp_body<A: Arithmetic>(v: &mut [f32]) {
-    v.iter_mut().for_each(|v| *v = exp_with::<A>(*v));
-}
-
-multiversion! {
-    /// `v ← 1 / (1 + e⁻ᵛ)`.
+    /// `v ← 1 / (1 + e⁻ᵛ)`, for operations of one's own.
     pub fn sigmoid(v: &mut [f32]) = sigmoid_body
 }
 
@@ -55,7 +45,7 @@ fn sigmoid_body<A: Arithmetic>(v: &mut [f32]) {
 }
 
 multiversion! {
-    /// `v ← tanh v`.
+    /// `v ← tanh v`, for operations of one's own.
     pub fn tanh(v: &mut [f32]) = tanh_body
 }
 
@@ -224,6 +214,27 @@ mod tests {
         check(80.0, exp_with::<Plain>, f64::exp, true);
         check(40.0, sigmoid_with::<Fused>, |x| 1.0 / (1.0 + (-x).exp()), false);
         check(40.0, tanh_with::<Plain>, f64::tanh, false);
+    }
+
+    /// The gates of a unit whose sums are all `x`: the first squashed by σ, the third by tanh.
+    fn gates<A: Arithmetic>(x: f32) -> [f32; 4] {
+        let mut gates = [x; 4];
+        lstm_body::<A>(&mut gates, &[0.5], &mut [0.0], &mut [0.0], &mut [0.0]);
+        gates
+    }
+
+    #[test]
+    fn gates_agree_with_the_standard_library_and_saturate() {
+        let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+        check(40.0, |x| gates::<Fused>(x)[0], sigmoid, false);
+        check(40.0, |x| gates::<Plain>(x)[3], sigmoid, false);
+        check(40.0, |x| gates::<Fused>(x)[2], f64::tanh, false);
+        for far in [1e30, f32::INFINITY] {
+            assert_eq!(gates::<Fused>(far), [1.0; 4]);
+            let [i, f, g, o] = gates::<Fused>(-far);
+            assert!(g == -1.0 && [i, f, o].iter().all(|&shut| shut < 1e-16));
+        }
+        assert!(gates::<Fused>(f32::NAN).iter().all(|gate| gate.is_nan()));
     }
 
     #[test]

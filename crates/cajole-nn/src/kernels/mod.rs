@@ -15,7 +15,7 @@
 mod activation;
 mod matrix;
 
-pub use activation::{exp, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh};
+pub use activation::{log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to, outer_sum};
 
 /// Floats in one vector register, as the kernels are written.

@@ -62,8 +62,8 @@ where
         || Workspace::new(gbi.model, &gbi.config).expect("checked above"),
         |workspace, i| {
             let outcome = gbi.run(failures[i], workspace);
-            let good =
-                converted.fetch_add(u64::from(outcome.is_satisfied()), Ordering::Relaxed) + 1;
+            let good = u64::from(outcome.is_satisfied());
+            let good = good + converted.fetch_add(good, Ordering::Relaxed);
             let n = done.fetch_add(1, Ordering::Relaxed) + 1;
             watch.advance(n, &format!("{good} converted"));
             Repair::from(outcome)
