@@ -6,7 +6,9 @@
 //! nothing.
 
 pub mod experiment;
+pub mod parsing;
 pub mod transduction;
+pub mod treebank;
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]
