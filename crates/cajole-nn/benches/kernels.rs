@@ -57,8 +57,7 @@ fn products<F: FnMut()>(c: &mut Criterion, name: &str, run: impl Fn(usize, usize
 fn add_product(c: &mut Criterion) {
     products(c, "add_product", |b, k, n| {
         let (x, w, mut y) = (draw(b * k), draw(k * n), draw(b * n));
-        let mut panel = Panel::default();
-        move || kernels::add_product(&mut y, black_box(&x), &w, k, n, &mut panel)
+        move || kernels::add_product(&mut y, black_box(&x), &w, k, n)
     });
 }
 

@@ -86,7 +86,7 @@ pub struct Tape {
     inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
-    pub(crate) panel: Panel,
+    panel: Panel,
     reach: Reach,
     uses: Uses,
 }
@@ -152,9 +152,9 @@ impl Tape {
     }
 
     /// The values before `at`, to read, and those of the stretch just opened there, to write.
-    pub(crate) fn split(&mut self, at: usize) -> (&[f32], &mut [f32], &mut Panel) {
+    pub(crate) fn split(&mut self, at: usize) -> (&[f32], &mut [f32]) {
         let (before, own) = self.values[..self.len].split_at_mut(at);
-        (before, own, &mut self.panel)
+        (before, own)
     }
 
     /// Records `op`, whose gradients flow into everything from `inflow` on, and returns its number.

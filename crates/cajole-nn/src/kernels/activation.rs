@@ -16,11 +16,13 @@ pub(crate) fn exp_with<A: Arithmetic>(x: f32) -> f32 {
     let shifted = A::mul_add(x, std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = A::mul_add(n, -LN2_LOW, A::mul_add(n, -LN2_HIGH, x));
-    let mut p = 1.987_569_1e-4;
-    for coefficient in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
-        p = A::mul_add(p, r, coefficient);
-    }
-    let e = A::mul_add(p * r, r, r) + 1.0;
+    // In pairs rather than one term after the other: an LSTM step waits for this chain twice.
+    let r2 = r * r;
+    let high = A::mul_add(1.987_569_1e-4, r, 1.398_199_9e-3);
+    let middle = A::mul_add(8.333_452e-3, r, 4.166_579_6e-2);
+    let low = A::mul_add(1.666_666_5e-1, r, 0.5);
+    let p = A::mul_add(A::mul_add(high, r2, middle), r2, low);
+    let e = A::mul_add(p, r2, r) + 1.0;
     f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
@@ -55,9 +57,11 @@ fn tanh_body<A: Arithmetic>(v: &mut [f32]) {
 }
 
 multiversion! {
-    /// One LSTM step of one row: from the gates' sums `(4·H)` to the gates `i, f, g, o`, the cell
-    /// `c = f ∘ c_prev + i ∘ g`, its squashed value, kept for the backward pass, and
-    /// `h = o ∘ tanh c`, each `(H)`.
+    /// One LSTM step of one row, from the gates' sums to the new state.
+    ///
+    /// `gates (4·H)`, in the order `i, f, g, o`, are squashed in place. Out come the cell
+    /// `c = f ∘ c_prev + i ∘ g`, its squashed value, which the backward pass needs, and the hidden
+    /// state `h = o ∘ tanh c`, each `(H)`.
     pub fn lstm(
         gates: &mut [f32],
         c_prev: &[f32],
@@ -67,8 +71,6 @@ multiversion! {
     ) = lstm_body
 }
 
-/// Arguments are slices of their own, not fields of a struct: the compiler then knows that they do
-/// not overlap, and vectorises.
 #[inline(always)]
 fn lstm_body<A: Arithmetic>(
     gates: &mut [f32],
@@ -79,28 +81,20 @@ fn lstm_body<A: Arithmetic>(
 ) {
     let n = h.len();
     assert!(gates.len() == 4 * n && c_prev.len() == n && c.len() == n && tanh_c.len() == n);
-    let (i, rest) = gates.split_at_mut(n);
-    let (f, rest) = rest.split_at_mut(n);
+    let (sigmoids, rest) = gates.split_at_mut(2 * n);
     let (g, o) = rest.split_at_mut(n);
+    tanh_body::<A>(g);
+    sigmoid_body::<A>(sigmoids);
+    let (i, f) = sigmoids.split_at(n);
     for j in 0..n {
-        // σ(x) = 1 / (1 + e⁻ˣ) and tanh x = 1 − 2 / (1 + e²ˣ). A division takes as long as several
-        // multiplications, so two reciprocals share one: 1/a = b / ab.
-        let (a_i, a_f) = (1.0 + exp_bounded::<A>(-i[j]), 1.0 + exp_bounded::<A>(-f[j]));
-        let (a_g, a_o) = (1.0 + exp_bounded::<A>(2.0 * g[j]), 1.0 + exp_bounded::<A>(-o[j]));
-        let (r_if, r_go) = (1.0 / (a_i * a_f), 1.0 / (a_g * a_o));
-        (i[j], f[j]) = (r_if * a_f, r_if * a_i);
-        (g[j], o[j]) = (A::mul_add(-2.0 * r_go, a_o, 1.0), r_go * a_g);
         c[j] = A::mul_add(f[j], c_prev[j], i[j] * g[j]);
         tanh_c[j] = tanh_with::<A>(c[j]);
+    }
+    // The output gate comes last: it is computed while tanh c is still on its way.
+    sigmoid_body::<A>(o);
+    for j in 0..n {
         h[j] = o[j] * tanh_c[j];
     }
-}
-
-/// `eˣ` between e⁻⁴⁰ and e⁴⁰, so that two of them can be multiplied; a gate is as good as shut or
-/// open long before.
-#[inline(always)]
-fn exp_bounded<A: Arithmetic>(x: f32) -> f32 {
-    exp_with::<A>(x.clamp(-40.0, 40.0))
 }
 
 multiversion! {
@@ -158,22 +152,28 @@ multiversion! {
 #[inline(always)]
 fn log_softmax_body<A: Arithmetic>(x: &[f32], out: &mut [f32]) {
     assert!(x.len() == out.len());
-    let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    let mut sums = [0.0f32; LANES];
-    for chunk in chunks {
-        for l in 0..LANES {
-            sums[l] += exp_with::<A>(chunk[l] - max);
-        }
+    let max = fold(x, f32::NEG_INFINITY, |a, b| if a < b { b } else { a });
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = exp_with::<A>(x - max);
     }
-    let mut sum: f32 = sums.iter().sum();
-    for &x in rest {
-        sum += exp_with::<A>(x - max);
-    }
-    let log_sum = sum.ln();
+    let log_sum = fold(out, 0.0, |a, b| a + b).ln();
     for (out, &x) in out.iter_mut().zip(x) {
         *out = (x - max) - log_sum;
     }
+}
+
+/// Folds `x` with eight running results, since one would wait for itself at every element.
+#[inline(always)]
+fn fold(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut lanes = [start; LANES];
+    for chunk in chunks {
+        for l in 0..LANES {
+            lanes[l] = f(lanes[l], chunk[l]);
+        }
+    }
+    let lanes: &[f32] = if chunks.is_empty() { &[] } else { &lanes };
+    rest.iter().chain(lanes).fold(start, |a, &b| f(a, b))
 }
 
 multiversion! {
@@ -185,7 +185,7 @@ multiversion! {
 #[inline(always)]
 fn log_softmax_backward_body<A: Arithmetic>(out: &[f32], dout: &[f32], dx: &mut [f32]) {
     assert!(out.len() == dout.len() && out.len() == dx.len());
-    let total: f32 = dout.iter().sum();
+    let total = fold(dout, 0.0, |a, b| a + b);
     for j in 0..out.len() {
         dx[j] += A::mul_add(-total, exp_with::<A>(out[j]), dout[j]);
     }

@@ -1,36 +1,52 @@
 //! Products of activations and weights.
-
-use cajole::Aligned;
+//!
+//! Nothing is packed but what lies scattered: four rows of activations at a time use each weight
+//! four times, which is enough to keep the multipliers busy, and a matrix of weights is read where
+//! it lies. One row is a kernel of its own, since in one function the two would compete for
+//! registers; so is one whose matrix is too narrow to fill a vector.
+//!
+//! Sums live in arrays that are only ever indexed by constants, once the loops over them are
+//! unrolled: the compiler then keeps them in registers. Iterating over them, or slicing them, puts
+//! them on the stack, at a tenth of the speed.
 
 use super::{Arithmetic, LANES, multiversion};
 
-/// Rows of the register tile: 6 × 2 vectors of sums fill twelve of sixteen registers.
-const TILE_ROWS: usize = 6;
-/// Columns of the register tile.
-const TILE_COLS: usize = 2 * LANES;
-
-/// Scratch into which a product copies one strip of a matrix, so that the tile reads it in order.
+/// Scratch for sums and for rows that lie scattered.
 #[derive(Default)]
-pub struct Panel(Aligned);
+pub struct Panel(Vec<f32>);
 
-/// Whether `b` rows are too few to repay packing `W (K, N)`, so that each is better a
-/// matrix-vector product of its own. A matrix that stays in the innermost cache can be read often.
-fn are_few(b: usize, k: usize, n: usize) -> bool {
-    const INNERMOST: usize = 4096;
-    b < 4 || (b < 8 && k * n <= INNERMOST)
+impl Panel {
+    /// Two buffers of these lengths, with anything in them.
+    fn two(&mut self, a: usize, b: usize) -> (&mut [f32], &mut [f32]) {
+        if self.0.len() < a + b {
+            self.0.resize(a + b, 0.0);
+        }
+        self.0[..a + b].split_at_mut(a)
+    }
 }
 
 /// `Y += X · W` with `Y (B, N)`, `X (B, K)`, `W (K, N)`; `B` follows from the slices.
-pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize, panel: &mut Panel) {
-    let b = x.len() / k;
+pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
+    let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
-    if are_few(b, k, n) {
-        for (y, x) in y.chunks_exact_mut(n).zip(x.chunks_exact(k)) {
-            add_row_product(y, x, w);
+    for (i, rows) in fours(b) {
+        let (y, x) = (&mut y[i * n..(i + rows) * n], &x[i * k..(i + rows) * k]);
+        match rows {
+            4 => add_four_product(y, x, w),
+            _ => add_row_product(y, x, w),
         }
-    } else {
-        add_batch_product(y, x, w, k, n, panel);
     }
+}
+
+/// How many rows of `cols` make up `m`. A single row, the usual case, needs no division.
+fn rows_of(m: &[f32], cols: usize) -> usize {
+    if m.len() == cols { 1 } else { m.len() / cols }
+}
+
+/// Cuts `b` rows into fours and then ones: where each piece starts, and how many rows it has.
+fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
+    let whole = b - b % 4;
+    (0..whole).step_by(4).map(|i| (i, 4)).chain((whole..b).map(|i| (i, 1)))
 }
 
 multiversion! {
@@ -40,171 +56,61 @@ multiversion! {
 
 #[inline(always)]
 fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let mut j = 0;
-    j = add_strips::<A, 8>(y, x, w, j);
-    j = add_strips::<A, 4>(y, x, w, j);
-    j = add_strips::<A, 1>(y, x, w, j);
-    add_columns::<A>(y, x, w, j);
+    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 1, 4, LANES>(y, x, w, j);
+    let j = add_strips::<A, 1, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 1, 1, 4>(y, x, w, j);
+    add_strips::<A, 1, 1, 1>(y, x, w, j);
 }
 
 multiversion! {
-    /// The same for many rows.
-    fn add_batch_product(
-        y: &mut [f32],
-        x: &[f32],
-        w: &[f32],
-        k: usize,
-        n: usize,
-        panel: &mut Panel,
-    ) = add_batch_product_body
+    /// `Y (4, N) += X (4, K) · W (K, N)`.
+    fn add_four_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_four_product_body
 }
 
 #[inline(always)]
-fn add_batch_product_body<A: Arithmetic>(
-    y: &mut [f32],
-    x: &[f32],
-    w: &[f32],
-    k: usize,
-    n: usize,
-    panel: &mut Panel,
-) {
-    let full = n - n % TILE_COLS;
-    panel.0.resize(k * TILE_COLS);
-    for j in (0..full).step_by(TILE_COLS) {
-        let (strip, _) = panel.0.as_chunks_mut::<TILE_COLS>();
-        for (packed, row) in strip.iter_mut().zip(w.chunks_exact(n)) {
-            packed.copy_from_slice(&row[j..j + TILE_COLS]);
-        }
-        add_strip_product::<A>(y, x, strip, (k, n, j));
-    }
-    for (y, x) in y.chunks_exact_mut(n).zip(x.chunks_exact(k)) {
-        let j = add_strips::<A, 1>(y, x, w, full);
-        add_columns::<A>(y, x, w, j);
-    }
+fn add_four_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let j = add_strips::<A, 4, 2, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 4, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 4, 1, 4>(y, x, w, j);
+    add_strips::<A, 4, 1, 1>(y, x, w, j);
 }
 
-/// `y[j..] += x · W[.., j..]` in strips of `V` vectors; returns the first column not done.
+/// `Y[.., j..] += X · W[.., j..]` for `B` rows, in strips of `V` vectors of `L` columns; returns
+/// the first column not done.
+///
+/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the
+/// strip is walked: in memory, each multiply-add would wait for the one before to be stored.
 #[inline(always)]
-fn add_strips<A: Arithmetic, const V: usize>(
+fn add_strips<A: Arithmetic, const B: usize, const V: usize, const L: usize>(
     y: &mut [f32],
     x: &[f32],
     w: &[f32],
     mut j: usize,
 ) -> usize {
-    let n = y.len();
-    while j + V * LANES <= n {
-        let mut sums = [[0.0; LANES]; V];
-        for (sum, y) in sums.iter_mut().zip(y[j..j + V * LANES].as_chunks::<LANES>().0) {
-            *sum = *y;
+    let (k, n) = (x.len() / B, y.len() / B);
+    let x: [&[f32]; B] = std::array::from_fn(|b| &x[b * k..(b + 1) * k]);
+    while j + V * L <= n {
+        let mut sums = [[[0.0; L]; V]; B];
+        for b in 0..B {
+            sums[b].copy_from_slice(y[b * n + j..][..V * L].as_chunks().0);
         }
-        for (row, &x_k) in w.chunks_exact(n).zip(x) {
-            let row = row[j..j + V * LANES].as_chunks::<LANES>().0;
-            for v in 0..V {
-                for l in 0..LANES {
-                    sums[v][l] = A::mul_add(x_k, row[v][l], sums[v][l]);
+        for kk in 0..k {
+            let row = w[kk * n + j..][..V * L].as_chunks::<L>().0;
+            for b in 0..B {
+                for v in 0..V {
+                    for l in 0..L {
+                        sums[b][v][l] = A::mul_add(x[b][kk], row[v][l], sums[b][v][l]);
+                    }
                 }
             }
         }
-        y[j..j + V * LANES].as_chunks_mut::<LANES>().0.copy_from_slice(&sums);
-        j += V * LANES;
+        for b in 0..B {
+            y[b * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
+        }
+        j += V * L;
     }
     j
-}
-
-/// The last few columns: four at a time, then one.
-#[inline(always)]
-fn add_columns<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], mut j: usize) {
-    let n = y.len();
-    while j + 4 <= n {
-        add_few_columns::<A, 4>(y, x, w, j);
-        j += 4;
-    }
-    while j < n {
-        add_few_columns::<A, 1>(y, x, w, j);
-        j += 1;
-    }
-}
-
-/// `C` columns, with the terms dealt out to four sums, or each would wait for the one before.
-#[inline(always)]
-fn add_few_columns<A: Arithmetic, const C: usize>(y: &mut [f32], x: &[f32], w: &[f32], j: usize) {
-    let n = y.len();
-    let mut sums = [[0.0f32; C]; 4];
-    let mut add = |q: usize, k: usize| {
-        let row: &[f32; C] = w[k * n + j..][..C].try_into().expect("a slice of C");
-        for c in 0..C {
-            sums[q][c] = A::mul_add(x[k], row[c], sums[q][c]);
-        }
-    };
-    let full = x.len() - x.len() % 4;
-    for k in (0..full).step_by(4) {
-        for q in 0..4 {
-            add(q, k + q);
-        }
-    }
-    for k in full..x.len() {
-        add(0, k);
-    }
-    for c in 0..C {
-        y[j + c] += (sums[0][c] + sums[1][c]) + (sums[2][c] + sums[3][c]);
-    }
-}
-
-/// `Y[.., j..j+16] += X · strip` for a packed strip `(K, 16)`.
-#[inline(always)]
-fn add_strip_product<A: Arithmetic>(
-    y: &mut [f32],
-    x: &[f32],
-    strip: &[[f32; TILE_COLS]],
-    (k, n, j): (usize, usize, usize),
-) {
-    let b = x.len() / k;
-    let mut i = 0;
-    while i + TILE_ROWS <= b {
-        add_tile::<A, TILE_ROWS>(&mut y[i * n..], &x[i * k..], strip, (k, n, j));
-        i += TILE_ROWS;
-    }
-    let (y, x) = (&mut y[i * n..], &x[i * k..]);
-    match b - i {
-        1 => add_tile::<A, 1>(y, x, strip, (k, n, j)),
-        2 => add_tile::<A, 2>(y, x, strip, (k, n, j)),
-        3 => add_tile::<A, 3>(y, x, strip, (k, n, j)),
-        4 => add_tile::<A, 4>(y, x, strip, (k, n, j)),
-        5 => add_tile::<A, 5>(y, x, strip, (k, n, j)),
-        _ => {}
-    }
-}
-
-/// The register tile: `R` rows by two vectors of columns, summed over `K` in order.
-#[inline(always)]
-fn add_tile<A: Arithmetic, const R: usize>(
-    y: &mut [f32],
-    x: &[f32],
-    strip: &[[f32; TILE_COLS]],
-    (k, n, j): (usize, usize, usize),
-) {
-    let rows: [&[f32]; R] = std::array::from_fn(|r| &x[r * k..(r + 1) * k]);
-    let mut sums = [[[0.0f32; LANES]; 2]; R];
-    for r in 0..R {
-        for v in 0..2 {
-            sums[r][v].copy_from_slice(&y[r * n + j + v * LANES..][..LANES]);
-        }
-    }
-    for (kk, w) in strip.iter().enumerate().take(k) {
-        for r in 0..R {
-            let x_k = rows[r][kk];
-            for v in 0..2 {
-                for l in 0..LANES {
-                    sums[r][v][l] = A::mul_add(x_k, w[v * LANES + l], sums[r][v][l]);
-                }
-            }
-        }
-    }
-    for r in 0..R {
-        for v in 0..2 {
-            y[r * n + j + v * LANES..][..LANES].copy_from_slice(&sums[r][v]);
-        }
-    }
 }
 
 /// `dX += dY · Wᵀ` with `dX (B, K)`, `dY (B, N)`, `W (K, N)`.
@@ -216,141 +122,163 @@ pub fn add_product_transposed(
     n: usize,
     panel: &mut Panel,
 ) {
-    let b = dy.len() / n;
+    let b = rows_of(dy, n);
     assert!(dx.len() == b * k && dy.len() == b * n && w.len() == k * n, "shapes of a product");
-    if are_few(b, k, n) {
-        for (dx, dy) in dx.chunks_exact_mut(k).zip(dy.chunks_exact(n)) {
-            match n {
-                // As narrow as an output layer over few symbols.
-                0..LANES => add_row_transposed_narrow(dx, dy, w),
-                _ => add_row_transposed(dx, dy, w),
-            }
+    if n < LANES {
+        for i in 0..b {
+            add_narrow_transposed(&mut dx[i * k..(i + 1) * k], &dy[i * n..(i + 1) * n], w);
         }
-    } else {
-        add_batch_transposed(dx, dy, w, k, n, panel);
+        return;
+    }
+    for (i, rows) in fours(b) {
+        let (dx, dy) = (&mut dx[i * k..(i + rows) * k], &dy[i * n..(i + rows) * n]);
+        match rows {
+            4 => add_four_transposed(dx, dy, w, panel),
+            _ => add_row_transposed(dx, dy, w, panel),
+        }
     }
 }
 
 multiversion! {
-    /// The same for many rows.
-    fn add_batch_transposed(
-        dx: &mut [f32],
-        dy: &[f32],
-        w: &[f32],
-        k: usize,
-        n: usize,
-        panel: &mut Panel,
-    ) = add_batch_transposed_body
+    /// `dx (K) += dy (N) · Wᵀ` with `8 ≤ N`.
+    fn add_row_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
+        = add_row_transposed_body
 }
 
 #[inline(always)]
-fn add_batch_transposed_body<A: Arithmetic>(
+fn add_row_transposed_body<A: Arithmetic>(
     dx: &mut [f32],
     dy: &[f32],
     w: &[f32],
-    k: usize,
-    n: usize,
     panel: &mut Panel,
 ) {
-    // Strips of sixteen rows of W, transposed while they are packed.
-    panel.0.resize(n * TILE_COLS);
-    for kk in (0..k).step_by(TILE_COLS) {
-        let width = TILE_COLS.min(k - kk);
-        let (strip, _) = panel.0.as_chunks_mut::<TILE_COLS>();
-        for (r, row) in w[kk * n..(kk + width) * n].chunks_exact(n).enumerate() {
-            for (packed, &w) in strip.iter_mut().zip(row) {
-                packed[r] = w;
-            }
+    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
+    let kk = dots::<A, 1, 8>(lanes, dy, w, 0);
+    dots::<A, 1, 1>(lanes, dy, w, kk);
+    add_lanes(dx, lanes, halves);
+}
+
+multiversion! {
+    /// `dX (4, K) += dY (4, N) · Wᵀ` with `8 ≤ N`.
+    fn add_four_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
+        = add_four_transposed_body
+}
+
+#[inline(always)]
+fn add_four_transposed_body<A: Arithmetic>(
+    dx: &mut [f32],
+    dy: &[f32],
+    w: &[f32],
+    panel: &mut Panel,
+) {
+    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
+    let kk = dots::<A, 4, 2>(lanes, dy, w, 0);
+    dots::<A, 4, 1>(lanes, dy, w, kk);
+    add_lanes(dx, lanes, halves);
+}
+
+/// The dot products of `B` rows `dY (B, N)` with the rows of `W` from `kk` on, `R` at a time, each
+/// as a vector whose lanes are yet to be added up; returns the first row of `W` not done.
+///
+/// `lanes` is `(B, K, 8)`. They are added up later, from memory: here, that would make the compiler
+/// prefer the shape of the sum over that of the product, at a fraction of the speed.
+#[inline(always)]
+fn dots<A: Arithmetic, const B: usize, const R: usize>(
+    lanes: &mut [f32],
+    dy: &[f32],
+    w: &[f32],
+    mut kk: usize,
+) -> usize {
+    let lanes = lanes.as_chunks_mut::<LANES>().0;
+    let (k, n) = (lanes.len() / B, dy.len() / B);
+    let m = n / LANES;
+    let dy_chunks: [&[[f32; LANES]]; B] =
+        std::array::from_fn(|b| &dy[b * n..(b + 1) * n].as_chunks().0[..m]);
+    // The last columns once more as a whole vector, with zeros for those that were counted.
+    let mut last = [[0.0; LANES]; B];
+    for b in 0..B {
+        for j in m * LANES..n {
+            last[b][LANES + j - n] = dy[b * n + j];
         }
-        if width == TILE_COLS {
-            add_strip_product::<A>(dx, dy, strip, (n, k, kk));
-        } else {
-            for (dx, dy) in dx.chunks_exact_mut(k).zip(dy.chunks_exact(n)) {
-                for (packed, &dy) in strip.iter().zip(dy) {
-                    for r in 0..width {
-                        dx[kk + r] = A::mul_add(dy, packed[r], dx[kk + r]);
+    }
+    while kk + R <= k {
+        let rows = &w[kk * n..(kk + R) * n];
+        let chunks: [&[[f32; LANES]]; R] =
+            std::array::from_fn(|r| &rows[r * n..(r + 1) * n].as_chunks().0[..m]);
+        let mut sums = [[[0.0f32; LANES]; R]; B];
+        for i in 0..m {
+            for b in 0..B {
+                let dy = dy_chunks[b][i];
+                for r in 0..R {
+                    let w = chunks[r][i];
+                    for l in 0..LANES {
+                        sums[b][r][l] = A::mul_add(dy[l], w[l], sums[b][r][l]);
                     }
                 }
             }
         }
-    }
-}
-
-multiversion! {
-    /// `dx (K) += W (K, N) · dy (N)` for less than a vector of columns.
-    fn add_row_transposed_narrow(dx: &mut [f32], dy: &[f32], w: &[f32])
-        = add_row_transposed_narrow_body
-}
-
-#[inline(always)]
-fn add_row_transposed_narrow_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
-    match dy.len() {
-        1 => add_columns_transposed::<A, 1>(dx, dy, w),
-        2 => add_columns_transposed::<A, 2>(dx, dy, w),
-        3 => add_columns_transposed::<A, 3>(dx, dy, w),
-        4 => add_columns_transposed::<A, 4>(dx, dy, w),
-        5 => add_columns_transposed::<A, 5>(dx, dy, w),
-        6 => add_columns_transposed::<A, 6>(dx, dy, w),
-        _ => add_columns_transposed::<A, 7>(dx, dy, w),
-    }
-}
-
-#[inline(always)]
-fn add_columns_transposed<A: Arithmetic, const N: usize>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
-    let Ok(dy) = <&[f32; N]>::try_from(dy) else { return };
-    for (dx, row) in dx.iter_mut().zip(w.as_chunks::<N>().0) {
-        for j in 0..N {
-            *dx = A::mul_add(row[j], dy[j], *dx);
-        }
-    }
-}
-
-multiversion! {
-    /// `dx (K) += W (K, N) · dy (N)` for at least a vector of columns.
-    fn add_row_transposed(dx: &mut [f32], dy: &[f32], w: &[f32]) = add_row_transposed_body
-}
-
-#[inline(always)]
-fn add_row_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
-    let (k, n) = (dx.len(), dy.len());
-    let (full_k, full_n) = (k - k % DOTS, n - n % LANES);
-    let eights = dx.as_chunks_mut::<DOTS>().0.iter_mut().zip(w.chunks_exact(DOTS * n));
-    eights.for_each(|(dx, rows)| add_dots::<A>(dx, rows, dy));
-    if full_k == k && full_n == n {
-        return;
-    }
-    // The last few columns of those rows, and all columns of the last few rows.
-    for (i, (dx, row)) in dx.iter_mut().zip(w.chunks_exact(n)).enumerate() {
-        let from = if i < full_k { full_n } else { 0 };
-        let terms = row[from..].iter().zip(&dy[from..]);
-        *dx = terms.fold(*dx, |sum, (&w, &dy)| A::mul_add(w, dy, sum));
-    }
-}
-
-/// Dot products taken side by side: enough sums in flight to hide the latency of an addition, and
-/// (unlike four) a shape that the compiler keeps in vector registers.
-const DOTS: usize = 8;
-
-/// Adds the dot products of eight rows `(8, N)` with `dy (N)`, as far as whole vectors go.
-#[inline(always)]
-fn add_dots<A: Arithmetic>(dx: &mut [f32; DOTS], rows: &[f32], dy: &[f32]) {
-    let n = dy.len();
-    let (dy_chunks, _) = dy.as_chunks::<LANES>();
-    let m = dy_chunks.len();
-    let chunks: [&[[f32; LANES]]; DOTS] =
-        std::array::from_fn(|r| &rows[r * n..(r + 1) * n].as_chunks::<LANES>().0[..m]);
-    let mut sums = [[0.0f32; LANES]; DOTS];
-    for (i, dy) in dy_chunks.iter().enumerate() {
-        for r in 0..DOTS {
-            let w = &chunks[r][i];
-            for l in 0..LANES {
-                sums[r][l] = A::mul_add(dy[l], w[l], sums[r][l]);
+        if m * LANES < n {
+            for r in 0..R {
+                let row = &rows[(r + 1) * n - LANES..][..LANES];
+                for b in 0..B {
+                    for l in 0..LANES {
+                        sums[b][r][l] = A::mul_add(last[b][l], row[l], sums[b][r][l]);
+                    }
+                }
             }
         }
+        for b in 0..B {
+            for r in 0..R {
+                lanes[b * k + kk + r] = sums[b][r];
+            }
+        }
+        kk += R;
     }
-    for r in 0..DOTS {
-        let halves: [f32; 4] = std::array::from_fn(|l| sums[r][l] + sums[r][l + 4]);
-        dx[r] += (halves[0] + halves[2]) + (halves[1] + halves[3]);
+    kk
+}
+
+/// `dx += Σ_l lanes_l`, by halves, in two loops that are both vectorised.
+#[inline(always)]
+fn add_lanes(dx: &mut [f32], lanes: &[f32], halves: &mut [f32]) {
+    const HALF: usize = LANES / 2;
+    let (lanes, halves) = (lanes.as_chunks::<LANES>().0, halves.as_chunks_mut::<HALF>().0);
+    for (half, lanes) in halves.iter_mut().zip(lanes) {
+        for l in 0..HALF {
+            half[l] = lanes[l] + lanes[l + HALF];
+        }
+    }
+    for (dx, [a, b, c, d]) in dx.iter_mut().zip(halves) {
+        *dx += (*a + *b) + (*c + *d);
+    }
+}
+
+multiversion! {
+    /// `dx (K) += dy (N) · Wᵀ` with `N < 8`.
+    fn add_narrow_transposed(dx: &mut [f32], dy: &[f32], w: &[f32]) = add_narrow_transposed_body
+}
+
+#[inline(always)]
+fn add_narrow_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    match dy.len() {
+        1 => add_narrow_dots::<A, 1>(dx, dy, w),
+        2 => add_narrow_dots::<A, 2>(dx, dy, w),
+        3 => add_narrow_dots::<A, 3>(dx, dy, w),
+        4 => add_narrow_dots::<A, 4>(dx, dy, w),
+        5 => add_narrow_dots::<A, 5>(dx, dy, w),
+        6 => add_narrow_dots::<A, 6>(dx, dy, w),
+        7 => add_narrow_dots::<A, 7>(dx, dy, w),
+        n => unreachable!("{n} columns are no narrow matrix"),
+    }
+}
+
+/// `N` columns known to the compiler, which then works on several rows of `W` at a time.
+#[inline(always)]
+fn add_narrow_dots<A: Arithmetic, const N: usize>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    let dy: [f32; N] = std::array::from_fn(|j| dy[j]);
+    for (dx, row) in dx.iter_mut().zip(w.as_chunks::<N>().0) {
+        for j in 0..N {
+            *dx = A::mul_add(dy[j], row[j], *dx);
+        }
     }
 }
 
@@ -369,6 +297,9 @@ multiversion! {
     ) = outer_sum_body
 }
 
+/// Rows of the register tile of an outer sum; with sixteen columns, eight vectors of sums.
+const TILE: usize = 4;
+
 #[inline(always)]
 fn outer_sum_body<A: Arithmetic>(
     dw: &mut [f32],
@@ -380,71 +311,70 @@ fn outer_sum_body<A: Arithmetic>(
     panel: &mut Panel,
 ) {
     assert!(dw.len() == k * n, "shape of a weight gradient");
-    // The strip of all dy_t, then all x_t in rows of four, so that the tile reads both in order.
-    let full_k = k - k % 4;
     let t = rows.len();
-    panel.0.resize(t * (TILE_COLS + k));
-    let (strip, xs_packed) = panel.0.split_at_mut(t * TILE_COLS);
-    for (i, x4) in xs_packed[..t * full_k].chunks_exact_mut(4 * t.max(1)).enumerate() {
-        for (packed, &(x_at, _)) in x4.as_chunks_mut::<4>().0.iter_mut().zip(rows) {
-            packed.copy_from_slice(&xs[x_at as usize + 4 * i..][..4]);
-        }
+    if t == 0 {
+        return dw.fill(0.0);
     }
-    let (strip, _) = strip.as_chunks_mut::<TILE_COLS>();
-    let full_n = n - n % TILE_COLS;
-    for j in (0..full_n).step_by(TILE_COLS) {
-        for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
-            packed.copy_from_slice(&dys[dy_at as usize + j..][..TILE_COLS]);
-        }
-        for i in (0..full_k).step_by(4) {
-            let sums = outer_tile::<A>(&xs_packed[i * t..(i + 4) * t], strip);
-            for r in 0..4 {
-                for v in 0..2 {
-                    dw[(i + r) * n + j + v * LANES..][..LANES].copy_from_slice(&sums[r][v]);
-                }
+    // All x_t in fours. Behind the last element anything may stand: it is not written.
+    let (strip, fours) = panel.two(t * 2 * LANES, t * k.next_multiple_of(TILE));
+    let fours = fours.as_chunks_mut::<TILE>().0;
+    for (i, four) in (0..k).step_by(TILE).zip(fours.chunks_exact_mut(t)) {
+        for (packed, &(x_at, _)) in four.iter_mut().zip(rows) {
+            let x = &xs[x_at as usize..][i..k];
+            match x.first_chunk() {
+                Some(x) => *packed = *x,
+                None => packed[..x.len()].copy_from_slice(x),
             }
         }
     }
-    if full_n < n {
-        // The last strip is narrower; what it lacks is zero.
-        for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
-            *packed = [0.0; TILE_COLS];
-            packed[..n - full_n].copy_from_slice(&dys[dy_at as usize + full_n..][..n - full_n]);
-        }
-        for i in (0..full_k).step_by(4) {
-            let sums = outer_tile::<A>(&xs_packed[i * t..(i + 4) * t], strip);
-            for (r, sums) in sums.iter().enumerate() {
-                let dw = &mut dw[(i + r) * n + full_n..(i + r + 1) * n];
-                dw.copy_from_slice(&sums.as_flattened()[..n - full_n]);
-            }
-        }
-    }
-    // The last few rows, if their number is no multiple of four.
-    for (i, dw) in dw.chunks_exact_mut(n).enumerate().skip(full_k) {
-        dw.fill(0.0);
-        for &(x_at, dy_at) in rows {
-            let x = xs[x_at as usize + i];
-            for (dw, &dy) in dw.iter_mut().zip(&dys[dy_at as usize..][..n]) {
-                *dw = A::mul_add(x, dy, *dw);
-            }
-        }
-    }
+    let uses = Uses { fours, dys, rows };
+    let j = outer_strips::<A, { 2 * LANES }>(dw, (k, n), &uses, strip, 0);
+    let j = outer_strips::<A, LANES>(dw, (k, n), &uses, strip, j);
+    let j = outer_strips::<A, 4>(dw, (k, n), &uses, strip, j);
+    outer_strips::<A, 1>(dw, (k, n), &uses, strip, j);
 }
 
-/// `Σ_t x_t ⊗ dy_t` for four elements of `x`, packed by time, and a strip of `dy`.
+/// What an outer sum goes over: `x_t` packed in fours `(K / 4, T)`, `dy_t` where `rows` say.
+struct Uses<'a> {
+    fours: &'a [[f32; TILE]],
+    dys: &'a [f32],
+    rows: &'a [(u32, u32)],
+}
+
+/// `dW[.., j..] = Σ_t x_t ⊗ dy_t[j..]` in strips of `C` columns; returns the first not done.
 #[inline(always)]
-fn outer_tile<A: Arithmetic>(x4: &[f32], strip: &[[f32; TILE_COLS]]) -> [[[f32; LANES]; 2]; 4] {
-    let mut sums = [[[0.0f32; LANES]; 2]; 4];
-    for (x, dy) in x4.as_chunks::<4>().0.iter().zip(strip) {
-        for r in 0..4 {
-            for v in 0..2 {
-                for l in 0..LANES {
-                    sums[r][v][l] = A::mul_add(x[r], dy[v * LANES + l], sums[r][v][l]);
+fn outer_strips<A: Arithmetic, const C: usize>(
+    dw: &mut [f32],
+    (k, n): (usize, usize),
+    uses: &Uses<'_>,
+    strip: &mut [f32],
+    mut j: usize,
+) -> usize {
+    let Uses { fours, dys, rows } = *uses;
+    let t = rows.len();
+    let strip = &mut strip.as_chunks_mut::<C>().0[..t];
+    while j + C <= n {
+        for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
+            packed.copy_from_slice(&dys[dy_at as usize + j..][..C]);
+        }
+        for i in (0..k).step_by(TILE) {
+            let mut sums = [[0.0f32; C]; TILE];
+            for (x, dy) in fours[i / TILE * t..][..t].iter().zip(strip.iter()) {
+                for r in 0..TILE {
+                    for c in 0..C {
+                        sums[r][c] = A::mul_add(x[r], dy[c], sums[r][c]);
+                    }
+                }
+            }
+            for r in 0..TILE {
+                if i + r < k {
+                    dw[(i + r) * n + j..][..C].copy_from_slice(&sums[r]);
                 }
             }
         }
+        j += C;
     }
-    sums
+    j
 }
 
 multiversion! {
@@ -465,22 +395,29 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Shapes around every edge of the tiles.
-    const SHAPES: [(usize, usize, usize); 11] = [
+    /// `(B, K, N)` around every edge of strips, tiles and vectors.
+    const SHAPES: [(usize, usize, usize); 13] = [
         (1, 1, 1),
-        (1, 6, 7),
-        (3, 17, 5),
+        (1, 32, 4),
         (1, 32, 128),
         (1, 33, 75),
         (2, 5, 17),
+        (3, 10, 8),
         (4, 16, 16),
+        (4, 9, 7),
+        (5, 3, 12),
         (7, 9, 31),
         (13, 40, 100),
         (6, 3, 4),
         (20, 64, 200),
     ];
 
+    fn draw(random: &mut Random, len: usize) -> Vec<f32> {
+        (0..len).map(|_| random.uniform(-1.0, 1.0)).collect()
+    }
+
     fn close(got: &[f32], want: &[f64], shape: (usize, usize, usize)) {
+        assert_eq!(got.len(), want.len());
         for (i, (&g, &w)) in got.iter().zip(want).enumerate() {
             let bound = 1e-5 * (1.0 + w.abs());
             assert!((f64::from(g) - w).abs() < bound, "{shape:?} at {i}: {g} is not {w}");
@@ -491,83 +428,102 @@ mod tests {
         f64::from(m[i * cols + j])
     }
 
+    /// `y0 (B, N) + x (B, K) · w (K, N)`, as it is defined.
+    fn product(y0: &[f32], x: &[f32], w: &[f32], (b, k, n): (usize, usize, usize)) -> Vec<f64> {
+        let dot = |i, j| (0..k).map(|q| at(x, k, i, q) * at(w, n, q, j)).sum::<f64>();
+        (0..b * n).map(|e| f64::from(y0[e]) + dot(e / n, e % n)).collect()
+    }
+
+    fn transposed(m: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+        (0..rows * cols).map(|e| m[e % rows * cols + e / rows]).collect()
+    }
+
     #[test]
     fn products_agree_with_their_definition() {
-        let mut random = Random::new(1);
+        let random = &mut Random::new(1);
         for shape @ (b, k, n) in SHAPES {
-            let mut draw = |len| (0..len).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<f32>>();
-            let (x, w, y0, dy, dx0) =
-                (draw(b * k), draw(k * n), draw(b * n), draw(b * n), draw(b * k));
-            let rows: Vec<_> = (0..b).map(|t| ((t * k) as u32, (t * n) as u32)).collect();
-
-            let mut want_y = vec![0.0; b * n];
-            let mut want_dx = vec![0.0; b * k];
-            let mut want_dw = vec![0.0; k * n];
-            for i in 0..b {
-                for j in 0..n {
-                    let dot: f64 = (0..k).map(|q| at(&x, k, i, q) * at(&w, n, q, j)).sum();
-                    want_y[i * n + j] = at(&y0, n, i, j) + dot;
-                }
-                for q in 0..k {
-                    let dot: f64 = (0..n).map(|j| at(&dy, n, i, j) * at(&w, n, q, j)).sum();
-                    want_dx[i * k + q] = at(&dx0, k, i, q) + dot;
-                }
-            }
-            for q in 0..k {
-                for j in 0..n {
-                    want_dw[q * n + j] = (0..b).map(|i| at(&x, k, i, q) * at(&dy, n, i, j)).sum();
-                }
-            }
-
-            let panel = &mut Panel::default();
-            for body in
-                [add_batch_product_body::<Fused>, add_batch_product_body::<Plain>, add_product]
-            {
+            let (x, w, y0) = (draw(random, b * k), draw(random, k * n), draw(random, b * n));
+            let want = product(&y0, &x, &w, shape);
+            let mut y = y0.clone();
+            add_product(&mut y, &x, &w, k, n);
+            close(&y, &want, shape);
+            let bodies = [add_row_product_body::<Fused>, add_row_product_body::<Plain>];
+            let fours = [add_four_product_body::<Fused>, add_four_product_body::<Plain>];
+            for body in bodies.iter().filter(|_| b == 1).chain(fours.iter().filter(|_| b == 4)) {
                 let mut y = y0.clone();
-                body(&mut y, &x, &w, k, n, panel);
-                close(&y, &want_y, shape);
+                body(&mut y, &x, &w);
+                close(&y, &want, shape);
             }
-            for body in [add_row_product_body::<Plain>, add_row_product_body::<Fused>] {
-                let mut y = y0[..n].to_vec();
-                body(&mut y, &x[..k], &w);
-                close(&y, &want_y[..n], shape);
+        }
+    }
+
+    #[test]
+    fn transposed_products_agree_with_their_definition() {
+        let random = &mut Random::new(2);
+        for shape @ (b, k, n) in SHAPES {
+            let (dy, w, dx0) = (draw(random, b * n), draw(random, k * n), draw(random, b * k));
+            let want = product(&dx0, &dy, &transposed(&w, k, n), (b, n, k));
+            let panel = &mut Panel(vec![f32::NAN; 7]);
+            let mut dx = dx0.clone();
+            add_product_transposed(&mut dx, &dy, &w, k, n, panel);
+            close(&dx, &want, shape);
+            if LANES <= n {
+                let ones = [add_row_transposed_body::<Fused>, add_row_transposed_body::<Plain>];
+                let fours = [add_four_transposed_body::<Fused>, add_four_transposed_body::<Plain>];
+                for body in ones.iter().filter(|_| b == 1).chain(fours.iter().filter(|_| b == 4)) {
+                    let mut dx = dx0.clone();
+                    body(&mut dx, &dy, &w, panel);
+                    close(&dx, &want, shape);
+                }
             }
-            for body in [
-                add_batch_transposed_body::<Fused>,
-                add_batch_transposed_body::<Plain>,
-                add_product_transposed,
-            ] {
+        }
+    }
+
+    #[test]
+    fn narrow_products_agree_with_their_definition() {
+        let random = &mut Random::new(3);
+        for n in 1..LANES {
+            let k = 19;
+            let (dy, w, dx0) = (draw(random, n), draw(random, k * n), draw(random, k));
+            let want = product(&dx0, &dy, &transposed(&w, k, n), (1, n, k));
+            for body in [add_narrow_transposed_body::<Fused>, add_narrow_transposed_body::<Plain>] {
                 let mut dx = dx0.clone();
-                body(&mut dx, &dy, &w, k, n, panel);
-                close(&dx, &want_dx, shape);
+                body(&mut dx, &dy, &w);
+                close(&dx, &want, (1, k, n));
             }
-            let mut dx = dx0[..k].to_vec();
-            match n {
-                0..LANES => add_row_transposed_narrow_body::<Plain>(&mut dx, &dy[..n], &w),
-                _ => add_row_transposed_body::<Plain>(&mut dx, &dy[..n], &w),
-            }
-            close(&dx, &want_dx[..k], shape);
+        }
+    }
+
+    #[test]
+    fn outer_sums_agree_with_their_definition() {
+        let random = &mut Random::new(4);
+        for shape @ (t, k, n) in SHAPES {
+            let (x, dy) = (draw(random, t * k), draw(random, t * n));
+            let rows: Vec<_> = (0..t).map(|t| ((t * k) as u32, (t * n) as u32)).collect();
+            let want = product(&vec![0.0; k * n], &transposed(&x, t, k), &dy, (k, t, n));
             for body in [outer_sum_body::<Fused>, outer_sum_body::<Plain>, outer_sum] {
                 let mut dw = vec![f32::NAN; k * n];
-                body(&mut dw, k, n, &x, &dy, &rows, panel);
-                close(&dw, &want_dw, shape);
+                body(&mut dw, k, n, &x, &dy, &rows, &mut Panel(vec![f32::NAN; 7]));
+                close(&dw, &want, shape);
             }
         }
     }
 
     #[test]
     fn a_row_has_the_same_bits_alone_and_in_a_batch() {
-        let mut random = Random::new(2);
+        let random = &mut Random::new(5);
         for (b, k, n) in SHAPES {
-            let mut draw = |len| (0..len).map(|_| random.uniform(-1.0, 1.0)).collect::<Vec<f32>>();
-            let (x, w) = (draw(b * k), draw(k * n));
+            let (x, dy, w) = (draw(random, b * k), draw(random, b * n), draw(random, k * n));
             let panel = &mut Panel::default();
-            let mut together = vec![0.0; b * n];
-            add_product(&mut together, &x, &w, k, n, panel);
-            for (row, x) in together.chunks_exact(n).zip(x.chunks_exact(k)) {
-                let mut alone = vec![0.0; n];
-                add_product(&mut alone, x, &w, k, n, panel);
-                assert_eq!(row, alone, "shape {b} x {k} x {n}");
+            let (mut y, mut dx) = (vec![0.0; b * n], vec![0.0; b * k]);
+            add_product(&mut y, &x, &w, k, n);
+            add_product_transposed(&mut dx, &dy, &w, k, n, panel);
+            for i in 0..b {
+                let (mut y_alone, mut dx_alone) = (vec![0.0; n], vec![0.0; k]);
+                add_product(&mut y_alone, &x[i * k..(i + 1) * k], &w, k, n);
+                add_product_transposed(&mut dx_alone, &dy[i * n..(i + 1) * n], &w, k, n, panel);
+                assert_eq!(y[i * n..(i + 1) * n], y_alone, "shape {b} x {k} x {n}");
+                assert_eq!(dx[i * k..(i + 1) * k], dx_alone, "shape {b} x {k} x {n}");
             }
         }
     }

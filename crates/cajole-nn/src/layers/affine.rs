@@ -21,7 +21,7 @@ impl Graph<'_> {
         assert!(!terms.is_empty() && terms.len() <= TERMS, "{} terms", terms.len());
         let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let (before, y, panel) = self.tape.split(at);
+        let (before, y) = self.tape.split(at);
         match bias {
             Some(b) => {
                 assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
@@ -39,7 +39,7 @@ impl Graph<'_> {
                 w.cols
             );
             let (k, n) = (w.rows as usize, w.cols as usize);
-            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n, panel);
+            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n);
         }
         let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
         let kept = [terms[0], terms[terms.len() - 1]];

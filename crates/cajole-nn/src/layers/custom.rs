@@ -35,7 +35,7 @@ impl Graph<'_> {
     ) -> Var {
         assert!(!inputs.is_empty() && inputs.len() <= INPUTS, "{} inputs", inputs.len());
         let at = self.tape.open(rows * cols);
-        let (before, own, _) = self.tape.split(at);
+        let (before, own) = self.tape.split(at);
         own.fill(0.0);
         let mut kept = [inputs[0]; INPUTS];
         kept[..inputs.len()].copy_from_slice(inputs);

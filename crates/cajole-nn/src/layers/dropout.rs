@@ -16,7 +16,7 @@ impl Graph<'_> {
         let Some(random) = self.random.as_mut().filter(|_| 0.0 < rate) else { return x };
         let len = (x.rows * x.cols) as usize;
         let at = self.tape.open(2 * len);
-        let (before, own, _) = self.tape.split(at);
+        let (before, own) = self.tape.split(at);
         let (y, mask) = own.split_at_mut(len);
         for ((y, mask), &x) in y.iter_mut().zip(mask).zip(&before[x.range()]) {
             *mask = if random.uniform(0.0, 1.0) < rate { 0.0 } else { 1.0 / (1.0 - rate) };

@@ -66,7 +66,7 @@ impl Graph<'_> {
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
-        let (before, own, panel) = self.tape.split(gates_at);
+        let (before, own) = self.tape.split(gates_at);
 
         let (gates, own) = own.split_at_mut(4 * rows * hidden);
         let mut kept = [inputs[0]; INPUTS];
@@ -80,7 +80,7 @@ impl Graph<'_> {
             }
         }
         let h_before = &before[h_prev.range()];
-        kernels::add_product(gates, h_before, w_h.of(self.w), hidden, 4 * hidden, panel);
+        kernels::add_product(gates, h_before, w_h.of(self.w), hidden, 4 * hidden);
 
         let (c, own) = own.split_at_mut(rows * hidden);
         let (tanh_c, h) = own.split_at_mut(rows * hidden);

@@ -13,7 +13,7 @@ impl Graph<'_> {
     /// `y (B, V)`: each row of `x (B, V)` minus the logarithm of its summed exponentials.
     pub fn log_softmax(&mut self, x: Var) -> Var {
         let at = self.tape.open((x.rows * x.cols) as usize);
-        let (before, y, _) = self.tape.split(at);
+        let (before, y) = self.tape.split(at);
         let cols = x.cols as usize;
         for (y, x) in y.chunks_exact_mut(cols).zip(before[x.range()].chunks_exact(cols)) {
             kernels::log_softmax(x, y);
