@@ -44,7 +44,7 @@ impl Reverser {
     }
 
     fn cell(&self, g: &mut Graph<'_>, (e, u): (Param, Param), h: Var, symbols: &[u32]) -> Var {
-        let x = g.embed(e, symbols); // (B, H)
+        let x = g.embed(e, symbols.iter().copied()); // (B, H)
         let h = g.affine(&[(h, u)], None); // (B, H)
         g.custom(&self.tanh, &[x, h], (symbols.len(), HIDDEN))
     }
@@ -86,10 +86,11 @@ impl AutoRegressive for Reverser {
         g: &mut Graph<'_>,
         _encoded: &Encoded,
         state: &Vars,
+        _inputs: &[u32],
         previous: &[Symbol],
     ) -> (Vars, Var) {
-        let h = self.cell(g, self.writer, state[0], previous); // (B, H)
-        let scores = g.affine(&[(h, self.output.0)], Some(self.output.1)); // (B, DIGITS + 1)
+        let h = self.cell(g, self.writer, state[0], previous); // (R, H)
+        let scores = g.affine(&[(h, self.output.0)], Some(self.output.1)); // (R, DIGITS + 1)
         (Vars::new(&[h]), g.log_softmax(scores))
     }
 }
@@ -137,6 +138,7 @@ fn main() {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        freeze: Vec::new(),
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);
     let mut loss = f64::NAN;

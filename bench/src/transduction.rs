@@ -186,6 +186,7 @@ fn train(net: &Transducer) -> Vec<f32> {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        freeze: Vec::new(),
     };
     let mut trainer = Trainer::new(net, config, examples, SEED);
     while !trainer.is_done() {

@@ -7,7 +7,7 @@
 use cajole::model::{Candidate, Gradient, Group, Mark, Model, Symbol};
 
 use crate::layout::Layout;
-use crate::tape::{Graph, Tape, Var};
+use crate::tape::{Graph, Position, Tape, Var};
 
 /// A network `p(y | x) = Π_t p(y_t | y_<t, x)`.
 pub trait AutoRegressive: Send + Sync {
@@ -30,13 +30,15 @@ pub trait AutoRegressive: Send + Sync {
     /// in both have `B` rows, or one row that counts for all.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Encoded;
 
-    /// Takes one step for `B` sequences, given the state and symbol before: the next state, and
-    /// the log-probabilities `(B, V)` of the next symbol.
+    /// Takes one step for `R` sequences, given the state and symbol before: the next state, and
+    /// the log-probabilities `(R, V)` of the next symbol. Row `i` belongs to input `inputs[i]`: a
+    /// beam has many rows for one input, and rows that have ended may be left out.
     fn step(
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
         state: &Vars,
+        inputs: &[u32],
         previous: &[Symbol],
     ) -> (Vars, Var);
 }
@@ -73,6 +75,37 @@ impl Vars {
     /// The matrices, in order.
     pub fn iter(&self) -> impl Iterator<Item = Var> {
         self.vars.iter().flatten().copied()
+    }
+
+    /// The same list with only the first `n` rows of each matrix, for free.
+    pub(crate) fn first(&self, n: usize) -> Vars {
+        Vars {
+            vars: self
+                .vars
+                .map(|var| var.map(|var| if var.rows == 1 { var } else { var.slice(0, n) })),
+        }
+    }
+
+    /// The same values, as constants, in a recording that is first rewound to `position`. So a pass
+    /// that needs no gradient takes as much memory as one step.
+    pub(crate) fn carry(
+        &self,
+        g: &mut Graph<'_>,
+        position: Position,
+        carried: &mut Vec<f32>,
+    ) -> Vars {
+        carried.clear();
+        self.iter().for_each(|var| carried.extend_from_slice(g.tape.value(var)));
+        g.tape.rewind(position);
+        let mut rest = carried.as_slice();
+        let vars = self.vars.map(|var| {
+            var.map(|var| {
+                let (values, others) = rest.split_at((var.rows * var.cols) as usize);
+                rest = others;
+                g.constant(values, var.cols as usize)
+            })
+        });
+        Vars { vars }
     }
 
     /// The same list with only these rows of each matrix.
@@ -145,7 +178,7 @@ impl<N: AutoRegressive> Model for Trained<N> {
         forced.clear();
         let (mut state, mut previous) = (encoded.state, self.net.end());
         for symbol in y.iter().copied().chain([self.net.end()]) {
-            let (next, log_probs) = self.net.step(&mut g, encoded, &state, &[previous]);
+            let (next, log_probs) = self.net.step(&mut g, encoded, &state, &[0], &[previous]);
             forced.log_prob += g.tape.value(log_probs)[symbol as usize];
             forced.marks.push(g.tape.mark(log_probs, 0, symbol as usize));
             (state, previous) = (next, symbol);

@@ -21,7 +21,9 @@ use cajole::Aligned;
 use cajole::model::{Gradient, Mark};
 
 use crate::kernels::{self, Panel};
-use crate::layers::{affine, custom, dropout, embedding, lstm, rows, softmax};
+use crate::layers::{
+    affine, attention, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
+};
 use crate::layout::{Layout, Param};
 use crate::random::Random;
 
@@ -66,11 +68,14 @@ pub(crate) enum Op {
     Leaf,
     Param(Param),
     Affine(affine::Affine),
+    Attention(attention::Attention),
     Embedding(embedding::Embedding),
     Rows(rows::Rows),
     Lstm(lstm::Lstm),
+    LstmLayer(lstm_layer::LstmLayer),
     LogSoftmax(softmax::LogSoftmax),
     Dropout(dropout::Dropout),
+    Sum(sum::Sum),
     Custom(custom::Record),
 }
 
@@ -89,6 +94,14 @@ pub struct Tape {
     panel: Panel,
     reach: Reach,
     uses: Uses,
+}
+
+/// A point in a recording.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    len: usize,
+    ops: usize,
+    indices: usize,
 }
 
 /// Which operations the backward pass has to walk.
@@ -116,6 +129,19 @@ impl Tape {
         self.ops.clear();
         self.inflows.clear();
         self.indices.clear();
+    }
+
+    /// How far the recording has come, to [go back](Tape::rewind) to.
+    pub(crate) fn position(&self) -> Position {
+        Position { len: self.len, ops: self.ops.len(), indices: self.indices.len() }
+    }
+
+    /// Forgets everything recorded after `position`.
+    pub(crate) fn rewind(&mut self, position: Position) {
+        self.len = position.len;
+        self.ops.truncate(position.ops);
+        self.inflows.truncate(position.ops);
+        self.indices.truncate(position.indices);
     }
 
     /// The values of `v`, `(rows, cols)`.
@@ -202,11 +228,14 @@ impl Tape {
                     }
                 }
                 Op::Affine(op) => op.backward(&mut pass),
+                Op::Attention(op) => op.backward(&mut pass),
                 Op::Embedding(op) => op.backward(&mut pass),
                 Op::Rows(op) => op.backward(&mut pass),
                 Op::Lstm(op) => op.backward(&mut pass),
+                Op::LstmLayer(op) => op.backward(&mut pass),
                 Op::LogSoftmax(op) => op.backward(&mut pass),
                 Op::Dropout(op) => op.backward(&mut pass),
+                Op::Sum(op) => op.backward(&mut pass),
                 Op::Custom(op) => op.backward(&mut pass),
             }
         }
@@ -229,6 +258,9 @@ impl Reach {
                 Op::Embedding(op) => moves(&op.table),
                 Op::Affine(op) => op.params().any(|p| moves(&p)) || op.inputs().any(|v| needs(&v)),
                 Op::Lstm(op) => moves(&op.w_h) || op.inputs().any(|v| needs(&v)),
+                Op::LstmLayer(op) => moves(&op.w_h) || needs(&op.x),
+                Op::Attention(op) => moves(&op.v) || op.inputs().any(|v| needs(&v)),
+                Op::Sum(op) => op.terms.iter().any(needs),
                 Op::Rows(op) => needs(&op.x),
                 Op::LogSoftmax(op) => needs(&op.x),
                 Op::Dropout(op) => needs(&op.x),
@@ -327,10 +359,14 @@ impl Backward<'_> {
 
     /// Notes `y = x · W` for `rows` rows, for the gradient of `W`.
     pub(crate) fn note_product(&mut self, w: Param, x: Var, dy_at: usize, rows: usize) {
-        let uses = &mut self.uses.products[w.id as usize];
         for i in 0..rows {
-            uses.push((x.row_at(i) as u32, (dy_at + i * w.cols as usize) as u32));
+            self.note_use(w, x.row_at(i), dy_at + i * w.cols as usize);
         }
+    }
+
+    /// Notes one row of such a product, by where it starts in the values and in the gradients.
+    pub(crate) fn note_use(&mut self, w: Param, x_at: usize, dy_at: usize) {
+        self.uses.products[w.id as usize].push((x_at as u32, dy_at as u32));
     }
 
     /// Notes that the gradient of row `row` of `table` lies at `dy_at`.

@@ -37,6 +37,9 @@ pub struct TrainConfig {
     pub clip: f32,
     /// Epochs without a better score before training ends early.
     pub patience: Option<usize>,
+    /// Parameter groups that stay as they begin, such as word vectors from elsewhere.
+    #[serde(default)]
+    pub freeze: Vec<String>,
 }
 
 /// How the step size changes during training.
@@ -94,6 +97,13 @@ pub struct TrainState {
     pub progress: Progress,
 }
 
+impl TrainState {
+    /// The state of a run that begins with these weights.
+    pub fn new(weights: Vec<f32>) -> Self {
+        TrainState { best_weights: weights.clone(), weights, ..TrainState::default() }
+    }
+}
+
 /// How far a training run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
@@ -140,9 +150,7 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
         examples: Vec<Example<'a, N::Input>>,
         seed: u64,
     ) -> Self {
-        let weights = net.layout().initial(seed);
-        let best_weights = weights.clone();
-        let state = TrainState { weights, best_weights, ..TrainState::default() };
+        let state = TrainState::new(net.layout().initial(seed));
         Trainer::resume(net, config, examples, seed, state)
     }
 
@@ -156,11 +164,12 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
     ) -> Self {
         let n = net.layout().len();
         assert!(state.weights.len() == n, "{} weights for a network of {n}", state.weights.len());
-        let shard = || Shard {
-            tape: Tape::default(),
-            grad: Gradient::new(n),
-            blame: Vec::new(),
-            loss: 0.0,
+        let frozen = net.layout().groups().into_iter().filter(|g| config.freeze.contains(&g.name));
+        let frozen: Vec<_> = frozen.map(|group| group.range).collect();
+        let shard = || {
+            let mut grad = Gradient::new(n);
+            grad.freeze(frozen.iter().cloned());
+            Shard { tape: Tape::default(), grad, blame: Vec::new(), loss: 0.0 }
         };
         let shards = (0..config.batch_size.div_ceil(config.shard_size)).map(|_| shard()).collect();
         Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n) }
@@ -265,14 +274,21 @@ impl Shard {
         self.loss = 0.0;
         let mut g = Graph::new(w, &mut self.tape);
         g.random = Some(random);
-        let inputs: Vec<&N::Input> = part.iter().map(|example| example.input).collect();
-        let encoded = net.encode(&mut g, &inputs);
+        // The longest come first, so that what has not ended is always the first few rows.
+        let mut part = part.to_vec();
+        part.sort_by_key(|example| std::cmp::Reverse(example.output.len()));
+        let xs: Vec<&N::Input> = part.iter().map(|example| example.input).collect();
+        let encoded = net.encode(&mut g, &xs);
         let mut state = encoded.state;
+        let inputs: Vec<u32> = (0..part.len() as u32).collect();
         let mut previous = vec![net.end(); part.len()];
-        let longest = part.iter().map(|example| example.output.len()).max().unwrap_or(0);
+        let longest = part.first().map_or(0, |example| example.output.len());
         for t in 0..=longest {
-            let (next, log_probs) = net.step(&mut g, &encoded, &state, &previous); // (B, V)
-            for (i, example) in part.iter().enumerate().filter(|(_, e)| t <= e.output.len()) {
+            let rows = part.partition_point(|example| t <= example.output.len());
+            let (state_now, inputs, before) =
+                (state.first(rows), &inputs[..rows], &previous[..rows]);
+            let (next, log_probs) = net.step(&mut g, &encoded, &state_now, inputs, before); // (R, V)
+            for (i, example) in part[..rows].iter().enumerate() {
                 let symbol = example.output.get(t).copied().unwrap_or(net.end());
                 self.loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
                 self.blame.push((g.tape.mark(log_probs, i, symbol as usize), -1.0 / n as f32));

@@ -126,11 +126,11 @@ impl Gradient {
 
     /// The values of `range`, about to be overwritten by the caller.
     pub fn touch(&mut self, range: Range<usize>) -> &mut [f32] {
-        self.touched.push(range.clone());
+        remember(&mut self.touched, &range);
         &mut self.values[range]
     }
 
-    /// The ranges that hold this gradient; everything else is zero.
+    /// The ranges that hold this gradient, in order; everything else is zero.
     pub fn touched(&self) -> &[Range<usize>] {
         &self.touched
     }
@@ -149,7 +149,7 @@ impl Gradient {
     pub fn add(&mut self, other: &Gradient) {
         for range in &other.touched {
             let values = other.values(range);
-            if self.touched.contains(range) {
+            if is_known(&self.touched, range) {
                 self.values_mut(range).iter_mut().zip(values).for_each(|(a, b)| *a += b);
             } else {
                 self.touch(range.clone()).copy_from_slice(values);
@@ -170,4 +170,21 @@ impl Gradient {
         let squares = self.touched.iter().map(|r| crate::vector::sum_of_squares(self.values(r)));
         squares.sum::<f64>().sqrt() as f32
     }
+}
+
+/// Adds `range` to the ordered `known` ones, unless it is there. Those that come in order, as they
+/// mostly do, cost nothing to place.
+pub(crate) fn remember(known: &mut Vec<Range<usize>>, range: &Range<usize>) {
+    if known.last().is_none_or(|last| last.start < range.start) {
+        return known.push(range.clone());
+    }
+    let place = known.partition_point(|k| k.start < range.start);
+    if known.get(place) != Some(range) {
+        known.insert(place, range.clone());
+    }
+}
+
+/// Whether `range` is among the ordered `known` ones.
+pub(crate) fn is_known(known: &[Range<usize>], range: &Range<usize>) -> bool {
+    known.get(known.partition_point(|k| k.start < range.start)) == Some(range)
 }

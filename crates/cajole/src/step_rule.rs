@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Gradient;
+use crate::model::{Gradient, remember};
 
 /// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -163,22 +163,13 @@ impl Momenta {
         if memory == 2 {
             self.second.resize(n, 0.0);
         }
-        remember(&mut self.used, touched);
+        touched.iter().for_each(|range| remember(&mut self.used, range));
     }
 
     /// The memory of a range; empty where the rule keeps none.
     fn of(&mut self, range: &Range<usize>) -> (&mut [f32], &mut [f32]) {
         let first = self.first.get_mut(range.clone()).unwrap_or_default();
         (first, self.second.get_mut(range.clone()).unwrap_or_default())
-    }
-}
-
-/// Adds `touched` to the ranges in `seen` that are not there yet.
-pub(crate) fn remember(seen: &mut Vec<Range<usize>>, touched: &[Range<usize>]) {
-    for range in touched {
-        if !seen.contains(range) {
-            seen.push(range.clone());
-        }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::aligned::Aligned;
 use crate::config::Config;
 use crate::constraint::Violation;
 use crate::decoder::Found;
-use crate::model::{Candidate, Gradient, Mark, Model, Symbol};
-use crate::step_rule::{Momenta, remember};
+use crate::model::{Candidate, Gradient, Mark, Model, Symbol, is_known, remember};
+use crate::step_rule::Momenta;
 use crate::trace::{Outcome, Stop, Trace};
 use crate::vector;
 
@@ -123,7 +123,7 @@ impl<M: Model + ?Sized> Workspace<M> {
         let scale = alpha / self.distance;
         // Weights moved earlier that this gradient leaves alone are pulled back as well.
         for range in &self.dirty {
-            if !self.grad.touched().contains(range) {
+            if !is_known(self.grad.touched(), range) {
                 self.grad.touch(range.clone()).fill(0.0);
             }
             let (nudged, w) = (&self.nudged[range.clone()], &w[range.clone()]);
@@ -135,7 +135,7 @@ impl<M: Model + ?Sized> Workspace<M> {
 
     /// Takes note of a step: where `W_λ` moved, and how far it is from `W` now.
     pub(crate) fn moved(&mut self, w: &[f32]) {
-        remember(&mut self.dirty, self.grad.touched());
+        self.grad.touched().iter().for_each(|range| remember(&mut self.dirty, range));
         let squares = self
             .dirty
             .iter()

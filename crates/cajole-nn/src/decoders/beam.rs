@@ -43,6 +43,8 @@ pub(crate) struct Buffers {
     finished: Vec<Finished>,
     previous: Vec<Symbol>,
     parents: Vec<u32>,
+    /// All rows continue the one input.
+    inputs: Vec<u32>,
 }
 
 /// One symbol of a prefix.
@@ -99,12 +101,13 @@ pub(super) fn search<N: AutoRegressive>(
         if beam.rows.is_empty() || beam.is_decided(width) {
             break;
         }
-        let (next, log_probs) = net.step(&mut g, encoded, &state, &beam.previous);
+        let (next, log_probs) = net.step(&mut g, encoded, &state, &beam.inputs, &beam.previous);
         let rows = g.tape.value(log_probs); // (B, V)
         beam.extend(rows, net.n_symbols(), net.end(), mask, cap - t - 1);
         beam.keep(width, net.end(), mask, |row, symbol| {
             g.tape.mark(log_probs, row as usize, symbol as usize)
         });
+        beam.inputs.resize(beam.rows.len(), 0);
         state = next.rows(&mut g, &beam.parents);
     }
     beam.report(width, mask.is_some(), found);
@@ -118,6 +121,8 @@ impl Buffers {
         self.rows.push(Row { node: None, score: 0.0, state: mask.map(Dfa::start) });
         self.previous.clear();
         self.previous.push(end);
+        self.inputs.clear();
+        self.inputs.push(0);
     }
 
     /// Whether no unfinished hypothesis can still get among the `width` best.

@@ -30,7 +30,7 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
         let (mut state, mut previous) = (encoded.state, net.end());
         decoded.capped = true;
         for _ in 0..net.cap(x) {
-            let (next, log_probs) = net.step(&mut g, encoded, &state, &[previous]);
+            let (next, log_probs) = net.step(&mut g, encoded, &state, &[0], &[previous]);
             let row = g.tape.value(log_probs); // (V)
             let best = argmax(row, net.end() as usize);
             decoded.log_prob += row[best];
@@ -44,7 +44,7 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
         }
     }
 
-    /// All inputs as rows of one batch, until the last has ended.
+    /// All inputs as rows of one batch; those that have ended leave it.
     fn decode_many(
         &self,
         model: &Trained<N>,
@@ -62,33 +62,41 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
         found.passes = xs.len();
         let Scratch { tape, encoded, .. } = scratch;
         let mut g = Graph::new(w, tape);
+        let start = g.tape.position();
         let mut state = encoded.state;
-        let mut previous = vec![net.end(); xs.len()];
-        let caps: Vec<usize> = xs.iter().map(|x| net.cap(x)).collect();
-        let mut running = vec![true; xs.len()];
         let mut decoded: Vec<_> = xs.iter().map(|_| cajole::Candidate::default()).collect();
-        for t in 0..caps.iter().copied().max().unwrap_or(0) {
-            let (next, log_probs) = net.step(&mut g, encoded, &state, &previous);
-            let rows = g.tape.value(log_probs).chunks_exact(net.n_symbols()); // (B, V)
+        // The rows that go on: which input each belongs to, and the symbol before.
+        let mut inputs: Vec<u32> = (0..xs.len() as u32).collect();
+        let mut previous = vec![net.end(); xs.len()];
+        let (mut kept, mut carried) = (Vec::new(), Vec::new());
+        while !inputs.is_empty() {
+            let (next, log_probs) = net.step(&mut g, encoded, &state, &inputs, &previous);
+            let rows = g.tape.value(log_probs).chunks_exact(net.n_symbols()); // (R, V)
+            kept.clear();
             for (i, row) in rows.enumerate() {
-                if !running[i] {
-                    continue;
-                }
+                let input = inputs[i] as usize;
+                let y = &mut decoded[input];
                 let best = argmax(row, net.end() as usize);
-                decoded[i].log_prob += row[best];
-                previous[i] = best as Symbol;
-                if previous[i] == net.end() {
-                    running[i] = false;
-                } else {
-                    decoded[i].output.push(previous[i]);
-                    decoded[i].capped = t + 1 == caps[i];
-                    running[i] = !decoded[i].capped;
+                y.log_prob += row[best];
+                if best as Symbol != net.end() {
+                    y.output.push(best as Symbol);
+                    y.capped = y.output.len() == net.cap(xs[input]);
+                    if !y.capped {
+                        previous[kept.len()] = best as Symbol;
+                        kept.push(i as u32);
+                    }
                 }
             }
-            if !running.contains(&true) {
-                break;
+            let is_shorter = kept.len() < inputs.len();
+            let next = if is_shorter { next.rows(&mut g, &kept) } else { next };
+            if is_shorter {
+                for (place, &row) in kept.iter().enumerate() {
+                    inputs[place] = inputs[row as usize];
+                }
+                inputs.truncate(kept.len());
+                previous.truncate(kept.len());
             }
-            state = next;
+            state = next.carry(&mut g, start, &mut carried);
         }
         for candidate in &decoded {
             found.add().clone_from(candidate);

@@ -57,11 +57,12 @@ fn draw<N: AutoRegressive>(
     let Scratch { tape, encoded, .. } = scratch;
     let mut g = Graph::new(w, tape);
     let mut random = Random::new(seed);
-    let mut state = encoded.state.rows(&mut g, &vec![0; n]);
+    let inputs = vec![0; n];
+    let mut state = encoded.state.rows(&mut g, &inputs);
     let mut previous = vec![net.end(); n];
     let mut drawn = vec![Candidate { capped: true, ..Candidate::default() }; n];
     for _ in 0..net.cap(x) {
-        let (next, log_probs) = net.step(&mut g, encoded, &state, &previous);
+        let (next, log_probs) = net.step(&mut g, encoded, &state, &inputs, &previous);
         for (i, y) in drawn.iter_mut().enumerate().filter(|(_, y)| y.capped) {
             let row = g.tape.value(log_probs.row(i)); // (V)
             let symbol = choose(row, temperature, random.uniform(0.0, 1.0), net.end());

@@ -32,7 +32,7 @@ fn sigmoid_with<A: Arithmetic>(x: f32) -> f32 {
 }
 
 #[inline(always)]
-fn tanh_with<A: Arithmetic>(x: f32) -> f32 {
+pub(crate) fn tanh_with<A: Arithmetic>(x: f32) -> f32 {
     1.0 - 2.0 / (1.0 + exp_with::<A>(2.0 * x))
 }
 
@@ -164,7 +164,7 @@ fn log_softmax_body<A: Arithmetic>(x: &[f32], out: &mut [f32]) {
 
 /// Folds `x` with eight running results, since one would wait for itself at every element.
 #[inline(always)]
-fn fold(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+pub(crate) fn fold(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     let (chunks, rest) = x.as_chunks::<LANES>();
     let mut lanes = [start; LANES];
     for chunk in chunks {

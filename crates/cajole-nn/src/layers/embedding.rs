@@ -12,21 +12,18 @@ pub(crate) struct Embedding {
 
 impl Graph<'_> {
     /// `y (B, N)`: row `symbols[i]` of `table (V, N)` for each of `B` symbols.
-    pub fn embed(&mut self, table: Param, symbols: &[u32]) -> Var {
-        let cols = table.cols as usize;
-        let at = self.tape.open(symbols.len() * cols);
+    pub fn embed(&mut self, table: Param, symbols: impl ExactSizeIterator<Item = u32>) -> Var {
+        let (rows, cols) = (symbols.len(), table.cols as usize);
+        let kept = self.tape.indices.len();
+        self.tape.indices.extend(symbols);
+        let at = self.tape.open(rows * cols);
         let weights = table.of(self.w);
-        for (y, &symbol) in self.tape.split(at).1.chunks_exact_mut(cols).zip(symbols) {
+        let own = self.tape.values[at..at + rows * cols].chunks_exact_mut(cols);
+        for (y, &symbol) in own.zip(&self.tape.indices[kept..]) {
             y.copy_from_slice(&weights[symbol as usize * cols..][..cols]);
         }
-        let kept = self.tape.indices.len();
-        self.tape.indices.extend_from_slice(symbols);
-        let y = Var {
-            op: self.tape.next_op(),
-            at: at as u32,
-            rows: symbols.len() as u32,
-            cols: table.cols,
-        };
+        let op = self.tape.next_op();
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: table.cols };
         self.tape.record(Op::Embedding(Embedding { table, symbols: kept, y }), at);
         y
     }

@@ -5,12 +5,15 @@
 //! throughout; the gradient of `x` is `dx`.
 
 pub(crate) mod affine;
+pub mod attention;
 pub mod custom;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
 pub(crate) mod lstm;
+pub mod lstm_layer;
 pub(crate) mod rows;
 pub(crate) mod softmax;
+pub(crate) mod sum;
 
 #[cfg(test)]
 mod tests;

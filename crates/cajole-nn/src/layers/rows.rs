@@ -34,6 +34,20 @@ impl Graph<'_> {
     }
 }
 
+impl Graph<'_> {
+    /// `y (R, N)`: row `which[i]` of `x` for each `i`, where a matrix of one row stands for any
+    /// number of equal ones. What is no more than a slice of `x` costs nothing.
+    pub fn select(&mut self, x: Var, which: &[u32]) -> Var {
+        if x.rows == 1 {
+            return x;
+        }
+        if which.iter().zip(0..).all(|(&i, place)| i == place) {
+            return x.slice(0, which.len());
+        }
+        self.rows(x, which.iter().copied())
+    }
+}
+
 impl Rows {
     /// `dx[which[i]] += dy[i]`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {

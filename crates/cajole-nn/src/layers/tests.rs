@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use cajole::model::{Gradient, Mark};
 
+use super::attention::Memory;
 use super::custom::Operation;
+use super::lstm_layer::Direction;
 use crate::layout::{Init, Layout, Param};
 use crate::random::Random;
 use crate::tape::{Graph, Tape, Var};
@@ -72,7 +74,7 @@ fn affine_with_several_terms_and_bias() {
 #[test]
 fn embedding_with_repeated_symbols() {
     check(&[(5, 3), (3, 4)], &|g, p| {
-        let x = g.embed(p[0], &[4, 1, 4, 0]);
+        let x = g.embed(p[0], [4, 1, 4, 0].into_iter());
         g.affine(&[(x, p[1])], None)
     });
 }
@@ -179,4 +181,86 @@ fn frozen_parameters_and_dead_branches_are_left_alone() {
     let blame = [(tape.mark(y, 1, 2), 1.0)];
     tape.backward(&w, &layout, &blame, &mut grad);
     assert_eq!(grad.touched(), [b.range()], "only b moves and only b was used");
+}
+
+#[test]
+fn an_lstm_layer_in_both_directions() {
+    for direction in [Direction::Forward, Direction::Backward] {
+        // Three sequences of up to four steps; every state is looked at, and the last cell.
+        let lengths = [4, 2, 3];
+        check(&[(12, 20), (5, 20), (5, 5)], &|g, p| {
+            let x = g.param(p[0]);
+            let layer = g.lstm_layer(x, p[1], lengths.into_iter(), direction);
+            let again = g.lstm_layer(x, p[1], lengths.into_iter(), direction);
+            let last = g.sum(layer.last.0, again.last.1);
+            let state = g.affine(&[(last, p[2])], None);
+            let h = g.rows(
+                layer.h,
+                (0..12)
+                    .filter(|i| i / 3 < lengths[*i as usize % 3] as u32)
+                    .collect::<Vec<_>>()
+                    .into_iter(),
+            );
+            let some = g.rows(h, [8, 0, 5].into_iter());
+            g.sum(state, some)
+        });
+    }
+}
+
+#[test]
+fn an_lstm_layer_is_its_steps() {
+    let mut layout = Layout::default();
+    let (x, w_h) = (
+        layout.matrix("x", 6, 12, Init::Uniform(1.0)),
+        layout.matrix("w", 3, 12, Init::Uniform(1.0)),
+    );
+    let w = layout.initial(3);
+    let mut tape = Tape::default();
+    let mut g = Graph::new(&w, &mut tape);
+    let inputs = g.param(x); // three steps of two sequences, the second one shorter
+    let zero = g.zeros(2, 3);
+    let forward = g.lstm_layer(inputs, w_h, [3, 2].into_iter(), Direction::Forward);
+    let backward = g.lstm_layer(inputs, w_h, [3, 2].into_iter(), Direction::Backward);
+    for (layer, order) in [(forward, [0, 1, 2]), (backward, [2, 1, 0])] {
+        let mut state = (zero, zero);
+        for t in order {
+            let alive = |i: usize| t < [3, 2][i];
+            state = g.lstm(&[inputs.slice(2 * t, 2)], state, w_h, Some(&alive));
+            assert_eq!(g.tape.value(layer.h.slice(2 * t, 2)), g.tape.value(state.0), "step {t}");
+        }
+        assert_eq!(g.tape.value(layer.last.0), g.tape.value(state.0));
+        assert_eq!(g.tape.value(layer.last.1), g.tape.value(state.1));
+    }
+}
+
+#[test]
+fn additive_attention() {
+    // Two inputs of three and two positions; three queries, two of which share an input.
+    for width in [4, 11] {
+        check(&[(3, width), (6, width), (6, 5), (1, width)], &|g, p| {
+            let (query, keys, values) = (g.param(p[0]), g.param(p[1]), g.param(p[2]));
+            let lengths = g.constant(&[3.0, 2.0], 2);
+            g.attention(query, Memory { keys, values, lengths }, p[3], &[1, 0, 1])
+        });
+    }
+}
+
+#[test]
+fn attention_where_only_the_query_moves() {
+    check(&[(2, 4), (1, 4)], &|g, p| {
+        let query = g.param(p[0]);
+        let keys = g.constant(&[0.1, -0.2, 0.3, 0.7, -0.9, 0.4, 0.2, 0.1], 4);
+        let values = g.constant(&[1.0, -1.0, 0.5, 2.0, 0.3, 0.2], 3);
+        let lengths = g.constant(&[2.0], 1);
+        g.attention(query, Memory { keys, values, lengths }, p[1], &[0, 0])
+    });
+}
+
+#[test]
+fn a_residual_sum() {
+    check(&[(3, 5), (5, 5)], &|g, p| {
+        let x = g.param(p[0]);
+        let y = g.affine(&[(x, p[1])], None);
+        g.sum(x, y)
+    });
 }

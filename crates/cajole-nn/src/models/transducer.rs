@@ -188,12 +188,14 @@ impl AutoRegressive for Transducer {
         g: &mut Graph<'_>,
         encoded: &Encoded,
         state: &Vars,
+        inputs: &[u32],
         previous: &[Symbol],
     ) -> (Vars, Var) {
-        let x = g.rows(encoded.memory[0], previous.iter().copied()); // (B, 4H)
-        let (h, c) = g.lstm(&[x, encoded.memory[1]], (state[0], state[1]), self.decoder.w_h, None);
+        let x = g.rows(encoded.memory[0], previous.iter().copied()); // (R, 4H)
+        let from_encoder = g.select(encoded.memory[1], inputs); // (R, 4H)
+        let (h, c) = g.lstm(&[x, from_encoder], (state[0], state[1]), self.decoder.w_h, None);
         let features = g.dropout(h, self.config.dropout);
-        let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (B, V)
+        let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (R, V)
         (Vars::new(&[h, c]), g.log_softmax(scores))
     }
 }

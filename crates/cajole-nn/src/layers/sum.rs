@@ -1,0 +1,35 @@
+//! `y = a + b`: what a residual connection does with a layer and its input.
+
+use crate::kernels;
+use crate::tape::{Backward, Graph, Op, Var};
+
+pub(crate) struct Sum {
+    pub(crate) terms: [Var; 2],
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// `y (B, N) = a (B, N) + b (B, N)`.
+    pub fn sum(&mut self, a: Var, b: Var) -> Var {
+        assert!(a.rows == b.rows && a.cols == b.cols, "shapes of a sum");
+        let at = self.tape.open((a.rows * a.cols) as usize);
+        let (before, y) = self.tape.split(at);
+        y.copy_from_slice(&before[a.range()]);
+        kernels::add_to(y, &before[b.range()]);
+        let y = Var { op: self.tape.next_op(), at: at as u32, ..a };
+        self.tape.record(Op::Sum(Sum { terms: [a, b], y }), at);
+        y
+    }
+}
+
+impl Sum {
+    /// `da += dy`, `db += dy`.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        for x in self.terms {
+            if pass.wants(x) {
+                let (before, dy) = pass.split(self.y.at as usize);
+                kernels::add_to(&mut before[x.range()], &dy[..(x.rows * x.cols) as usize]);
+            }
+        }
+    }
+}
