@@ -43,6 +43,9 @@ pub enum Init {
     },
     /// Uniform in ±limit.
     Uniform(f32),
+    /// The bias of an LSTM's gates `i, f, g, o`: zero, but one to the forget gate, so that memories
+    /// last before the network has learnt what to keep.
+    LstmBias,
 }
 
 /// One named parameter.
@@ -109,6 +112,10 @@ impl Layout {
             let mut random = Random::derive(seed, &[u64::from(entry.param.id)]);
             let limit = match entry.init {
                 Init::Zero => continue,
+                Init::LstmBias => {
+                    values[cols / 4..cols / 2].fill(1.0);
+                    continue;
+                }
                 Init::Uniform(limit) => limit,
                 Init::Glorot { blocks } => (6.0 / (rows + (cols / blocks) as f32)).sqrt(),
             };

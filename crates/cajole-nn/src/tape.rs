@@ -406,6 +406,11 @@ impl<'a> Graph<'a> {
         v
     }
 
+    /// Writes `values` over the constant `v`.
+    pub(crate) fn fill(&mut self, v: Var, values: impl Iterator<Item = f32>) {
+        self.tape.values[v.range()].iter_mut().zip(values).for_each(|(v, value)| *v = value);
+    }
+
     /// A parameter as a matrix on the tape, for operations between parameters.
     pub fn param(&mut self, p: Param) -> Var {
         let values = p.of(self.w);

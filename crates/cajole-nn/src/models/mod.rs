@@ -1,5 +1,7 @@
 //! Networks, one per file: parameters, how inputs are read, how one step is taken.
 
+mod seq2seq;
 mod transducer;
 
+pub use seq2seq::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
 pub use transducer::{StartState, Transducer, TransducerConfig};

@@ -1,0 +1,332 @@
+//! Encoder-decoder networks with additive attention, as the paper's parsers are.
+//!
+//! Two architectures share their parts:
+//! - `simple`: layers of LSTMs read the input in one direction; layers of LSTMs write the output,
+//!   and the topmost attends to what was read, for the output layer alone;
+//! - `gnmt` (Wu et al. 2016): the first encoder layer reads in both directions, layers from the
+//!   third on add their input to their output, and the *bottom* decoder layer attends: its context
+//!   goes to every layer above, to the output, and to the bottom layer of the next step.
+//!
+//! A token is a word of the network's own vocabulary and, optionally, a row of fixed word vectors.
+//! Alphabet: `E` and `P` sizes of the two embeddings, `H` hidden units, `A` width of the attention,
+//! `V` output symbols, `T` tokens, `B` inputs, `R` rows of a step; time-major, row `t · B + b`.
+
+use cajole::model::Symbol;
+use serde::{Deserialize, Serialize};
+
+use crate::autoregressive::{AutoRegressive, Encoded, Vars};
+use crate::layers::attention::Memory;
+use crate::layers::lstm_layer::{Direction, Layer};
+use crate::layout::{Init, Layout, Param};
+use crate::tape::{Graph, Var};
+
+/// The size of a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Seq2SeqConfig {
+    /// Which of the two.
+    pub architecture: Architecture,
+    /// Words of the input vocabulary.
+    pub words: usize,
+    /// `E`.
+    pub embedding: usize,
+    /// Rows of fixed word vectors; none, if zero.
+    pub vectors: usize,
+    /// `P`.
+    pub vector_size: usize,
+    /// `V`, the end symbol included; it is the last one.
+    pub output_symbols: usize,
+    /// Size of the output symbols' embeddings.
+    pub output_embedding: usize,
+    /// Layers of the encoder, and of the decoder.
+    pub layers: usize,
+    /// `H`.
+    pub hidden: usize,
+    /// `A`.
+    pub attention: usize,
+    /// Share of the units silenced in training, between layers.
+    pub dropout: f32,
+    /// Share of the embeddings' units silenced in training.
+    pub embedding_dropout: f32,
+    /// Whether the input is read from its end.
+    pub reversed_input: bool,
+    /// Outputs may be this many times as long as inputs, plus 20, before decoding gives up.
+    pub cap_factor: usize,
+}
+
+/// How the layers are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// One direction, attention at the top.
+    Simple,
+    /// Both directions at first, residuals, attention from the bottom layer to all.
+    Gnmt,
+}
+
+/// One element of an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// Its row among the network's own embeddings.
+    pub word: Symbol,
+    /// Its row among the fixed word vectors.
+    pub vector: Symbol,
+}
+
+/// The network.
+#[derive(Clone, Debug)]
+pub struct Seq2Seq {
+    /// Its size.
+    pub config: Seq2SeqConfig,
+    layout: Layout,
+    vectors: Option<Param>, // (n, P)
+    embedding: Param,       // (words, E)
+    encoder: Encoder,
+    attention: Attention,
+    decoder: Vec<Cell>,
+    symbols: Param, // (V, output_embedding)
+    output: Output,
+}
+
+#[derive(Clone, Debug)]
+struct Encoder {
+    /// The first layer; a second cell reads backwards.
+    first: (Cell, Option<Cell>),
+    /// Those above.
+    upper: Vec<Cell>,
+}
+
+/// The weights of an LSTM with one or two inputs.
+#[derive(Clone, Debug)]
+struct Cell {
+    w_x: Param,         // (input, 4H)
+    w_y: Option<Param>, // (second input, 4H)
+    w_h: Param,         // (H, 4H)
+    b: Param,           // (4H)
+}
+
+#[derive(Clone, Debug)]
+struct Attention {
+    w_key: Param,   // (H, A)
+    b: Param,       // (A)
+    w_query: Param, // (H, A)
+    v: Param,       // (A)
+}
+
+#[derive(Clone, Debug)]
+struct Output {
+    w_h: Param,       // (H, V)
+    w_context: Param, // (H, V)
+    b: Param,         // (V)
+}
+
+impl Cell {
+    fn declare(l: &mut Layout, name: &str, input: usize, second: Option<usize>, h: usize) -> Self {
+        let gates = Init::Glorot { blocks: 4 };
+        Cell {
+            w_x: l.matrix(&format!("{name}.w_x"), input, 4 * h, gates),
+            w_y: second.map(|n| l.matrix(&format!("{name}.w_y"), n, 4 * h, gates)),
+            w_h: l.matrix(&format!("{name}.w_h"), h, 4 * h, gates),
+            b: l.vector(&format!("{name}.b"), 4 * h, Init::LstmBias),
+        }
+    }
+
+    /// The projected inputs `(rows, 4H)`.
+    fn project(&self, g: &mut Graph<'_>, x: Var, y: Option<Var>) -> Var {
+        match (y, self.w_y) {
+            (Some(y), Some(w_y)) => g.affine(&[(x, self.w_x), (y, w_y)], Some(self.b)),
+            _ => g.affine(&[(x, self.w_x)], Some(self.b)),
+        }
+    }
+}
+
+impl Seq2Seq {
+    /// A network of this size.
+    pub fn new(config: Seq2SeqConfig) -> Self {
+        let Seq2SeqConfig { hidden: h, attention: a, layers, .. } = config;
+        let is_gnmt = config.architecture == Architecture::Gnmt;
+        let l = &mut Layout::default();
+        let vectors = (0 < config.vectors)
+            .then(|| l.matrix("vectors.table", config.vectors, config.vector_size, Init::Zero));
+        let embedding =
+            l.matrix("embedding.table", config.words, config.embedding, Init::Uniform(0.1));
+
+        let (e, p) = (config.embedding, vectors.map(|_| config.vector_size));
+        let forward = Cell::declare(l, "encoder.0", e, p, h);
+        let backward = is_gnmt.then(|| Cell::declare(l, "encoder.0.backward", e, p, h));
+        let upper = (1..layers).map(|i| {
+            let second = (i == 1 && is_gnmt).then_some(h);
+            Cell::declare(l, &format!("encoder.{i}"), h, second, h)
+        });
+        let encoder = Encoder { upper: upper.collect(), first: (forward, backward) };
+
+        let one = Init::Glorot { blocks: 1 };
+        let attention = Attention {
+            w_key: l.matrix("attention.w_key", h, a, one),
+            b: l.vector("attention.b", a, Init::Zero),
+            w_query: l.matrix("attention.w_query", h, a, one),
+            v: l.vector("attention.v", a, one),
+        };
+        let symbols = l.matrix(
+            "decoder.symbols",
+            config.output_symbols,
+            config.output_embedding,
+            Init::Uniform(0.1),
+        );
+        let decoder = (0..layers).map(|i| {
+            let input = if i == 0 { config.output_embedding } else { h };
+            Cell::declare(l, &format!("decoder.{i}"), input, is_gnmt.then_some(h), h)
+        });
+        let decoder = decoder.collect();
+        let output = Output {
+            w_h: l.matrix("output.w_h", h, config.output_symbols, one),
+            w_context: l.matrix("output.w_context", h, config.output_symbols, one),
+            b: l.vector("output.b", config.output_symbols, Init::Zero),
+        };
+        let layout = std::mem::take(l);
+        Seq2Seq { config, layout, vectors, embedding, encoder, attention, decoder, symbols, output }
+    }
+
+    /// The table of fixed word vectors, which training leaves alone: `(n, P)`.
+    pub fn vectors(&self) -> Option<Param> {
+        self.vectors
+    }
+
+    fn is_gnmt(&self) -> bool {
+        self.config.architecture == Architecture::Gnmt
+    }
+
+    fn dropout(&self, g: &mut Graph<'_>, x: Var) -> Var {
+        g.dropout(x, self.config.dropout)
+    }
+
+    /// Runs `cell` over projected inputs.
+    fn read(&self, g: &mut Graph<'_>, x: Var, cell: &Cell, d: Direction, xs: &[&[Token]]) -> Layer {
+        g.lstm_layer(x, cell.w_h, xs.iter().map(|x| x.len()), d)
+    }
+
+    /// Every token's embeddings, time-major: `(T·B, E)` and `(T·B, P)`.
+    fn embed(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> (Var, Option<Var>) {
+        let longest = xs.iter().map(|x| x.len()).max().unwrap_or(0).max(1);
+        let is_reversed = self.config.reversed_input;
+        let token = move |row: usize| {
+            let (t, x) = (row / xs.len(), xs[row % xs.len()]);
+            let t = if is_reversed { x.len().wrapping_sub(t + 1) } else { t };
+            x.get(t).copied().unwrap_or_default() // anything will do after the end
+        };
+        let tokens = (0..longest * xs.len()).map(token);
+        let words = g.embed(self.embedding, tokens.clone().map(|token| token.word));
+        let words = g.dropout(words, self.config.embedding_dropout);
+        let vectors = self.vectors.map(|table| {
+            let vectors = g.embed(table, tokens.map(|token| token.vector));
+            g.dropout(vectors, self.config.embedding_dropout)
+        });
+        (words, vectors)
+    }
+}
+
+impl AutoRegressive for Seq2Seq {
+    type Input = [Token];
+
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn n_symbols(&self) -> usize {
+        self.config.output_symbols
+    }
+
+    fn end(&self) -> Symbol {
+        self.config.output_symbols as Symbol - 1
+    }
+
+    fn cap(&self, x: &[Token]) -> usize {
+        self.config.cap_factor * x.len() + 20
+    }
+
+    /// Memory: keys `(T·B, A)`, values `(T·B, H)`, lengths `(1, B)`, and the decoder's table of
+    /// projected output symbols `(V, 4H)`. State: `h` and `c` of every decoder layer, each `(B, H)`,
+    /// and the context `(B, H)` if it is fed back.
+    fn encode(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> Encoded {
+        let (words, vectors) = self.embed(g, xs);
+        let (cell, backward) = &self.encoder.first;
+        let z = cell.project(g, words, vectors); // (T·B, 4H)
+        let first = self.read(g, z, cell, Direction::Forward, xs);
+        let first_backward = backward.as_ref().map(|cell| {
+            let z = cell.project(g, words, vectors);
+            self.read(g, z, cell, Direction::Backward, xs)
+        });
+
+        let mut state = [first.h; Vars::MOST];
+        let (h, c) = first_backward.unwrap_or(first).last;
+        state[..2].copy_from_slice(&[h, c]);
+        let mut x = self.dropout(g, first.h); // (T·B, H)
+        let mut second = first_backward.map(|layer| self.dropout(g, layer.h));
+        for (i, cell) in (1..).zip(&self.encoder.upper) {
+            let z = cell.project(g, x, second.take());
+            let layer = self.read(g, z, cell, Direction::Forward, xs);
+            state[2 * i..2 * i + 2].copy_from_slice(&[layer.last.0, layer.last.1]);
+            let h = self.dropout(g, layer.h);
+            x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
+        }
+
+        let keys = g.affine(&[(x, self.attention.w_key)], Some(self.attention.b)); // (T·B, A)
+        let lengths = g.zeros(1, xs.len());
+        g.fill(lengths, xs.iter().map(|x| x.len() as f32));
+        let symbols = g.param(self.symbols);
+        let symbols = g.dropout(symbols, self.config.embedding_dropout);
+        let table = g.affine(&[(symbols, self.decoder[0].w_x)], Some(self.decoder[0].b)); // (V, 4H)
+        let mut n = 2 * self.config.layers;
+        if self.is_gnmt() {
+            state[n] = g.zeros(xs.len(), self.config.hidden);
+            n += 1;
+        }
+        Encoded { memory: Vars::new(&[keys, x, lengths, table]), state: Vars::new(&state[..n]) }
+    }
+
+    fn step(
+        &self,
+        g: &mut Graph<'_>,
+        encoded: &Encoded,
+        state: &Vars,
+        inputs: &[u32],
+        previous: &[Symbol],
+    ) -> (Vars, Var) {
+        let layers = self.config.layers;
+        let memory = &encoded.memory;
+        let (memory, table) =
+            (Memory { keys: memory[0], values: memory[1], lengths: memory[2] }, memory[3]);
+        let attend = |g: &mut Graph<'_>, h: Var| {
+            let query = g.affine(&[(h, self.attention.w_query)], None); // (R, A)
+            let context = g.attention(query, memory, self.attention.v, inputs); // (R, H)
+            self.dropout(g, context)
+        };
+
+        let mut next = [state[0]; Vars::MOST];
+        let z = g.rows(table, previous.iter().copied()); // (R, 4H)
+        let fed = self.decoder[0].w_y.map(|w_y| g.affine(&[(state[2 * layers], w_y)], None));
+        let (h, c) = match fed {
+            Some(fed) => g.lstm(&[z, fed], (state[0], state[1]), self.decoder[0].w_h, None),
+            None => g.lstm(&[z], (state[0], state[1]), self.decoder[0].w_h, None),
+        };
+        next[..2].copy_from_slice(&[h, c]);
+        let mut context = self.is_gnmt().then(|| attend(g, h));
+        let mut x = self.dropout(g, h); // (R, H)
+        for (i, cell) in self.decoder.iter().enumerate().skip(1) {
+            let z = cell.project(g, x, context);
+            let (h, c) = g.lstm(&[z], (state[2 * i], state[2 * i + 1]), cell.w_h, None);
+            next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
+            let h = self.dropout(g, h);
+            x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
+        }
+        let context = *context.get_or_insert_with(|| attend(g, x));
+        let mut n = 2 * layers;
+        if self.is_gnmt() {
+            next[n] = context;
+            n += 1;
+        }
+        let Output { w_h, w_context, b } = self.output;
+        let scores = g.affine(&[(x, w_h), (context, w_context)], Some(b)); // (R, V)
+        (Vars::new(&next[..n]), g.log_softmax(scores))
+    }
+}
