@@ -149,3 +149,63 @@ fn read_text(path: &Path) -> Result<String, EvaluationError> {
         EvaluationError::Encoding { path: path.to_owned(), line }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(line: &str) -> Result<Vec<Tree>, Status> {
+        read_line(line).map_err(|e| Status::Malformed { reason: e.to_string() })
+    }
+
+    #[test]
+    fn a_sentence_in_error_is_in_no_total_but_that_of_errors() {
+        let lines = ["(S (NP (N a)) (VP (V b)))", "(S (N a) (VP (V b)))", "(S (N a))"];
+        let [gold, near, other] = lines.map(|line| read_line(line).unwrap().remove(0));
+        // Many more errors than a file may have: trees in memory are all scored.
+        let pairs = [(&gold, &near), (&gold, &gold)].into_iter();
+        let pairs = pairs.chain(std::iter::repeat_n((&gold, &other), 20));
+        let params = Params { cutoff_length: 1, ..Params::collins() };
+        let evaluation = Evaluation::of(pairs, &params);
+        let all = evaluation.all;
+        assert_eq!((all.sentences, all.errors, all.valid()), (22, 20, 2));
+        // 2 of 3 and 3 of 3.
+        assert_eq!((all.matched, all.gold, all.test), (5, 6, 5));
+        assert_eq!(evaluation.short, Score::default());
+        assert_eq!(evaluation.messages().next().unwrap(), "3 : Length unmatch (2|1)");
+        assert!(!evaluation.is_cut_off);
+    }
+
+    /// Lines that are often trees, and often over the same words.
+    fn line() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof!["\\((N|V|,|-NONE-|'') [ab]\\)", "[()ab =-]{0,4}"];
+        leaf.prop_recursive(4, 16, 3, |part| {
+            ("(NP|NP-X|TOP|S|)", proptest::collection::vec(part, 1..3))
+                .prop_map(|(label, parts)| format!("({label} {})", parts.join(" ")))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics_and_the_sides_can_be_swapped(a in line(), b in line()) {
+            let quote_labels = vec!["N".to_owned(), "''".to_owned()];
+            let quote_terms = vec!["a".to_owned()];
+            let params = Params { quote_labels, quote_terms, ..Params::collins() };
+            let there = score_read(read(&a), read(&b), &params);
+            let back = score_read(read(&b), read(&a), &params);
+            if there.status == Status::Valid && back.status == Status::Valid {
+                let (there, back) = (there.score, back.score);
+                prop_assert_eq!(there.matched, back.matched);
+                prop_assert_eq!((there.gold, there.test), (back.test, back.gold));
+                prop_assert!(there.matched <= there.gold.min(there.test));
+            }
+            let same = score_read(read(&a), read(&a), &params);
+            if same.status == Status::Valid {
+                prop_assert_eq!((same.score.complete, same.score.crossing), (1, 0));
+                prop_assert_eq!(same.score.correct_tags, same.score.words);
+            }
+        }
+    }
+}

@@ -96,7 +96,7 @@ impl Params {
 
     fn set(&mut self, entry: &Entry<'_>) -> Result<(), ParamsError> {
         match entry.key {
-            "DEBUG" => drop(entry.number()?),
+            "DEBUG" => _ = entry.number()?,
             "MAX_ERROR" => self.most_errors = entry.number()?,
             "CUTOFF_LEN" => self.cutoff_length = entry.number()?,
             "LABELED" => self.labeled = entry.flag()?,
@@ -107,10 +107,11 @@ impl Params {
             "EQ_LABEL" => self.equal_labels.push(entry.several()?),
             "EQ_WORD" => self.equal_words.push(entry.several()?),
             // Only files that evalb's discontinuous relatives read have it.
-            "DISC_ONLY" => match entry.flag()? {
-                true => return Err(entry.wrong("0, as brackets here are continuous")),
-                false => {}
-            },
+            "DISC_ONLY" => {
+                if entry.flag()? {
+                    return Err(entry.wrong("0, as brackets here are continuous"));
+                }
+            }
             key => return Err(ParamsError::Key { line: entry.line, key: key.to_owned() }),
         }
         Ok(())

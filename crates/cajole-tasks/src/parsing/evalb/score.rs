@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_prepositional_phrase_attached_wrongly() {
         let gold = "(TOP (S (NP (PRP I)) (VP (VBP see) (NP (NP (NNS men)) (PP (IN in) (NP (NN fog))))) (. .)))";
-        // Test: the PP is the verb's. NP[2,5] is missing, everything else is there.
+        // Here the PP is the verb's: NP[2,5] is missing, everything else is there.
         let test = "(TOP (S (NP (PRP I)) (VP (VBP see) (NP (NNS men)) (PP (IN in) (NP (NNP fog)))) (. .)))";
         // Gold has S, NP, VP, NP, NP, PP, NP: 7. Test has S, NP, VP, NP, PP, NP: 6. All 6 match.
         // Five words without the full stop, four tags right.
