@@ -27,7 +27,7 @@ pub(crate) fn run(what: &Evalb, args: &Args) -> anyhow::Result<()> {
     }
     if evaluation.is_cut_off {
         let (line, most) = (evaluation.sentences.len(), params.most_errors);
-        bail!("more than {most} errors (MAX_ERROR): stopped at line {line}, nothing is summed up");
+        bail!("more than {most} errors (MAX_ERROR): stopped at line {line}");
     }
     Ok(())
 }
