@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Watch gradient-based inference repair single inputs, step by step
     Explain(Explain),
+    /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
+    Evalb(Evalb),
 }
 
 /// Which experiment or task.
@@ -156,4 +158,17 @@ pub(crate) struct Explain {
 
     #[command(flatten)]
     pub(crate) cajoling: Cajoling,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Evalb {
+    /// The right trees, one sentence per line
+    pub(crate) gold: PathBuf,
+
+    /// The trees to score, line by line; a blank line is a sentence without a parse
+    pub(crate) test: PathBuf,
+
+    /// A parameter file of evalb [default: Collins's, which is built in]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) param: Option<PathBuf>,
 }

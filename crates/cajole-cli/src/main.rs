@@ -2,6 +2,7 @@
 
 mod args;
 mod eval;
+mod evalb;
 mod explain;
 mod model;
 mod reproduce;
@@ -40,6 +41,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Train(what) => train::run(what, args),
         Command::Eval(what) => eval::run(what, args),
         Command::Explain(what) => explain::run(what, args),
+        Command::Evalb(what) => evalb::run(what, args),
     }
 }
 

@@ -1,0 +1,128 @@
+//! `cajole evalb` as a user runs it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn evalb(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+    command.current_dir(folder).arg("evalb").args(args).output().expect("the command starts")
+}
+
+/// A folder with a gold and a test file.
+fn folder(gold: &str, test: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("gold"), gold).unwrap();
+    fs::write(folder.path().join("test"), test).unwrap();
+    folder
+}
+
+/// Runs a command that has to fail, and looks for every part in what it says.
+#[track_caller]
+fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
+    let output = evalb(folder, args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{args:?} should fail");
+    assert!(!said.contains("panicked"), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
+    }
+}
+
+const GOLD: &str = "(TOP (S (NP (NN dogs)) (VP (VBP run) (ADVP (RB away))) (. .)))\n";
+
+/// Right but for a tag, of other words, blank, and broken.
+const TESTS: &str = "(TOP (S (NP (NNS dogs)) (VP (VBP run) (PRT (RB away))) (. .)))
+(TOP (S (NP (NN cats)) (VP (VBP run) (ADVP (RB away))) (. .)))
+
+(TOP (S (NP (NN dogs)
+";
+
+#[test]
+fn the_table_is_evalbs() {
+    let folder = folder(&GOLD.repeat(4), TESTS);
+    let output = evalb(folder.path(), &["gold", "test"]);
+    assert!(output.status.success());
+    // Four brackets, S, NP, VP and ADVP; three words but the full stop; two tags right.
+    let want = "  Sent.                        Matched  Bracket   Cross        Correct Tag
+ ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy
+============================================================================
+   1    4    0  100.00 100.00     4      4    4      0      3     2    66.67
+   2    4    1    0.00   0.00     0      0    0      0      0     0     0.00
+   3    4    2    0.00   0.00     0      0    0      0      0     0     0.00
+   4    4    1    0.00   0.00     0      0    0      0      0     0     0.00
+============================================================================
+                100.00 100.00      4     4     4      0      3     2    66.67
+=== Summary ===
+";
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with(want), "{said}");
+    assert!(said.contains("\n-- len<=40 --\nNumber of sentence        =      4\n"), "{said}");
+    assert!(said.ends_with("Tagging accuracy          =  66.67\n"), "{said}");
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        complaints,
+        "2 : Words unmatch (dogs|cats)\n4 : test:4: 3 brackets are not closed\n"
+    );
+}
+
+#[test]
+fn as_json() {
+    let folder = folder(&GOLD.repeat(4), TESTS);
+    let output = evalb(folder.path(), &["gold", "test", "--json"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = &value["all"];
+    assert_eq!(
+        (&all["sentences"], &all["errors"], &all["skipped"]),
+        (&4.into(), &2.into(), &1.into())
+    );
+    assert_eq!((&all["matched"], &all["f1"]), (&4.into(), &100.0.into()));
+    assert_eq!(value["short"], *all);
+    let second = &value["sentences"][1];
+    assert_eq!((&second["id"], &second["status"]), (&2.into(), &1.into()));
+    assert_eq!(second["reason"], "Words unmatch (dogs|cats)");
+}
+
+#[test]
+fn parameters_come_from_a_file() {
+    let folder = folder(GOLD, TESTS.lines().next().unwrap());
+    let at = folder.path();
+    fs::write(at.join("own.prm"), "LABELED 1\nDELETE_LABEL TOP\nCUTOFF_LEN 3\n").unwrap();
+    let said = evalb(at, &["gold", "test", "--param=own.prm"]).stdout;
+    // PRT is not ADVP here, and the full stop is a word.
+    let row = "   1    4    0   75.00  75.00     3      4    4      0      4     3    75.00\n";
+    let said = String::from_utf8(said).unwrap();
+    assert!(
+        said.contains(row) && said.contains("-- len<=3 --\nNumber of sentence        =      0")
+    );
+
+    fs::write(at.join("own.prm"), "\nCUTOFF_LEN forty\n").unwrap();
+    let parts = ["own.prm", "line 2", "CUTOFF_LEN", "\"forty\""];
+    check_error(at, &["gold", "test", "--param=own.prm"], &parts);
+    check_error(at, &["gold", "test", "--param=no.prm"], &["no.prm", "No such file"]);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = folder(&GOLD.repeat(12), &"(X (Y y))\n".repeat(12));
+    let at = folder.path();
+    check_error(at, &["gold", "nowhere"], &["nowhere", "No such file"]);
+    check_error(
+        at,
+        &["gold", "test"],
+        &["11 : Length unmatch (3|1)", "more than 10 errors (MAX_ERROR)", "line 11"],
+    );
+    fs::write(at.join("few"), GOLD).unwrap();
+    check_error(at, &["gold", "few"], &["numbers of lines differ", "12 in gold", "1 in few"]);
+    fs::write(at.join("latin"), b"(X a)\n(X \xe9)\n").unwrap();
+    check_error(at, &["latin", "few"], &["latin:2", "UTF-8"]);
+
+    fs::write(at.join("empty"), "").unwrap();
+    let output = evalb(at, &["empty", "empty"]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Number of sentence        =      0"), "{said}");
+    assert!(said.contains("Bracketing FMeasure       =    nan"), "{said}");
+}
