@@ -81,7 +81,7 @@ pub struct UnknownCommand {
 }
 
 /// Why commands do not build one tree over the tokens; positions count from 1.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// The end symbol, or one that is in no vocabulary.
     #[error("position {at}: symbol {symbol} is no command")]

@@ -2,9 +2,15 @@
 //! shift-reduce commands.
 
 pub mod commands;
+pub mod constrained;
+pub mod constraint;
+pub mod language;
 pub mod repair;
 #[cfg(test)]
 mod tests;
 
 pub use commands::{Command, Commands};
+pub use constrained::complete;
+pub use constraint::{Blame, Fault, Formula, ShiftReduce, Tokens};
+pub use language::ShiftReduceLanguage;
 pub use repair::{Repairs, repair};
