@@ -15,6 +15,9 @@
 //! `m` is the number of tokens, `n` that of commands. A fault must not make faults of all that
 //! follows it: what cannot be done is passed over, a shift without a token pushes an item all the
 //! same, and what is not closed counts as if it were.
+//!
+//! Phrases of one part may be stacked without end, and depth is nobody's fault: the decoder's cap on
+//! the length of outputs bounds it.
 
 use std::ops::Range;
 

@@ -43,7 +43,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// 31 bits for each number, and one for the flag: more tokens than any sentence has.
+    /// 32 and 31 bits for the counts, one for the flag: more tokens than any sentence has.
     fn pack(self) -> State {
         let Counts { shifted, items, is_open } = self;
         State::new((shifted as u64) << 32 | (items as u64) << 1 | u64::from(is_open))

@@ -11,14 +11,18 @@
 //! - Tokens that were not shifted are, at the end.
 //! - Several items at the end are wrapped, in a phrase of the type that was closed last.
 
+use std::ops::AddAssign;
+
 use cajole::Symbol;
+use serde::{Deserialize, Serialize};
 
 use super::commands::{Command, Commands, Item};
 use crate::treebank::Tree;
 use crate::treebank::tree::MOST_DEPTH;
 
 /// What was done to commands so that they build a tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Repairs {
     /// Shifts past the last token.
     pub dropped_shifts: usize,
@@ -49,6 +53,20 @@ impl Repairs {
             + self.added_closes
             + self.wrapped_roots
             + self.cut_phrases
+    }
+}
+
+/// Those of another output too.
+impl AddAssign for Repairs {
+    fn add_assign(&mut self, other: Repairs) {
+        self.dropped_shifts += other.dropped_shifts;
+        self.added_shifts += other.added_shifts;
+        self.dropped_reduces += other.dropped_reduces;
+        self.dropped_closes += other.dropped_closes;
+        self.dropped_symbols += other.dropped_symbols;
+        self.added_closes += other.added_closes;
+        self.wrapped_roots += other.wrapped_roots;
+        self.cut_phrases += other.cut_phrases;
     }
 }
 
