@@ -4,7 +4,7 @@
 //! is one tree, it shifts the tokens that are left and reduces everything to a phrase. For the
 //! paper's example this appends `srr!`. A masked decoder
 //! ([`MaskedBeam`](cajole_nn::decoders::MaskedBeam) with [`ShiftReduce`](super::ShiftReduce)) is
-//! its better twin: there the network chooses what to do instead of an impossible command.
+//! its twin: there the network chooses what to do instead of an impossible command.
 
 use cajole::Symbol;
 use cajole::constraints::{Automaton, State};
