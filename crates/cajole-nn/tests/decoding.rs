@@ -91,7 +91,7 @@ fn a_beam_of_one_is_greedy() {
 fn a_wide_masked_beam_is_exhaustive_search_in_the_language() {
     let language = Language::any_of([Language::word(&[0, 1]), Language::word(&[1, 1, 0])]).star();
     let constraint = Regular::new(&language.automaton(2));
-    let dfa: Dfa = Constraint::<[Symbol]>::automaton(&constraint, INPUT).unwrap();
+    let dfa = Constraint::<[Symbol]>::automaton(&constraint, INPUT).unwrap();
     for model in networks() {
         let mut members = all_outputs(&model);
         members.retain(|y| dfa.contains(&y.output));

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::constraints::Dfa;
+use crate::constraints::Automaton;
 use crate::model::Symbol;
 
 /// Measures how far `y` is from satisfying what `x` demands.
@@ -17,7 +17,7 @@ pub trait Constraint<X: ?Sized>: Sync {
     /// The feasible set for `x` as an automaton, for constraints that are one.
     ///
     /// Gradient-based inference does not need it; masked decoding does.
-    fn automaton(&self, x: &X) -> Option<Dfa> {
+    fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
         let _ = x;
         None
     }

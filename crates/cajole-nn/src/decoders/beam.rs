@@ -4,7 +4,7 @@
 //! Since a prefix never scores less than what it is extended to, the search may stop as soon as
 //! nothing unfinished can overtake the finished.
 
-use cajole::constraints::{Dfa, State};
+use cajole::constraints::{Automaton, State};
 use cajole::decoder::{Decoder, Found};
 use cajole::model::{Mark, Symbol};
 
@@ -84,7 +84,7 @@ pub(super) fn search<N: AutoRegressive>(
     w: &[f32],
     x: &N::Input,
     width: usize,
-    mask: Option<&Dfa>,
+    mask: Option<&dyn Automaton>,
     scratch: &mut Scratch,
     found: &mut Found,
 ) {
@@ -114,11 +114,11 @@ pub(super) fn search<N: AutoRegressive>(
 }
 
 impl Buffers {
-    fn start(&mut self, end: Symbol, mask: Option<&Dfa>) {
+    fn start(&mut self, end: Symbol, mask: Option<&dyn Automaton>) {
         self.nodes.clear();
         self.finished.clear();
         self.rows.clear();
-        self.rows.push(Row { node: None, score: 0.0, state: mask.map(Dfa::start) });
+        self.rows.push(Row { node: None, score: 0.0, state: mask.map(Automaton::start) });
         self.previous.clear();
         self.previous.push(end);
         self.inputs.clear();
@@ -137,7 +137,7 @@ impl Buffers {
         log_probs: &[f32],
         n_symbols: usize,
         end: Symbol,
-        mask: Option<&Dfa>,
+        mask: Option<&dyn Automaton>,
         left: usize,
     ) {
         self.extensions.clear();
@@ -163,7 +163,7 @@ impl Buffers {
         &mut self,
         width: usize,
         end: Symbol,
-        mask: Option<&Dfa>,
+        mask: Option<&dyn Automaton>,
         mark: impl Fn(u32, Symbol) -> Mark,
     ) {
         self.parents.clear();
@@ -218,7 +218,7 @@ fn is_allowed(
     state: Option<State>,
     symbol: Symbol,
     end: Symbol,
-    mask: Option<&Dfa>,
+    mask: Option<&dyn Automaton>,
     left: usize,
 ) -> bool {
     let Some(mask) = mask else { return true };

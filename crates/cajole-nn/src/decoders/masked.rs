@@ -31,7 +31,7 @@ impl<N: AutoRegressive, C: Constraint<N::Input> + ?Sized> Decoder<Trained<N>>
     ) {
         found.clear();
         if let Some(mask) = self.constraint.automaton(x) {
-            search(model, w, x, self.width, Some(&mask), scratch, found);
+            search(model, w, x, self.width, Some(&*mask), scratch, found);
         }
     }
 }

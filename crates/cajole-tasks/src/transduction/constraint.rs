@@ -2,7 +2,7 @@
 
 use cajole::Symbol;
 use cajole::constraint::{Constraint, Violation};
-use cajole::constraints::{All, Count, Dfa, Language, Length, Regular};
+use cajole::constraints::{All, Automaton, Count, Language, Length, Regular};
 use serde::{Deserialize, Serialize};
 
 use super::language::{A, B, END, Z};
@@ -71,7 +71,7 @@ impl<C: Constraint<[Symbol]>> Constraint<[Symbol]> for PerSymbol<C> {
         self.0.check(x, y).scaled(1.0 / y.len().max(1) as f32)
     }
 
-    fn automaton(&self, x: &[Symbol]) -> Option<Dfa> {
+    fn automaton(&self, x: &[Symbol]) -> Option<Box<dyn Automaton + '_>> {
         self.0.automaton(x)
     }
 }

@@ -11,7 +11,7 @@
 //! `x_a` and `y_a` count `source` in the input and `target` in the output. Dividing by the lengths
 //! keeps `g` from growing with them.
 
-use super::Dfa;
+use super::{Automaton, Dfa};
 use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
@@ -51,8 +51,9 @@ impl<X: AsRef<[Symbol]> + ?Sized> Constraint<X> for Count {
         Violation::Whole(off * off / (x.len() + y.len()).max(1) as f32)
     }
 
-    fn automaton(&self, x: &X) -> Option<Dfa> {
-        Some(Dfa::exactly_n(self.n_symbols, self.target, self.required(x.as_ref())))
+    fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
+        let n = self.required(x.as_ref());
+        Some(Box::new(Dfa::exactly_n(self.n_symbols, self.target, n)))
     }
 }
 

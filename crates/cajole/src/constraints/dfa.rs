@@ -1,8 +1,4 @@
-//! A feasible set written down as a deterministic automaton.
-//!
-//! A closure can say whether a finished output is feasible; it cannot say which symbols may come
-//! next. An automaton can, and automata compose: the outputs that satisfy two constraints are the
-//! product of two automata. That makes it the common tongue of constraints and masked decoders.
+//! An automaton with its states and transitions written down.
 //!
 //! A [`Dfa`] is `(Q, q₀, δ, F)` over the symbols `0..n_symbols`. Its `δ: Q × Σ ⇀ Q` is partial: a
 //! missing transition rejects. It also stores, for every state, the fewest symbols to acceptance,
@@ -17,23 +13,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+use super::{Automaton, State};
 use crate::model::Symbol;
-
-/// A state of one [`Dfa`]; it means nothing to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct State(u32);
-
-impl State {
-    /// The state's number, below [`Dfa::n_states`].
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// A deterministic, partial automaton over the symbols `0..n_symbols`.
 ///
 /// ```
-/// use cajole::constraints::Dfa;
+/// use cajole::constraints::{Automaton, Dfa};
 ///
 /// let two_ones = Dfa::exactly_n(3, 1, 2).intersect(&Dfa::length(3, 4));
 /// assert!(two_ones.contains(&[1, 0, 2, 1]));
@@ -60,7 +46,7 @@ impl Dfa {
         next: impl Fn(&S, Symbol) -> Option<S>,
         accepts: impl Fn(&S) -> bool,
     ) -> Dfa {
-        let mut numbers = HashMap::from([(start.clone(), State(0))]);
+        let mut numbers = HashMap::from([(start.clone(), State::new(0))]);
         let mut found = vec![start];
         let (mut first_arc, mut arcs) = (vec![0], Vec::new());
         let mut q = 0;
@@ -69,7 +55,7 @@ impl Dfa {
                 let Some(to) = next(&found[q], symbol) else { continue };
                 let number = *numbers.entry(to).or_insert_with_key(|to| {
                     found.push(to.clone());
-                    State(found.len() as u32 - 1)
+                    State::new(found.len() as u64 - 1)
                 });
                 arcs.push((symbol, number));
             }
@@ -94,24 +80,7 @@ impl Dfa {
 
     /// `Q`, in order.
     pub fn states(&self) -> impl Iterator<Item = State> {
-        (0..self.n_states() as u32).map(State)
-    }
-
-    /// `q₀`, where every string begins.
-    pub fn start(&self) -> State {
-        State(0)
-    }
-
-    /// `δ(q, s)`: where `symbol` leads from `state`, unless it is forbidden there.
-    pub fn next(&self, state: State, symbol: Symbol) -> Option<State> {
-        let arcs = self.arcs(state);
-        let at = arcs.binary_search_by_key(&symbol, |&(s, _)| s).ok()?;
-        Some(arcs[at].1)
-    }
-
-    /// `q ∈ F`: whether a string may end in `state`.
-    pub fn accepts(&self, state: State) -> bool {
-        self.distance_to_accept(state) == Some(0)
+        (0..self.n_states() as u64).map(State::new)
     }
 
     /// The symbols that may follow in `state`, in order, with the states they lead to.
@@ -119,41 +88,12 @@ impl Dfa {
         self.arcs(state).iter().copied()
     }
 
-    /// Whether the string `y` is in the language.
-    pub fn contains(&self, y: &[Symbol]) -> bool {
-        let end = y.iter().try_fold(self.start(), |state, &symbol| self.next(state, symbol));
-        end.is_some_and(|state| self.accepts(state))
-    }
-
-    /// Whether no string at all is in the language.
-    pub fn is_empty(&self) -> bool {
-        self.distance_to_accept(self.start()).is_none()
-    }
-
     /// `|Q|`.
     pub fn n_states(&self) -> usize {
         self.distance_to_accept.len()
     }
 
-    /// `|Σ|`; every symbol is below it.
-    pub fn n_symbols(&self) -> usize {
-        self.n_symbols
-    }
-
-    /// The fewest symbols that lead from `state` to acceptance, if any do.
-    pub fn distance_to_accept(&self, state: State) -> Option<usize> {
-        self.distance_to_accept[state.index()]
-    }
-
-    /// The strings in both languages, over the smaller of both alphabets; trimmed.
-    pub fn intersect(&self, other: &Dfa) -> Dfa {
-        let both = |&(p, q): &(State, State), s| Some((self.next(p, s)?, other.next(q, s)?));
-        let n_symbols = self.n_symbols.min(other.n_symbols);
-        let start = (self.start(), other.start());
-        Dfa::explore(n_symbols, start, both, |&(p, q)| self.accepts(p) && other.accepts(q)).trim()
-    }
-
-    /// The same language without dead ends: whatever [`next`](Dfa::next) allows can be completed.
+    /// The same language without dead ends: whatever [`next`](Automaton::next) allows can be completed.
     ///
     /// Only the start state stays when the language is empty, with no way out of it.
     pub fn trim(&self) -> Dfa {
@@ -164,6 +104,30 @@ impl Dfa {
 
     fn arcs(&self, state: State) -> &[(Symbol, State)] {
         &self.arcs[self.first_arc[state.index()]..self.first_arc[state.index() + 1]]
+    }
+}
+
+impl Automaton for Dfa {
+    fn n_symbols(&self) -> usize {
+        self.n_symbols
+    }
+
+    fn start(&self) -> State {
+        State::new(0)
+    }
+
+    fn next(&self, state: State, symbol: Symbol) -> Option<State> {
+        let arcs = self.arcs(state);
+        let at = arcs.binary_search_by_key(&symbol, |&(s, _)| s).ok()?;
+        Some(arcs[at].1)
+    }
+
+    fn accepts(&self, state: State) -> bool {
+        self.distance_to_accept(state) == Some(0)
+    }
+
+    fn distance_to_accept(&self, state: State) -> Option<usize> {
+        self.distance_to_accept[state.index()]
     }
 }
 

@@ -18,7 +18,7 @@ use crate::model::Symbol;
 /// A set of strings, as a regular expression.
 ///
 /// ```
-/// use cajole::constraints::Language;
+/// use cajole::constraints::{Automaton, Language};
 ///
 /// let [a, b, z] = [0, 1, 2];
 /// let source = Language::any_of([a, b]).then(z).star(); // (az|bz)*
@@ -162,6 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::constraints::Automaton;
     use crate::constraints::oracle::{language, matches, strings};
 
     fn check(language: &Language, n_symbols: usize, max_len: usize) {

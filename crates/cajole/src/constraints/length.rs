@@ -9,7 +9,7 @@
 //!
 //! Dividing by the lengths keeps `g` from growing with them, as the paper recommends.
 
-use super::Dfa;
+use super::{Automaton, Dfa};
 use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
@@ -40,8 +40,8 @@ where
         Violation::Whole(off / (x.as_ref().len() + y.len()).max(1) as f32)
     }
 
-    fn automaton(&self, x: &X) -> Option<Dfa> {
-        Some(Dfa::length(self.n_symbols, (self.required)(x)))
+    fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
+        Some(Box::new(Dfa::length(self.n_symbols, (self.required)(x))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Constraints ready to use, and the automata behind them.
 //!
 //! Any closure is a constraint already. Those kept here offer more than a number: [`Regular`]
-//! knows *which* positions err, and all of them can write their feasible set `Lˣ` down as a
-//! [`Dfa`], which is what masked decoding needs and what tests compare against.
+//! knows *which* positions err, and all of them can give their feasible set `Lˣ` as an
+//! [`Automaton`], which is what masked decoding needs and what tests compare against.
 //!
 //! | constraint  | feasible when                                         | `g`                    |
 //! |-------------|-------------------------------------------------------|------------------------|
@@ -14,7 +14,7 @@
 //! Throughout, `m` and `n` are the lengths of input and output, without end symbols.
 //!
 //! ```
-//! use cajole::constraints::Language;
+//! use cajole::constraints::{Automaton, Language};
 //!
 //! let [a, b, z] = [0, 1, 2];
 //! let target = Language::any_of([Language::word(&[a, a, a]), Language::word(&[z, b])]).star();
@@ -24,6 +24,7 @@
 //! ```
 
 mod all;
+mod automaton;
 mod count;
 mod dfa;
 mod language;
@@ -33,8 +34,9 @@ mod oracle;
 mod regular;
 
 pub use all::All;
+pub use automaton::{Automaton, State};
 pub use count::Count;
-pub use dfa::{Dfa, State};
+pub use dfa::Dfa;
 pub use language::Language;
 pub use length::Length;
 pub use regular::Regular;

@@ -24,7 +24,7 @@
 
 use std::mem;
 
-use super::{Dfa, State};
+use super::{Automaton, Dfa, State};
 use crate::constraint::{Constraint, Part, Violation};
 use crate::model::Symbol;
 
@@ -101,8 +101,8 @@ impl<X: ?Sized> Constraint<X> for Regular {
         }
     }
 
-    fn automaton(&self, _: &X) -> Option<Dfa> {
-        Some(self.dfa.clone())
+    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
+        Some(Box::new(&self.dfa))
     }
 }
 

@@ -1,0 +1,175 @@
+//! A tree from any commands at all.
+//!
+//! Scorers skip a sentence whose tree is not over its words, and a parser that fails on hard
+//! sentences would gain by it. So invalid commands are repaired before they are scored, with as
+//! much as possible of the structure they do describe, and what was done is counted.
+//!
+//! - A shift past the last token pushes an item without words. It can be reduced like any other,
+//!   so that the commands after it still mean what they meant, and vanishes in the end.
+//! - A reduce on an empty stack, a close with nothing reduced, and what is no command are dropped.
+//! - Reduced items that are not closed become a phrase of the most frequent type.
+//! - Tokens that were not shifted are, at the end.
+//! - Several items at the end are wrapped, in a phrase of the type that was closed last.
+
+use std::ops::AddAssign;
+
+use cajole::Symbol;
+use serde::{Deserialize, Serialize};
+
+use super::commands::{Command, Commands, Item};
+use crate::treebank::Tree;
+use crate::treebank::tree::MOST_DEPTH;
+
+/// What was done to commands so that they build a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Repairs {
+    /// Shifts past the last token.
+    pub dropped_shifts: usize,
+    /// Tokens that were not shifted.
+    pub added_shifts: usize,
+    /// Reduces on an empty stack.
+    pub dropped_reduces: usize,
+    /// Closes with nothing reduced.
+    pub dropped_closes: usize,
+    /// Symbols that are no commands.
+    pub dropped_symbols: usize,
+    /// Reduced items, any number in a row, that were not closed.
+    pub added_closes: usize,
+    /// Items at the end more than one, or one less.
+    pub wrapped_roots: usize,
+    /// Phrases left out or flattened to stay within [`MOST_DEPTH`].
+    pub cut_phrases: usize,
+}
+
+impl Repairs {
+    /// All of them together; zero exactly for valid commands whose tree is not too deep.
+    pub fn total(&self) -> usize {
+        self.dropped_shifts
+            + self.added_shifts
+            + self.dropped_reduces
+            + self.dropped_closes
+            + self.dropped_symbols
+            + self.added_closes
+            + self.wrapped_roots
+            + self.cut_phrases
+    }
+}
+
+/// Those of another output too.
+impl AddAssign for Repairs {
+    fn add_assign(&mut self, other: Repairs) {
+        self.dropped_shifts += other.dropped_shifts;
+        self.added_shifts += other.added_shifts;
+        self.dropped_reduces += other.dropped_reduces;
+        self.dropped_closes += other.dropped_closes;
+        self.dropped_symbols += other.dropped_symbols;
+        self.added_closes += other.added_closes;
+        self.wrapped_roots += other.wrapped_roots;
+        self.cut_phrases += other.cut_phrases;
+    }
+}
+
+/// The tree over exactly these `leaves` that `y` describes best, and what that took.
+///
+/// Valid commands give their own tree. Over no leaves at all the tree is a phrase without parts.
+pub fn repair(commands: &Commands, y: &[Symbol], leaves: &[(&str, &str)]) -> (Tree, Repairs) {
+    let mut builder =
+        Builder { stack: Vec::new(), pending: 0, leaves: leaves.iter(), done: Repairs::default() };
+    let label = |label: usize| commands.labels[label].as_str();
+    let frequent = commands.labels.first().map_or("S", String::as_str);
+    for &symbol in y {
+        match commands.command(symbol) {
+            Some(Command::Shift) => {
+                builder.close_open(frequent);
+                builder.shift();
+            }
+            Some(Command::Reduce) => builder.reduce(),
+            Some(Command::Close(n)) if 0 < builder.pending => builder.close(label(n)),
+            Some(Command::Close(_)) => builder.done.dropped_closes += 1,
+            None => builder.done.dropped_symbols += 1,
+        }
+    }
+    builder.close_open(frequent);
+    builder.finish(frequent)
+}
+
+struct Builder<'l> {
+    /// `None` has no words.
+    stack: Vec<Option<Item>>,
+    /// How many of the topmost items are reduced.
+    pending: usize,
+    leaves: std::slice::Iter<'l, (&'l str, &'l str)>,
+    done: Repairs,
+}
+
+impl Builder<'_> {
+    fn shift(&mut self) {
+        let item = self.leaves.next().map(Item::leaf);
+        self.done.dropped_shifts += usize::from(item.is_none());
+        self.stack.push(item);
+    }
+
+    fn reduce(&mut self) {
+        if self.pending < self.stack.len() {
+            self.pending += 1;
+        } else {
+            self.done.dropped_reduces += 1;
+        }
+    }
+
+    fn close(&mut self, label: &str) {
+        let parts = self.stack.split_off(self.stack.len() - self.pending);
+        let phrase = self.phrase(label, parts.into_iter().flatten().collect());
+        self.stack.push(phrase);
+        self.pending = 0;
+    }
+
+    fn close_open(&mut self, label: &str) {
+        if 0 < self.pending {
+            self.done.added_closes += 1;
+            self.close(label);
+        }
+    }
+
+    fn finish(mut self, frequent: &str) -> (Tree, Repairs) {
+        let added = self.leaves.by_ref().map(|leaf| Some(Item::leaf(leaf)));
+        self.done.added_shifts = added.len();
+        self.stack.extend(added);
+        let mut roots: Vec<Item> = self.stack.drain(..).flatten().collect();
+        self.done.wrapped_roots = roots.len().abs_diff(1);
+        if roots.len() == 1 {
+            return (roots.remove(0).tree, self.done);
+        }
+        let last_closed = roots.iter().rev().find_map(|root| match &root.tree {
+            Tree::Node { label, .. } => Some(label.clone()),
+            Tree::Leaf { .. } => None,
+        });
+        let label = last_closed.unwrap_or_else(|| frequent.to_owned());
+        let root = self.phrase(&label, roots).map(|root| root.tree);
+        (root.unwrap_or(Tree::Node { label, children: Vec::new() }), self.done)
+    }
+
+    /// The phrase of these parts, unless there are none.
+    fn phrase(&mut self, label: &str, parts: Vec<Item>) -> Option<Item> {
+        if parts.is_empty() {
+            return None;
+        }
+        Item::phrase(label, parts).map_or_else(|parts| self.cut(label, parts), Some)
+    }
+
+    /// What stands for a phrase that would be too deep: its only part, or a flat phrase.
+    fn cut(&mut self, label: &str, mut parts: Vec<Item>) -> Option<Item> {
+        debug_assert!(parts.iter().any(|part| part.depth == MOST_DEPTH));
+        self.done.cut_phrases += 1;
+        if parts.len() == 1 {
+            return parts.pop();
+        }
+        let leaves: Vec<Item> = parts
+            .iter()
+            .flat_map(|part| part.tree.leaves())
+            .map(|leaf| Item::leaf(&leaf))
+            .collect();
+        Item::phrase(label, leaves).ok()
+    }
+}
