@@ -205,7 +205,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_is_refused_without_panic(bits in prop::collection::vec("[()*A]{1,8}", 0..5), any in ".{0,60}") {
+        fn garbage_is_refused_without_panic(
+            bits in prop::collection::vec("[()*A]{1,8}", 0..5),
+            any in ".{0,60}",
+        ) {
             let cells: Vec<_> = bits.iter().map(|bit| format!("w T {bit}")).collect();
             let text = rows(&cells.iter().map(String::as_str).collect::<Vec<_>>());
             prop_assert!(sentences(&text).count() <= 1);

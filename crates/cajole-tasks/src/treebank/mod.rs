@@ -11,6 +11,7 @@ pub mod error;
 pub mod jsonl;
 pub mod penn;
 pub mod read;
+mod scan;
 pub mod tree;
 
 pub use clean::clean;

@@ -10,12 +10,17 @@
 
 use super::corpus::Located;
 use super::error::{Fault, TreeError, excerpt};
+use super::scan::{Scan, Token};
 use super::tree::{MOST_DEPTH, Tree, unescape};
 
 /// The trees of a file, or why one is none; see [`trees`].
 #[derive(Clone, Debug)]
 pub struct Trees<'t> {
     scan: Scan<'t>,
+    /// Whether a line that begins with a bracket has to begin a tree. It need not, until a tree
+    /// turns out to swallow the rest of the file; to read on as far for every tree that is never
+    /// closed would take for ever.
+    lines_tell: bool,
 }
 
 /// Reads the trees of a file, one by one. A malformed tree does not end the iteration; to stop
@@ -24,7 +29,8 @@ pub struct Trees<'t> {
 /// ```
 /// use cajole_tasks::treebank::{TreeError, penn};
 ///
-/// let trees: Result<Vec<_>, TreeError> = penn::trees("( (S (NP (PRP I))\n  (VP (VBP am))))").collect();
+/// let text = "( (S (NP (PRP I))\n  (VP (VBP am))))";
+/// let trees: Result<Vec<_>, TreeError> = penn::trees(text).collect();
 /// assert_eq!(trees.unwrap()[0].item.to_string(), "( (S (NP (PRP I)) (VP (VBP am))))");
 ///
 /// let mut trees = penn::trees("(NP (DT the\n(NP (PRP I))");
@@ -34,7 +40,8 @@ pub struct Trees<'t> {
 /// ```
 pub fn trees(text: &str) -> Trees<'_> {
     // Some editors begin a file with a byte order mark.
-    Trees { scan: Scan { rest: text.strip_prefix('\u{feff}').unwrap_or(text), line: 1 } }
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Trees { scan: Scan { rest, line: 1 }, lines_tell: false }
 }
 
 /// Reads a text that is one tree.
@@ -52,45 +59,47 @@ impl Iterator for Trees<'_> {
     type Item = Result<Located<Tree>, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.scan = self.scan.skip_comments();
-        let start = self.scan;
+        let start = self.scan.skip_comments();
         let line = start.line;
-        match start.rest.chars().next()? {
-            '(' => {}
-            ')' => {
-                self.scan = start.skip_line();
-                return Some(Err(Fault::Unopened { text: excerpt(start.rest) }.on(line)));
-            }
-            _ => {
-                self.scan = start.skip_line();
-                return Some(Err(Fault::Outside { text: excerpt(start.rest) }.on(line)));
-            }
+        let first = start.rest.chars().next()?;
+        if first != '(' {
+            self.scan = start.skip_line();
+            let text = excerpt(start.rest);
+            let stray = first == ')';
+            let fault = if stray { Fault::Unopened { text } } else { Fault::Outside { text } };
+            return Some(Err(fault.on(line)));
         }
-        let tree = self.scan.tree();
-        if tree.is_err() {
-            self.scan = start.skip_tree();
-        }
+        let mut scan = if self.lines_tell { start.until_bracket_line() } else { start };
+        let bound = scan.rest.len();
+        let item = match tree(&mut scan) {
+            Ok(item) => item,
+            Err(error) => return Some(Err(self.resume(start, error))),
+        };
+        let read = bound - scan.rest.len();
+        self.scan = Scan { rest: &start.rest[read..], line: scan.line };
         // A bracket too many on the same line: no telling where in the tree it belongs.
         let after = self.scan.skip_blanks();
-        if tree.is_ok() && after.line == self.scan.line && after.rest.starts_with(')') {
+        if after.line == self.scan.line && after.rest.starts_with(')') {
             self.scan = after.skip_line();
             return Some(Err(Fault::Unopened { text: excerpt(after.rest) }.on(after.line)));
         }
-        Some(tree.map(|tree| Located { line, item: tree }))
+        Some(Ok(Located { line, item }))
     }
 }
 
-/// A place in a file.
-#[derive(Clone, Copy, Debug)]
-struct Scan<'t> {
-    rest: &'t str,
-    line: usize,
-}
-
-enum Token<'t> {
-    Open,
-    Close,
-    Word(&'t str),
+impl<'t> Trees<'t> {
+    /// Goes on after a malformed tree; returns what is wrong with it.
+    fn resume(&mut self, start: Scan<'t>, error: TreeError) -> TreeError {
+        let (after, open) = start.skip_tree();
+        self.scan = after;
+        let more = 0 < open && after.rest.starts_with('(');
+        // A fault found beyond the next line of a tree comes from reading on too far.
+        if more && (after.line <= error.line || matches!(error.fault, Fault::Unfinished { .. })) {
+            self.lines_tell = true;
+            return Fault::Unfinished { open }.on(start.line);
+        }
+        error
+    }
 }
 
 /// A bracket that is still open.
@@ -101,80 +110,20 @@ struct Open<'t> {
     children: Vec<Tree>,
 }
 
-impl<'t> Scan<'t> {
-    /// Reads the tree that begins here. The brackets that are open are kept on a heap, so that no
-    /// file can exhaust the stack.
-    fn tree(&mut self) -> Result<Tree, TreeError> {
-        let start = *self;
-        let mut open: Vec<Open> = Vec::new();
-        while let Some(token) = self.token() {
-            let closed = take(token, &mut open).map_err(|fault| fault.on(self.line))?;
-            match (closed, open.last_mut()) {
-                (Some(tree), Some(parent)) => parent.children.push(tree),
-                (Some(tree), None) => return Ok(tree),
-                (None, _) => {}
-            }
-        }
-        Err(Fault::Unfinished { open: open.len() }.on(start.line))
-    }
-
-    /// Past the tree that begins here: at most to the next line that begins with a bracket.
-    fn skip_tree(mut self) -> Self {
-        let mut depth = 0;
-        loop {
-            let next = self.skip_blanks();
-            let blanks = &self.rest[..self.rest.len() - next.rest.len()];
-            if blanks.ends_with('\n') && next.rest.starts_with('(') {
-                return next;
-            }
-            self = next;
-            match self.token() {
-                Some(Token::Open) => depth += 1,
-                Some(Token::Close) => depth -= 1,
-                Some(Token::Word(_)) => {}
-                None => return self,
-            }
-            if depth == 0 {
-                return self;
-            }
+/// Reads the tree that begins here. The brackets that are open are kept on a heap, so that no
+/// file can exhaust the stack.
+fn tree(scan: &mut Scan) -> Result<Tree, TreeError> {
+    let start = *scan;
+    let mut open: Vec<Open> = Vec::new();
+    while let Some(token) = scan.token() {
+        let closed = take(token, &mut open).map_err(|fault| fault.on(scan.line))?;
+        match (closed, open.last_mut()) {
+            (Some(tree), Some(parent)) => parent.children.push(tree),
+            (Some(tree), None) => return Ok(tree),
+            (None, _) => {}
         }
     }
-
-    fn token(&mut self) -> Option<Token<'t>> {
-        *self = self.skip_blanks();
-        let (token, length) = match self.rest.as_bytes().first()? {
-            b'(' => (Token::Open, 1),
-            b')' => (Token::Close, 1),
-            _ => {
-                let ends = |c: char| c.is_ascii_whitespace() || c == '(' || c == ')';
-                let length = self.rest.find(ends).unwrap_or(self.rest.len());
-                (Token::Word(&self.rest[..length]), length)
-            }
-        };
-        self.rest = &self.rest[length..];
-        Some(token)
-    }
-
-    fn skip_blanks(self) -> Self {
-        let rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
-        let blanks = &self.rest[..self.rest.len() - rest.len()];
-        Self { rest, line: self.line + blanks.bytes().filter(|&b| b == b'\n').count() }
-    }
-
-    fn skip_line(self) -> Self {
-        match self.rest.split_once('\n') {
-            Some((_, rest)) => Self { rest, line: self.line + 1 },
-            None => Self { rest: "", ..self },
-        }
-    }
-
-    fn skip_comments(self) -> Self {
-        let mut scan = self.skip_blanks();
-        while scan.rest.starts_with('#') {
-            scan = scan.skip_line().skip_blanks();
-        }
-        scan
-    }
+    Err(Fault::Unfinished { open: open.len() }.on(start.line))
 }
 
 /// What a token does to the brackets that are open; a closing one makes a tree of the last.
@@ -254,7 +203,8 @@ mod tests {
     fn trees_span_lines_and_share_them() {
         assert_eq!(
             read(
-                "\u{feff}# newdoc\n( (S\r\n    (NP-SBJ (# #) (CD 5))\n#\n\n (VP(VBZ is))))(X (Y z)) (UH Yes)\n"
+                "\u{feff}# newdoc\n( (S\r\n    (NP-SBJ (# #) (CD 5))\n#\n\n (VP(VBZ is))))\
+                 (X (Y z)) (UH Yes)\n"
             ),
             // The lone # is a label or a word where it stands, so this tree is malformed.
             ["line 4: the word \"#\" has no tag", "6 (X (Y z))", "6 (UH Yes)"]
@@ -302,9 +252,21 @@ mod tests {
         let unfinished = "the tree that begins here is never closed: ";
         check("(S\n  (X y)", 2, &format!("{unfinished}1 of its brackets are still open"));
         check("(S (NP (DT the)", 2, &format!("{unfinished}2 of its brackets are still open"));
+        check("(S (DT the", 2, &format!("{unfinished}2 of its brackets are still open"));
         let deep = "more than 1000 brackets within one another";
         check(&("(X ".repeat(100_000) + "y" + &")".repeat(100_000)), 2, deep);
         check(&"(".repeat(100_000), 2, deep);
+    }
+
+    #[test]
+    fn trees_that_are_never_closed_take_no_time() {
+        // Quadratic time would be minutes.
+        let text = "(S (A b)\n".repeat(50_000) + "(C d) (E f)\n  (G\n  h)\n";
+        let found: Vec<_> = trees(&text).collect();
+        for (line, found) in found[..50_000].iter().enumerate() {
+            assert_eq!(found, &Err(Fault::Unfinished { open: 1 }.on(line + 1)));
+        }
+        assert_eq!(read(&text)[50_000..], ["50001 (C d)", "50001 (E f)", "50002 (G h)"]);
     }
 
     #[test]
@@ -346,7 +308,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(trees in prop::collection::vec(tree(), 0..4), gap in "[ \n\t]{0,2}") {
+        fn what_is_written_is_read(
+            trees in prop::collection::vec(tree(), 0..4),
+            gap in "[ \n\t]{0,2}",
+        ) {
             let text: Vec<_> = trees.iter().map(Tree::to_string).collect();
             let read: Result<Vec<_>, _> = super::trees(&text.join(&gap)).collect();
             let read: Vec<_> = read.unwrap().into_iter().map(|found| found.item).collect();
@@ -357,6 +322,20 @@ mod tests {
         fn blanks_do_not_matter(tree in tree()) {
             let spread = tree.to_string().replace(' ', "\n  ").replace(')', " )");
             prop_assert_eq!(parse_tree(&spread).unwrap(), tree);
+        }
+
+        #[test]
+        fn one_damaged_line_costs_no_other(
+            trees in prop::collection::vec(tree(), 1..6),
+            at in 0..6usize,
+            damage in "[()a# ]{0,12}",
+        ) {
+            let mut lines: Vec<_> = trees.iter().map(Tree::to_string).collect();
+            let at = at.min(lines.len());
+            lines.insert(at, damage);
+            let found = super::trees(&lines.join("\n")).filter_map(Result::ok).collect::<Vec<_>>();
+            let others = found.into_iter().filter(|found| found.line != at + 1);
+            prop_assert_eq!(others.map(|found| found.item).collect::<Vec<_>>(), trees);
         }
 
         #[test]

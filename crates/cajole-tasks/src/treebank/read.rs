@@ -253,14 +253,15 @@ mod tests {
         check_refused("a.txt", b"(A b)", "ends in .jsonl, .mrg");
         check_refused("a.gz", b"(A b)", "ends in .jsonl, .mrg");
         for name in ["a.ptb", "a.jsonl", "a.conll"] {
-            check_refused(name, b"", "a.");
+            check_refused(name, b"", "has no tree");
             check_refused(name, b"\n \n", "has no tree");
         }
         check_refused("a.ptb", b"# (A b)\n", "has no tree");
         check_refused("a.ptb", b"\n(A)\n(B)", "the first of 2 problems is on line 2: (A) has");
         check_refused("a.ptb", b"(A b)\n(C \xff)", "not UTF-8: see byte 9, on line 2");
         check_refused("a.ptb.gz", b"(A b)", "damaged or not gzipped");
-        check_refused("a.ptb.gz", b"", "a.ptb.gz");
+        check_refused("a.ptb.gz", b"", "damaged or not gzipped");
+        check_refused("a.ptb.gz", &gzip(b""), "has no tree");
         let whole = gzip(&b"(A b)\n".repeat(100));
         check_refused("a.ptb.gz", &whole[..whole.len() - 3], "damaged or not gzipped");
         let missing = read(Path::new("no such folder/a.ptb")).unwrap_err();
