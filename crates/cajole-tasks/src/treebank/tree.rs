@@ -63,11 +63,7 @@ pub fn escape(word: &str) -> String {
     word.replace('(', "-LRB-").replace(')', "-RRB-")
 }
 
-/// The opposite of [`escape`], for words that are a bracket.
-pub fn unescape(word: &str) -> &str {
-    match word {
-        "-LRB-" => "(",
-        "-RRB-" => ")",
-        _ => word,
-    }
+/// The opposite of [`escape`], also within a word: web text has smileys, `:-RRB-`.
+pub fn unescape(word: &str) -> String {
+    word.replace("-LRB-", "(").replace("-RRB-", ")")
 }

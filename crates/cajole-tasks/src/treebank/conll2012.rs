@@ -1,0 +1,218 @@
+//! The trees of CoNLL-2012 files, `*_gold_conll`: a word a row, a bit of the tree with each.
+//!
+//! Columns are separated by blanks: document, part, number of the word, word, part of speech,
+//! parse bit, and others that are ignored. `(S(NP*` opens two phrases before its word, `*)` closes
+//! one after it. A blank line ends a sentence; lines that begin with `#` bound documents.
+
+use super::corpus::{Located, Sentence};
+use super::error::{Fault, TreeError, excerpt};
+use super::tree::{MOST_DEPTH, Tree, unescape};
+
+/// Reads the sentences of a file, one by one. Their genre is the first part of the document's
+/// name, their id the document, the part and a number from 0. A malformed sentence does not end
+/// the iteration.
+///
+/// ```
+/// use cajole_tasks::treebank::conll2012;
+///
+/// let text = "bn/cnn/01/cnn_0115 0 0 We PRP (S(NP*) -\nbn/cnn/01/cnn_0115 0 1 go VBP (VP*)) -\n";
+/// let sentence = conll2012::sentences(text).next().unwrap().unwrap().item;
+/// assert_eq!(sentence.id, "bn/cnn/01/cnn_0115/0/0");
+/// assert_eq!(sentence.genre, "bn");
+/// assert_eq!(sentence.tree.to_string(), "(S (NP (PRP We)) (VP (VBP go)))");
+/// ```
+pub fn sentences(text: &str) -> Sentences<'_> {
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    Sentences { rows: lines.enumerate(), part: String::new(), number: 0 }
+}
+
+/// The sentences of a file; see [`sentences`].
+#[derive(Clone, Debug)]
+pub struct Sentences<'t> {
+    rows: std::iter::Enumerate<std::str::Lines<'t>>,
+    /// Where the sentence before comes from, and its number there plus one.
+    part: String,
+    number: usize,
+}
+
+impl Iterator for Sentences<'_> {
+    type Item = Result<Located<Sentence>, TreeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let is_row =
+            |&(_, row): &(usize, &str)| !row.trim_ascii().is_empty() && !row.starts_with('#');
+        let first = self.rows.find(is_row)?;
+        // The row that ends the sentence holds nothing, so it may be consumed.
+        let rest = self.rows.by_ref().take_while(is_row);
+        let rows: Vec<_> = std::iter::once(first).chain(rest).collect();
+        let mut columns = first.1.split_ascii_whitespace();
+        let document = columns.next().unwrap_or_default();
+        let part = format!("{document}/{}", columns.next().unwrap_or_default());
+        if self.part != part {
+            (self.part, self.number) = (part, 0);
+        }
+        // A malformed sentence is counted, so that the others keep their numbers.
+        let id = format!("{}/{}", self.part, self.number);
+        self.number += 1;
+        let genre = document.split('/').next().unwrap_or_default().to_owned();
+        let line = first.0 + 1;
+        Some(tree(&rows).map(|tree| Located { line, item: Sentence { id, genre, tree } }))
+    }
+}
+
+/// The tree of a sentence, given its rows with their line numbers from 0.
+fn tree(rows: &[(usize, &str)]) -> Result<Tree, TreeError> {
+    let mut open = Vec::new();
+    let mut root = None;
+    let (mut last_line, mut last_bit) = (0, "");
+    for &(line, row) in rows {
+        let bit = take_row(row, &mut open, &mut root).map_err(|fault| fault.on(line + 1))?;
+        (last_line, last_bit) = (line + 1, bit);
+    }
+    root.ok_or_else(|| Fault::Unclosed { open: open.len(), bit: last_bit.to_owned() }.on(last_line))
+}
+
+/// Adds a row to the phrases that are open, or closes the last one; returns its parse bit.
+fn take_row<'t>(
+    row: &'t str,
+    open: &mut Vec<(&'t str, Vec<Tree>)>,
+    root: &mut Option<Tree>,
+) -> Result<&'t str, Fault> {
+    let columns: Vec<_> = row.split_ascii_whitespace().collect();
+    let &[_, _, _, word, tag, bit, ..] = columns.as_slice() else {
+        return Err(Fault::MissingColumns { found: columns.len(), row: excerpt(row) });
+    };
+    let (before, after) =
+        bit.split_once('*').ok_or_else(|| Fault::NoStar { bit: bit.to_owned() })?;
+    let odd = || Fault::OddBit { bit: bit.to_owned() };
+    let outside = || Fault::OutsideTree { word: unescape(word), bit: bit.to_owned() };
+    if root.is_some() {
+        return Err(outside());
+    }
+    let mut labels = before.split('(');
+    if labels.next() != Some("") {
+        return Err(odd());
+    }
+    for label in labels {
+        // The word's own bracket is one more.
+        if MOST_DEPTH <= open.len() + 1 {
+            return Err(Fault::TooDeep);
+        }
+        if label.is_empty() || label.contains(')') {
+            return Err(odd());
+        }
+        open.push((label, Vec::new()));
+    }
+    let (_, siblings) = open.last_mut().ok_or_else(outside)?;
+    siblings.push(Tree::Leaf { tag: tag.to_owned(), word: unescape(word) });
+    for bracket in after.chars() {
+        if bracket != ')' {
+            return Err(odd());
+        }
+        let unopened = || Fault::Unopened { text: bit.to_owned() };
+        let (label, children) = open.pop().ok_or_else(unopened)?;
+        let phrase = Tree::Node { label: label.to_owned(), children };
+        match open.last_mut() {
+            Some((_, siblings)) => siblings.push(phrase),
+            None => *root = Some(phrase),
+        }
+    }
+    Ok(bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rows of a document, given the word, tag and bit of each; an empty string ends a sentence.
+    fn rows(cells: &[&str]) -> String {
+        let row = |cells: &&str| match *cells {
+            "" => "\n".to_owned(),
+            cells => format!("nw/wsj/00/wsj_0001   0  7  {cells}  -  -\n"),
+        };
+        "#begin document (nw/wsj/00/wsj_0001); part 000\n".to_owned()
+            + &cells.iter().map(row).collect::<String>()
+            + "#end document\n"
+    }
+
+    #[test]
+    fn sentences_are_numbered_within_their_part() {
+        let text = rows(&["Hi UH (TOP(INTJ*))", "", "", "-LRB- -LRB- (TOP(X*", "a NN *))"])
+            + &rows(&["b NN (NP*)"]).replace("  0  7", "  1  7");
+        let found: Vec<_> = sentences(&text).map(|s| s.unwrap().item).collect();
+        let show = |s: &Sentence| format!("{} {} {}", s.id, s.genre, s.tree);
+        assert_eq!(
+            found.iter().map(show).collect::<Vec<_>>(),
+            [
+                "nw/wsj/00/wsj_0001/0/0 nw (TOP (INTJ (UH Hi)))",
+                "nw/wsj/00/wsj_0001/0/1 nw (TOP (X (-LRB- -LRB-) (NN a)))",
+                "nw/wsj/00/wsj_0001/1/0 nw (NP (NN b))",
+            ]
+        );
+        assert_eq!(found[1].tree.leaves()[0], ("-LRB-", "("));
+    }
+
+    /// Puts a malformed sentence between good ones, which must survive.
+    #[track_caller]
+    fn check(malformed: &[&str], line: usize, expected: &str) {
+        let good = ["a NN (NP*)"];
+        let text = rows(&[&good[..], &[""], malformed, &[""], &good[..]].concat());
+        let found: Vec<_> = sentences(&text).collect();
+        assert_eq!(found.len(), 3);
+        let [before, after] = [0, 2].map(|i| &found[i].as_ref().unwrap().item);
+        assert_eq!(before.tree, after.tree);
+        assert!(after.id.ends_with("/2"), "malformed sentences are counted");
+        let error = found[1].as_ref().unwrap_err().to_string();
+        assert_eq!(error, format!("line {line}: {expected}"));
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        check(&["a NN *"], 4, "the word \"a\" is outside the tree, by its parse bit \"*\"");
+        check(
+            &["a NN (NP*)", "b NN *"],
+            5,
+            "the word \"b\" is outside the tree, by its parse bit \"*\"",
+        );
+        check(&["a NN (NP*", "b NN -"], 5, "the parse bit \"-\" has no \"*\"");
+        for bit in ["(NP*x)", "NP(NP*)", "((NP*))", "(A)B*)", "(NP**)", "(NP*)(VP)"] {
+            let expected = format!("the parse bit {bit:?} is not of the form \"(A(B*))\"");
+            check(&[&format!("a NN {bit}")], 4, &expected);
+        }
+        check(
+            &["a NN (NP*", "b NN *))"],
+            5,
+            "unbalanced: a closing bracket has no opening one, at \"*))\"",
+        );
+        check(
+            &["a NN (S(NP*", "b NN *)"],
+            5,
+            "the sentence ends with 1 brackets still open; its last parse bit is \"*)\"",
+        );
+        let deep = format!("a NN {}*{}", "(X".repeat(100_000), ")".repeat(100_000));
+        check(&[&deep], 4, "more than 1000 brackets within one another");
+    }
+
+    #[test]
+    fn short_rows_are_named() {
+        let error = sentences("\nnw/a 0 1 word NN\n").next().unwrap().unwrap_err();
+        let expected =
+            "5 columns of at least 6 (the parse bit is the sixth), in \"nw/a 0 1 word NN\"";
+        assert_eq!(error.to_string(), format!("line 2: {expected}"));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_refused_without_panic(
+            bits in prop::collection::vec("[()*A]{1,8}", 0..5),
+            any in ".{0,60}",
+        ) {
+            let cells: Vec<_> = bits.iter().map(|bit| format!("w T {bit}")).collect();
+            let text = rows(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+            prop_assert!(sentences(&text).count() <= 1);
+            prop_assert!(sentences(&any).count() <= 60);
+        }
+    }
+}
