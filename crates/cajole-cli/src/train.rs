@@ -3,7 +3,8 @@
 use std::fs;
 
 use anyhow::Context;
-use cajole_tasks::transduction::{Splits, TransductionConfig, checkpoint, finish, train};
+use cajole_tasks::experiment::finish;
+use cajole_tasks::transduction::{Splits, TransductionConfig, checkpoint, train};
 
 use crate::args::{Args, Task, Train};
 use crate::screen::{self, Screen};
