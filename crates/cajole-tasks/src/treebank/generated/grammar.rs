@@ -11,6 +11,9 @@ use crate::treebank::Tree;
 /// What a star above takes from the weight of a starred choice.
 const DECAY: f32 = 0.55;
 
+/// How often a part that repeats its neighbour is written anew.
+const TRIES: usize = 4;
+
 /// A grammar whose choices have weights.
 #[derive(Debug)]
 pub(super) struct Grammar {
@@ -80,7 +83,8 @@ impl Grammar {
             let least: Vec<usize> = self.symbols.iter().map(|s| s.least).collect();
             for symbol in &mut self.symbols {
                 for choice in &mut symbol.choices {
-                    let words = |part: &Part| if let Part::Symbol(s) = part { least[*s] } else { 1 };
+                    let words =
+                        |part: &Part| if let Part::Symbol(s) = part { least[*s] } else { 1 };
                     choice.least = choice.parts.iter().map(words).sum();
                     symbol.least = symbol.least.min(choice.least);
                 }
@@ -111,21 +115,36 @@ impl Writer<'_> {
         let stars = stars + usize::from(choice.starred);
         let mut children = Vec::new();
         for part in &choice.parts {
-            match part {
-                Part::Word { word, tag } => {
-                    children.push(Tree::Leaf { tag: tag.clone(), word: word.clone() });
-                }
-                Part::Class { class, tag } => {
-                    let word = self.lexicon.class(class).pick(self.genre, tag, self.random);
-                    children.push(Tree::Leaf { tag: tag.clone(), word });
-                }
-                Part::Symbol(part) => children.extend(self.symbol(*part, stars)),
-            }
+            let written = self.part(part, stars, &children);
+            children.extend(written);
         }
         match &symbol.label {
             Some(label) => vec![Tree::Node { label: label.clone(), children }],
             None => children,
         }
+    }
+
+    /// Writes a part, anew if it repeats one beside it: nobody says `old and old`.
+    fn part(&mut self, part: &Part, stars: usize, beside: &[Tree]) -> Vec<Tree> {
+        let room = self.room;
+        let mut trees = Vec::new();
+        for _ in 0..TRIES {
+            self.room = room;
+            trees = match part {
+                Part::Word { word, tag } => {
+                    return vec![Tree::Leaf { tag: tag.clone(), word: word.clone() }];
+                }
+                Part::Class { class, tag } => {
+                    let word = self.lexicon.class(class).pick(self.genre, tag, self.random);
+                    vec![Tree::Leaf { tag: tag.clone(), word }]
+                }
+                Part::Symbol(symbol) => self.symbol(*symbol, stars),
+            };
+            if !trees.iter().any(|tree| beside.contains(tree)) {
+                break;
+            }
+        }
+        trees
     }
 
     /// Draws a choice that there is room for.
@@ -233,7 +252,8 @@ mod tests {
     #[test]
     fn variables_agree_and_later_rules_win() {
         let rules = instances("$n : sg pl\nS.$n = 1 a.$n\n  | 2 b.$n\nS.pl = 3 c");
-        let rules: Vec<_> = rules.iter().map(|(name, choices)| format!("{name}{choices}")).collect();
+        let rules: Vec<_> =
+            rules.iter().map(|(name, choices)| format!("{name}{choices}")).collect();
         assert_eq!(rules, ["S.pl 3 c", "S.sg 1 a.sg  | 2 b.sg"]);
     }
 

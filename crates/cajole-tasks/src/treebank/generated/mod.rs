@@ -97,14 +97,13 @@ fn finish(tree: &mut Tree) {
             *words[i - 1] = "an".to_owned();
         }
     }
-    let mut begins = true;
-    for word in words {
-        if begins {
-            *word = spelling::capitalized(word);
-        }
-        // Quotes, and the number of a step with its full stop, come before the first word.
-        let step = word.chars().all(|c| c.is_ascii_digit() || c == '.');
-        begins = *word == "``" || begins && step;
+    // A step's number and its full stop come before its first word.
+    let numbered = words.get(1).is_some_and(|word| *word == ".");
+    let begins: Vec<usize> = (0..words.len())
+        .filter(|&i| i == 0 || *words[i - 1] == "``" || i == 2 && numbered)
+        .collect();
+    for i in begins {
+        *words[i] = spelling::capitalized(words[i]);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn takes_an(word: &str) -> bool {
     let word = word.to_lowercase();
     let starts = |with: &[&str]| with.iter().any(|w| word.starts_with(w));
     let sounds_like_you = starts(&["uni", "use", "euro", "one"]);
-    starts(&["hour", "honest", "8"]) || starts(&["a", "e", "i", "o", "u"]) && !sounds_like_you
+    starts(&["hour", "honest"]) || starts(&["a", "e", "i", "o", "u"]) && !sounds_like_you
 }
 
 /// The word with a capital.
