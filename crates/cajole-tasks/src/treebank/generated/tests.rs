@@ -104,7 +104,7 @@ fn subjects_and_verbs(tree: &Tree) -> Vec<(Number, (&str, &str))> {
                 }
             }
             ("SQ", Some(subject), _, _) => {
-                pair(subject, children.first().and_then(leaf).into_iter().collect())
+                pair(subject, children.first().and_then(leaf).into_iter().collect());
             }
             // A relative clause without a subject of its own.
             ("NP", Some(subject), _, Some(relative)) => {
@@ -212,7 +212,7 @@ fn genres_differ() {
     let has = |tag: &'static str| move |tree: &Tree| tree.leaves().iter().any(|l| l.0 == tag);
     let [news, letters, fiction, manual] = Genre::ALL;
     assert!(share(fiction, has("``")) > 2.0 * share(news, has("``")));
-    assert!(share(fiction, has("VBD")) > 1.3 * share(news, has("VBD")));
+    assert!(share(news, has("VBZ")) > 1.2 * share(fiction, has("VBZ")));
     assert!(share(letters, has("UH")) > 3.0 * share(news, has("UH")));
     let order = |tree: &Tree| tree.leaves()[0].0 == "VB";
     assert!(share(manual, order) > 0.2 && share(news, order) == 0.0);
@@ -248,28 +248,13 @@ fn the_words_decide_where_a_preposition_attaches() {
     assert!(of_noun > 100 && of_verb == 0);
     assert!(places("with").iter().all(|&n| n > 100), "{:?}", places("with"));
     assert!(places("in").iter().all(|&n| n > 100), "{:?}", places("in"));
-}
-
-#[test]
-fn print_samples() {
-    for genre in Genre::ALL {
-        for s in generate(genre, 45, 11) {
-            let words: Vec<_> = s.tree.leaves().into_iter().map(|l| l.1).collect();
-            println!("{}: {}", s.genre, words.join(" "));
-        }
-        let n: Vec<_> = generate(genre, 3000, 3).iter().map(|s| s.tree.leaves().len()).collect();
-        println!(
-            "mean {} max {}",
-            n.iter().sum::<usize>() as f32 / 3000.0,
-            n.iter().max().unwrap()
-        );
-        let s = generate(genre, 2500, 6);
-        println!(
-            "unseen {} vocabulary {}",
-            unseen(&vocabulary(&s[..2000]), &s[2000..]),
-            vocabulary(&s).len()
-        );
-        let v = vocabulary(&generate(Genre::News, 2000, 1));
-        println!("unseen vs news {}", unseen(&v, &s[2000..]));
-    }
+    // Nobody is met by means of a thing, though people with things are met.
+    let tools = |verb: &str| {
+        let all = sentences.iter().flat_map(|s| phrases(&s.tree));
+        let of_verb = all.filter(|p| p.0 == "VP" && leaf(&p.1[0]).is_some_and(|l| l.1 == verb));
+        let parts = of_verb.flat_map(|(_, children)| children).filter(|c| phrase(c).0 == "PP");
+        parts.filter(|pp| pp.leaves()[0].1 == "with").count()
+    };
+    assert_eq!((tools("met"), tools("visited")), (0, 0));
+    assert!(tools("opened") > 10 && tools("repaired") > 10);
 }
