@@ -247,6 +247,7 @@ fn tag(form: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{GRAMMAR, LEXICON};
     use super::*;
 
     #[test]
@@ -265,6 +266,16 @@ mod tests {
         for seed in 0..20 {
             let tree = grammar.write(&lexicon, Genre::News, &mut Random::new(seed));
             assert!(tree.leaves().len() <= MOST_WORDS);
+        }
+    }
+
+    #[test]
+    fn every_class_is_in_the_lexicon() {
+        let choices = GRAMMAR.symbols.iter().flat_map(|s| &s.choices);
+        for part in choices.flat_map(|choice| &choice.parts) {
+            if let Part::Class { class, .. } = part {
+                LEXICON.class(class);
+            }
         }
     }
 
