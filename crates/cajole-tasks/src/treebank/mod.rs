@@ -8,6 +8,7 @@ pub mod clean;
 pub mod conll2012;
 pub mod corpus;
 pub mod error;
+pub mod generated;
 pub mod jsonl;
 pub mod penn;
 pub mod read;
