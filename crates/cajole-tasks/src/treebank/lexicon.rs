@@ -44,30 +44,33 @@ const UNITS: [&str; 16] = [
 ];
 
 /// Abbreviations that keep their period, besides single letters: `U.S.`, `J.`, `e.g.`.
-const ABBREVIATIONS: &str = " mr mrs ms dr prof rev hon st jr sr messrs mme mlle \
-    gen lt col sgt cpl capt cmdr adm maj gov sen rep reps pres supt amb sec \
-    inc corp co ltd bros dept univ assn assoc est mfg intl natl \
-    jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun \
-    etc vs cf al approx appt attn arrv dep fig figs eq vol no nos pp ed eds ext tel misc incl eg ie esp \
-    conf spec para yrs mins lb lbs oz ph ps \
-    ave blvd rd ft mt hwy bldg apt ph.d \
-    ala ariz ark calif colo conn del fla ga ill ind kan ky la mass md mich minn miss mo mont neb \
-    nev okla ore pa penn tenn tex va vt wash wis wyo ";
+const ABBREVIATIONS: &str = " mr mrs ms dr drs prof st sts jr sr messrs mme mlle \
+    lt sgt cpl capt cmdr supt inc corp ltd bros dept univ assn assoc mfg intl natl \
+    jan feb apr aug sept oct nov dec tues thur thurs \
+    etc vs cf approx appt attn arrv figs eq vol nos pp eds misc incl eg ie esp \
+    conf para yrs mins lb lbs oz ps ave blvd rd ft mt hwy bldg apt ph.d ";
+
+/// Those that are words, or nearly, unless they begin with a capital: `No. 5`, `Sat.`.
+const NAMES: &str = " Rev Hon Gen Col Adm Maj Gov Sen Rep Reps Pres Amb Sec Co Est Mar Jun Jul Sep \
+    Mon Tue Wed Thu Fri Sat Sun Fig No Ed Ext Tel Ph Spec Ala Ariz Ark Calif Colo Conn Del Fla Ga \
+    Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Mont Neb Nev Okla Ore Pa Penn Tenn Tex Va Vt Wash \
+    Wis Wyo ";
 
 /// Whether a period belongs to the word before it.
 pub(super) fn abbreviates(stem: &str) -> bool {
-    let letters = |part: &str| part.chars().count() == 1 && part.chars().all(char::is_alphabetic);
-    let listed = || stem.len() <= 8 && stem.chars().all(|c| c.is_alphabetic() || c == '.');
-    stem.split('.').all(letters)
-        || listed() && ABBREVIATIONS.contains(&format!(" {} ", stem.to_lowercase()))
+    let letter = |part: &str| part.chars().count() == 1 && part.chars().all(char::is_alphabetic);
+    let lists = |table: &str, word: &str| table.split(' ').any(|entry| entry == word);
+    let listed = || lists(ABBREVIATIONS, &stem.to_lowercase()) || lists(NAMES, stem);
+    !stem.is_empty() && (stem.split('.').all(letter) || listed())
 }
 
-/// Where the last part of a contraction begins: `do|n't`, `she|'ll`, `can|not`, `5|pm`.
+/// Where the last part of a contraction begins: `do|n't`, `she|'ll`, `can|not`.
 pub(super) fn contraction(word: &str) -> Option<usize> {
     if let Some(&(_, first)) = FUSED.iter().find(|(fused, _)| word.eq_ignore_ascii_case(fused)) {
         return Some(first);
     }
-    let (apostrophe, mark) = word.char_indices().rfind(|(_, c)| APOSTROPHES.contains(c))?;
+    let mut tail = word.char_indices().rev().take(3);
+    let (apostrophe, mark) = tail.find(|(_, c)| APOSTROPHES.contains(c))?;
     let (host, tail) = (&word[..apostrophe], &word[apostrophe + mark.len_utf8()..]);
     if tail.eq_ignore_ascii_case("t") && host.ends_with(['n', 'N']) {
         return Some(host.len() - 1);
@@ -132,7 +135,9 @@ pub(super) fn web_address(word: &str) -> Option<usize> {
 /// Whether the word, which ends in no punctuation, is an address without a scheme:
 /// `ann@example.org`, `example.org/a/b`, `/usr/bin`.
 pub(super) fn is_address(word: &str) -> bool {
-    if word.contains(['"', '(', ')', '<', '>', ',', ';', '[', ']']) {
+    // Longer ones are none, and to search them after each cut would take for ever.
+    const LONGEST: usize = 2000;
+    if LONGEST < word.len() || word.contains(['"', '(', ')', '<', '>', ',', ';', '[', ']']) {
         return false;
     }
     let mail = word.split_once('@').is_some_and(|(who, host)| !who.is_empty() && !host.is_empty());

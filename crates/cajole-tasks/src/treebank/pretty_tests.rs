@@ -80,7 +80,7 @@ fn deep_trees_keep_their_room() {
     let deep = |n: usize| "(A (b b) ".repeat(n) + "(c c)" + &")".repeat(n);
     check(plain(16), &deep(4), &["A b", "└ A b", "  └ A b", "    └ A b c"]);
     let drawing = plain(40).draw(&parse_tree(&deep(999)).unwrap());
-    assert_eq!(drawing.lines().last(), Some("⋯998               └ A b c"));
+    assert_eq!(drawing.lines().last(), Some("⋯998             └ A b c"));
     assert!(drawing.lines().all(|line| columns(line) <= 40));
 }
 

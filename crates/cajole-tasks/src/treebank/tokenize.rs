@@ -72,10 +72,11 @@ fn cut(piece: &str, ends_sentence: bool) -> Option<usize> {
     }
     let inside = |at: &usize| 0 < *at && *at < piece.len();
     let outer = end(piece, ends_sentence).filter(inside).or_else(|| start(piece).filter(inside));
+    let outer = outer.or_else(|| contraction(piece).filter(inside));
     if outer.is_some() || is_address(piece) {
         return outer;
     }
-    middle(piece).or_else(|| contraction(piece)).or_else(|| unit(piece)).filter(inside)
+    middle(piece).or_else(|| unit(piece)).filter(inside)
 }
 
 /// Where the punctuation after a word begins.
@@ -214,6 +215,7 @@ mod tests {
         check("On 12/27/2000 call 713-853-3989", "On 12/27/2000 call 713-853-3989");
         check("Mr. J. Lee of the U.S. won.", "Mr. J. Lee of the U.S. won .");
         check("e.g. apples, etc., vs. (p.m.)", "e.g. apples , etc. , vs. ( p.m . )");
+        check("He said no. No. 5 sat. ETC. is it", "He said no . No. 5 sat . ETC. is it");
         check("Is it in the U.S.?", "Is it in the U.S. ?");
         check("a well-known pre- and post-war e-mail", "a well-known pre- and post-war e-mail");
         check("AT&T likes C++ and C#.", "AT&T likes C++ and C# .");
@@ -229,7 +231,11 @@ mod tests {
     #[test]
     fn the_web_is_left_alone() {
         check("See http://a.org/b?c=d,e.", "See http://a.org/b?c=d,e .");
-        check("(www.a.org/x_(y)) <https://a.org>", "( www.a.org/x_(y)) < https://a.org >");
+        check(
+            "www.a.org/x_(y) (WWW.a.org) <https://a.org>",
+            "www.a.org/x_(y) ( WWW.a.org ) < https://a.org >",
+        );
+        check("ann@b.org's mail", "ann@b.org 's mail");
         check("Mail ann.b@c-d.org, or a.org/b/c.", "Mail ann.b@c-d.org , or a.org/b/c .");
         check("Nice :) ;-) :D :( :'( <3 ^_^", "Nice :) ;-) :D :( :'( <3 ^_^");
         check("Thanks:) Great!:-)", "Thanks :) Great ! :-)");
