@@ -10,7 +10,7 @@ const CLITICS: [&str; 6] = ["s", "m", "d", "ll", "re", "ve"];
 const CLIPPED: [&str; 5] = ["em", "n", "til", "cause", "bout"];
 
 /// Words of two tokens that no apostrophe betrays, with the length of the first.
-const FUSED: [(&str, usize); 24] = [
+const FUSED: [(&str, usize); 23] = [
     ("cannot", 3),
     ("gonna", 3),
     ("wanna", 3),
@@ -34,7 +34,6 @@ const FUSED: [(&str, usize); 24] = [
     ("werent", 4),
     ("wont", 2),
     ("wouldnt", 5),
-    ("yall", 1),
 ];
 
 /// What may follow a number without a blank, and is a token nevertheless.

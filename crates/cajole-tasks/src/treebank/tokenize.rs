@@ -1,10 +1,11 @@
 //! Raw text to the tokens of a treebank: `"I don't," he said.` is `" I do n't , " he said .`
 //!
-//! The convention is that of treebanks of web text: quotes stay as they are typed, a hyphen does
-//! not part a word, and the period that ends a sentence is a token even after an abbreviation
-//! (`at 5 p.m .`). Characters are only ever parted, never changed, added or dropped.
+//! The convention is that of treebanks of web text: quotes stay as they are typed, and the period
+//! that ends a sentence is a token even after an abbreviation (`at 5 p.m .`). Hyphens are the
+//! exception: `well-known` stays one word, as in the first Penn Treebank, where those treebanks
+//! mostly have three. Characters are only ever parted, never changed, added or dropped.
 //!
-//! Text is cut at its blanks, and then wherever [`cut`] says. A token is a piece that is cut no
+//! Text is cut at its blanks, and then wherever `cut` says. A token is a piece that is cut no
 //! further; whether it is depends on the piece alone, save for that last period. So tokens that
 //! are joined by blanks come apart as the same tokens.
 
