@@ -10,13 +10,18 @@ pub mod corpus;
 pub mod error;
 pub mod generated;
 pub mod jsonl;
+mod lexicon;
 pub mod penn;
+pub mod pretty;
 pub mod read;
 mod scan;
+pub mod tokenize;
 pub mod tree;
 
 pub use clean::clean;
 pub use corpus::{Corpus, Located, Problem, Sentence};
 pub use error::{Fault, TreeError};
+pub use pretty::Pretty;
 pub use read::{MOST_BYTES, ReadError, read};
+pub use tokenize::tokenize;
 pub use tree::{MOST_DEPTH, Tree};
