@@ -46,6 +46,20 @@ pub(crate) enum Command {
 pub(crate) enum Task {
     /// The paper's synthetic sequence transduction
     Transduction,
+    /// Constituency parsing by shift-reduce commands
+    Parsing,
+}
+
+/// Where treebanks are.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Data {
+    /// The folder that holds the treebanks
+    #[arg(long = "data", value_name = "FOLDER", env = "CAJOLE_DATA")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Work on generated trees, with small networks: needs no data, takes minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// Settings that come from a file and can be overridden.
@@ -75,6 +89,9 @@ pub(crate) struct Reproduce {
     /// Train one network per kind from this seed, instead of the configured ones
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
 }
 
 #[derive(clap::Args, Debug)]
@@ -85,9 +102,16 @@ pub(crate) struct Train {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// Where the checkpoint goes
-    #[arg(long, value_name = "FOLDER", default_value = "runs/transducer")]
-    pub(crate) out: PathBuf,
+    /// Where the checkpoint goes [default: runs/NAME]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Which of the configured networks (parsing)
+    #[arg(long, value_name = "NAME", default_value = "net1")]
+    pub(crate) network: String,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
 
     /// The seed to train from
     #[arg(long, value_name = "N", default_value_t = 1)]
