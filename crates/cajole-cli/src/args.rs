@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Watch gradient-based inference repair single inputs, step by step
     Explain(Explain),
+    /// Parse sentences into trees, each of them a tree over its sentence
+    Parse(Parse),
     /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
     Evalb(Evalb),
 }
@@ -173,6 +175,39 @@ pub(crate) struct Eval {
     /// Which inputs
     #[arg(long, value_enum, default_value_t = Split::Test)]
     pub(crate) split: Split,
+}
+
+/// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
+///
+/// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
+/// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Parse {
+    /// Files to parse; standard input, if none are given
+    pub(crate) files: Vec<PathBuf>,
+
+    /// A checkpoint folder [default: the English parser that is built in]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// Settings of gradient-based inference
+    #[arg(long, value_enum, default_value_t = Preset::Best)]
+    pub(crate) preset: Preset,
+
+    /// Width of the beam to decode with; 1 is greedy decoding
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) width: NonZeroUsize,
+
+    /// Show what was decoded at every step, and why it is no tree
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Draw trees even where the output is no terminal
+    #[arg(long)]
+    pub(crate) pretty: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
 }
 
 #[derive(clap::Args, Debug)]

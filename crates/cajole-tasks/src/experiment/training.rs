@@ -71,7 +71,9 @@ impl<'a, N: AutoRegressive> Training<'a, N> {
                 let (measured, words) = score(&trainer.state().weights);
                 trainer.judge(measured);
                 note = format!(", {words}");
-                watch.advance((epoch * steps) as u64, &format!("loss {loss:.3}{note}"));
+                if every == 1 {
+                    watch.say(&format!("  epoch {epoch:>3}: loss {loss:.4}{note}"));
+                }
                 if let Some(file) = &file {
                     save_training(file, net.layout(), trainer.state())?;
                 }

@@ -9,6 +9,7 @@ pub mod constraint;
 pub mod corpora;
 pub mod evalb;
 mod experiment;
+pub mod input;
 pub mod language;
 pub mod lexicon;
 pub mod methods;
