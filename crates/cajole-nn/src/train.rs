@@ -253,7 +253,10 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
     fn step(&mut self, batch: &[Example<'a, N::Input>], eta: f32, n: usize) -> f64 {
         let Trainer { net, config, shards, state, total, seed, .. } = self;
         let TrainState { weights, momenta, progress, .. } = state;
-        let parts: Vec<_> = batch.chunks(config.shard_size).collect();
+        // Dealt out like cards, so that every shard has long and short examples and none waits.
+        let n_parts = batch.len().div_ceil(config.shard_size);
+        let deal = |i| batch.iter().skip(i).step_by(n_parts).copied().collect::<Vec<_>>();
+        let parts: Vec<Vec<Example<'a, N::Input>>> = (0..n_parts).map(deal).collect();
         let shards = &mut shards[..parts.len()];
         shards.par_iter_mut().zip(&parts).enumerate().for_each(|(i, (shard, part))| {
             let random = Random::derive(*seed, &[2, progress.step as u64, i as u64]);
@@ -300,11 +303,13 @@ impl Shard {
         let mut previous = vec![net.end(); part.len()];
         let longest = part.first().map_or(0, |example| example.output.len());
         for t in 0..=longest {
-            let rows = part.partition_point(|example| t <= example.output.len());
+            // Products take four rows at a time: a row that has ended costs less than a broken four.
+            let alive = part.partition_point(|example| t <= example.output.len());
+            let rows = alive.next_multiple_of(4).min(part.len());
             let (state_now, inputs, before) =
                 (state.first(rows), &inputs[..rows], &previous[..rows]);
             let (next, log_probs) = net.step(&mut g, &encoded, &state_now, inputs, before); // (R, V)
-            for (i, example) in part[..rows].iter().enumerate() {
+            for (i, example) in part[..alive].iter().enumerate() {
                 let symbol = example.output.get(t).copied().unwrap_or(net.end());
                 self.loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
                 self.blame.push((g.tape.mark(log_probs, i, symbol as usize), -1.0 / n as f32));

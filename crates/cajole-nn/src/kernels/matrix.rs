@@ -33,6 +33,7 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
         let (y, x) = (&mut y[i * n..(i + rows) * n], &x[i * k..(i + rows) * k]);
         match rows {
             4 => add_four_product(y, x, w),
+            2 => add_two_product(y, x, w),
             _ => add_row_product(y, x, w),
         }
     }
@@ -43,10 +44,12 @@ fn rows_of(m: &[f32], cols: usize) -> usize {
     if m.len() == cols { 1 } else { m.len() / cols }
 }
 
-/// Cuts `b` rows into fours and then ones: where each piece starts, and how many rows it has.
+/// Cuts `b` rows into fours, then a two and a one: where each piece starts, and its rows.
 fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
-    let whole = b - b % 4;
-    (0..whole).step_by(4).map(|i| (i, 4)).chain((whole..b).map(|i| (i, 1)))
+    let (fours, twos) = (b - b % 4, b - b % 2);
+    let two = (fours < twos).then_some((fours, 2));
+    let one = (twos < b).then_some((twos, 1));
+    (0..fours).step_by(4).map(|i| (i, 4)).chain(two).chain(one)
 }
 
 multiversion! {
@@ -61,6 +64,19 @@ fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
     let j = add_strips::<A, 1, 1, LANES>(y, x, w, j);
     let j = add_strips::<A, 1, 1, 4>(y, x, w, j);
     add_strips::<A, 1, 1, 1>(y, x, w, j);
+}
+
+multiversion! {
+    /// `Y (2, N) += X (2, K) · W (K, N)`.
+    fn add_two_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_two_product_body
+}
+
+#[inline(always)]
+fn add_two_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let j = add_strips::<A, 2, 4, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 2, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 2, 1, 4>(y, x, w, j);
+    add_strips::<A, 2, 1, 1>(y, x, w, j);
 }
 
 multiversion! {
@@ -134,6 +150,7 @@ pub fn add_product_transposed(
         let (dx, dy) = (&mut dx[i * k..(i + rows) * k], &dy[i * n..(i + rows) * n]);
         match rows {
             4 => add_four_transposed(dx, dy, w, panel),
+            2 => add_two_transposed(dx, dy, w, panel),
             _ => add_row_transposed(dx, dy, w, panel),
         }
     }
@@ -155,6 +172,25 @@ fn add_row_transposed_body<A: Arithmetic>(
     let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
     let kk = dots::<A, 1, 8>(lanes, dy, w, 0);
     dots::<A, 1, 1>(lanes, dy, w, kk);
+    add_lanes(dx, lanes, halves);
+}
+
+multiversion! {
+    /// `dX (2, K) += dY (2, N) · Wᵀ` with `8 ≤ N`.
+    fn add_two_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
+        = add_two_transposed_body
+}
+
+#[inline(always)]
+fn add_two_transposed_body<A: Arithmetic>(
+    dx: &mut [f32],
+    dy: &[f32],
+    w: &[f32],
+    panel: &mut Panel,
+) {
+    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
+    let kk = dots::<A, 2, 4>(lanes, dy, w, 0);
+    dots::<A, 2, 1>(lanes, dy, w, kk);
     add_lanes(dx, lanes, halves);
 }
 
