@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 
 ROUNDS = 7
 LOG_PROB_TOLERANCE = 1e-4
-GRADIENT_TOLERANCE = 1e-4  # of the gradient's norm, for each parameter on its own
+GRADIENT_TOLERANCE = 1e-3  # of the gradient's norm, for each parameter on its own
 # After many steps a last-bit difference can tip a decision, so a repair may rarely go another way.
 LEAST_AGREEMENT = 0.95
 
@@ -48,12 +48,12 @@ def run_json(command):
     return json.loads(done.stdout)
 
 
-def compare(workload, variants, time_ours, exported, folder):
+def compare(workload, variants, time_ours, exported, folder, tolerance=GRADIENT_TOLERANCE):
     """Checks, times and reports; leaves the speed-up in `folder`/speedup."""
     cases = range(len(exported["cases"]))
     print(f"{workload}: {len(cases)} inputs, medians of {ROUNDS} interleaved rounds")
     for variant in variants:
-        print(f"  {variant.label}: {check_gradients(variant, exported, folder)}")
+        print(f"  {variant.label}: {check_gradients(variant, exported, folder, tolerance)}")
 
     has_repairs = "repair" in exported["cases"][0]
     ours = []
@@ -86,7 +86,7 @@ def leave_speedup(folder, speedup):
     (folder / "speedup").write_text(f"{speedup:.1f}\n")
 
 
-def check_gradients(variant, exported, folder):
+def check_gradients(variant, exported, folder, tolerance):
     """Output, log-probability and every gradient of some cases against cajole's; says how close."""
     worst_log_prob = worst_gradient = 0.0
     for case in range(exported["gradients"]):
@@ -104,7 +104,7 @@ def check_gradients(variant, exported, folder):
         for name, gradient in ours.items():
             difference = np.linalg.norm(gradients[name].reshape(gradient.shape) - gradient)
             off = float(difference / max(np.linalg.norm(gradient), 1e-12))
-            if not off < GRADIENT_TOLERANCE:
+            if not off < tolerance:
                 fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e}")
             worst_gradient = max(worst_gradient, off)
     return f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
