@@ -4,8 +4,8 @@ Batches come first where there are any: `B` inputs, `T` tokens, `R` rows of a st
 units, `A` width of the attention, `V` output symbols.
 
 cajole's matrices are (in, out), PyTorch's (out, in); both order gates i, f, g, o. PyTorch has two
-biases per LSTM: the second is zero and does not move. The two tables of embeddings, which are large,
-are no parameters of the module: of these only the rows that an input looks up get a gradient.
+biases per LSTM: the second is zero and does not move. The two large tables of embeddings are no
+parameters of the module: of these only the rows that an input looks up get a gradient.
 """
 
 import torch
@@ -107,8 +107,8 @@ class Net1(nn.Module):
         return torch.mm(scores.softmax(0).unsqueeze(0), values)
 
     def joined(self):
-        """For every decoder layer the matrix (inputs + H, 4H) of its inputs and its state, made once
-        for all steps: one product is cheaper than two, in both directions."""
+        """For every decoder layer the matrix (inputs + H, 4H) of its inputs and state, made once for
+        all steps: one product is cheaper than two, in both directions."""
         return [torch.cat([d.weight_ih_l0, d.weight_hh_l0], 1).t() for d in self.decoder]
 
     def step(self, previous, context, states, keys, values, joined):

@@ -23,7 +23,7 @@ from torch.nn.functional import embedding, linear
 from net1 import TABLES, Net1
 from side_by_side import Variant, compare, run_json
 
-# Tighter than it has to be after a training that leaves small gradients.
+# The network is untrained: no gradient is so small that rounding would show.
 GRADIENT_TOLERANCE = 1e-4
 
 

@@ -4,8 +4,8 @@ Both have the same weights to begin with and the same batches, dropout in the sa
 gradients clipped to the same norm. The word vectors do not move.
 
 PyTorch runs each batch padded, with as much as possible in calls for all steps: the encoder layers
-and the upper two decoder layers are one `nn.LSTM` call each. Only the bottom decoder layer goes step
-by step, since the context is fed back to it.
+and the upper two decoder layers are one `nn.LSTM` call each. Only the bottom decoder layer goes
+step by step, since the context is fed back to it.
 """
 
 import json

@@ -25,7 +25,7 @@ use clap::{Parser, ValueEnum};
 struct Args {
     workload: Workload,
     verb: Verb,
-    /// Where checkpoint and cases lie.
+    /// Where checkpoint and cases lie, for workloads that leave any.
     #[arg(long)]
     dir: PathBuf,
 }
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
         (Workload::Transduction, Verb::Prepare) => transduction::prepare(&dir)?,
         (Workload::Transduction, Verb::Time) => transduction::time(&dir)?,
         (Workload::Parsing, Verb::Prepare) => parsing::prepare(&dir)?,
-        (Workload::Parsing, Verb::Time) => parsing::time(&dir)?,
+        (Workload::Parsing, Verb::Time) => parsing::time()?,
         (Workload::FirstPass, Verb::Prepare) => first_pass::prepare()?,
         (Workload::FirstPass, Verb::Time) => first_pass::time()?,
         (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,

@@ -69,7 +69,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
 }
 
 /// One round: an iteration, what its parts take, and the machine itself.
-pub(crate) fn time(_dir: &Path) -> Result<Value> {
+pub(crate) fn time() -> Result<Value> {
     let model = model();
     let cases = cases(&model);
     let peak = peak::gflops();
