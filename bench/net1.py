@@ -10,7 +10,7 @@ parameters of the module: of these only the rows that an input looks up get a gr
 
 import torch
 from torch import nn
-from torch.nn.functional import embedding, linear
+from torch.nn.functional import embedding
 
 TABLES = ("embedding.table", "vectors.table")
 
@@ -125,20 +125,11 @@ class Net1(nn.Module):
         scores = self.output(torch.cat([h1 + h2, context], 1))
         return scores, context, [(h0, c0), (h1, c1), (h2, c2)]
 
-    def bottom_layer(self, before, context, state, keys, values):
-        """The bottom layer alone over a given output (S), shifted by one: its states and the
-        contexts, each (S, H)."""
-        d, size = self.decoder[0], self.symbols.shape[1]
-        w_symbol, w_context = d.weight_ih_l0.split([size, context.shape[1]], 1)
-        joined = torch.cat([w_context, d.weight_hh_l0], 1).t()  # (2H, 4H)
-        zs = linear(embedding(before, self.symbols), w_symbol, d.bias_ih_l0)  # (S, 4H)
-        (h, c), hs, contexts = state, [], []
-        for z in zs.split(1):
-            h, c = lstm_cell(torch.addmm(z, torch.cat([context, h], 1), joined), c)
-            context = self.attend(h, keys, values)
-            hs.append(h)
-            contexts.append(context)
-        return torch.cat(hs), torch.cat(contexts)
+    def bottom_step(self, z, context, state, keys, values, joined):
+        """The bottom layer alone, its symbol projected as `z` (1, 4H), and the rows of its matrix
+        for context and state (2H, 4H): the next context and state."""
+        h, c = lstm_cell(torch.addmm(z, torch.cat([context, state[0]], 1), joined), state[1])
+        return self.attend(h, keys, values), (h, c)
 
 
 def lstm_cell(z, c):
