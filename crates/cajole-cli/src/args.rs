@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Watch gradient-based inference repair single inputs, step by step
     Explain(Explain),
+    /// Parse sentences into trees, each of them a tree over its sentence
+    Parse(Parse),
     /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
     Evalb(Evalb),
 }
@@ -46,6 +48,20 @@ pub(crate) enum Command {
 pub(crate) enum Task {
     /// The paper's synthetic sequence transduction
     Transduction,
+    /// Constituency parsing by shift-reduce commands
+    Parsing,
+}
+
+/// Where treebanks are.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Data {
+    /// The folder that holds the treebanks
+    #[arg(long = "data", value_name = "FOLDER", env = "CAJOLE_DATA")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Work on generated trees, with small networks: needs no data, takes minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// Settings that come from a file and can be overridden.
@@ -75,6 +91,9 @@ pub(crate) struct Reproduce {
     /// Train one network per kind from this seed, instead of the configured ones
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
 }
 
 #[derive(clap::Args, Debug)]
@@ -85,9 +104,16 @@ pub(crate) struct Train {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// Where the checkpoint goes
-    #[arg(long, value_name = "FOLDER", default_value = "runs/transducer")]
-    pub(crate) out: PathBuf,
+    /// Where the checkpoint goes [default: runs/NAME]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Which of the configured networks (parsing)
+    #[arg(long, value_name = "NAME", default_value = "net1")]
+    pub(crate) network: String,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
 
     /// The seed to train from
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -149,6 +175,39 @@ pub(crate) struct Eval {
     /// Which inputs
     #[arg(long, value_enum, default_value_t = Split::Test)]
     pub(crate) split: Split,
+}
+
+/// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
+///
+/// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
+/// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Parse {
+    /// Files to parse; standard input, if none are given
+    pub(crate) files: Vec<PathBuf>,
+
+    /// A checkpoint folder [default: the English parser that is built in]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// Settings of gradient-based inference
+    #[arg(long, value_enum, default_value_t = Preset::Best)]
+    pub(crate) preset: Preset,
+
+    /// Width of the beam to decode with; 1 is greedy decoding
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) width: NonZeroUsize,
+
+    /// Show what was decoded at every step, and why it is no tree
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Draw trees even where the output is no terminal
+    #[arg(long)]
+    pub(crate) pretty: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
 }
 
 #[derive(clap::Args, Debug)]

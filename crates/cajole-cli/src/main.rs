@@ -5,6 +5,7 @@ mod eval;
 mod evalb;
 mod explain;
 mod model;
+mod parse;
 mod reproduce;
 mod screen;
 mod settings;
@@ -41,6 +42,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Train(what) => train::run(what, args),
         Command::Eval(what) => eval::run(what, args),
         Command::Explain(what) => explain::run(what, args),
+        Command::Parse(what) => parse::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
     }
 }

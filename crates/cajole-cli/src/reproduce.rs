@@ -7,28 +7,23 @@ use anyhow::Context;
 use cajole::report::Report;
 use cajole_nn::checkpoint::write_atomically;
 use cajole_tasks::experiment::Watch;
-use cajole_tasks::transduction::{TransductionConfig, reproduce};
+use cajole_tasks::transduction::TransductionConfig;
+use cajole_tasks::{parsing, transduction};
 
 use crate::args::{Args, Reproduce, Task};
 use crate::screen::{self, Screen};
 use crate::settings;
+use crate::train::parsing_config;
 
 pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
-    let Task::Transduction = what.task;
     let started = Instant::now();
-    let mut config: TransductionConfig =
-        settings::read(TransductionConfig::DEFAULT, &what.settings)?;
-    if let Some(seed) = what.seed {
-        config.seeds = vec![seed];
-    }
     fs::create_dir_all(&what.out)
         .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
     let screen = Screen::new();
-    screen.say(&format!(
-        "Sequence transduction: {} networks to train and cajole, about 20 s each.",
-        config.seeds.len() * config.start_states.len()
-    ));
-    let report = reproduce(&config, Some(&what.out), &screen)?;
+    let report = match what.task {
+        Task::Transduction => transduction(what, &screen)?,
+        Task::Parsing => parsing(what, &screen)?,
+    };
     write(&report, what)?;
     if args.json {
         return screen::print(&report.to_json());
@@ -40,6 +35,31 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
         what.out.join("report.html").display(),
         started.elapsed().as_secs_f64()
     ))
+}
+
+fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config: TransductionConfig =
+        settings::read(TransductionConfig::DEFAULT, &what.settings)?;
+    if let Some(seed) = what.seed {
+        config.seeds = vec![seed];
+    }
+    screen.say(&format!(
+        "Sequence transduction: {} networks to train and cajole, about 20 s each.",
+        config.seeds.len() * config.start_states.len()
+    ));
+    Ok(transduction::reproduce(&config, Some(&what.out), screen)?)
+}
+
+fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config = parsing_config(&what.settings, &what.data)?;
+    config.seed = what.seed.unwrap_or(config.seed);
+    screen.say(&format!(
+        "Constituency parsing: {} networks to train, or to reuse from {}/nets, and to cajole.{}",
+        config.networks.len(),
+        what.out.display(),
+        if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
+    ));
+    Ok(parsing::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
 }
 
 /// All tables and the case studies; plots are for the page.

@@ -1,27 +1,44 @@
 //! `cajole train`: a network from a seed, as a checkpoint folder.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use cajole_tasks::transduction::{Splits, TransductionConfig, checkpoint, finish, train};
+use anyhow::{Context, bail};
+use cajole_nn::checkpoint::Precision;
+use cajole_tasks::experiment::{Watch, finish};
+use cajole_tasks::parsing::{self, ParsingConfig, parser};
+use cajole_tasks::transduction::{self, TransductionConfig, checkpoint};
 
-use crate::args::{Args, Task, Train};
+use crate::args::{Args, Data, Task, Train};
 use crate::screen::{self, Screen};
 use crate::settings;
 
 pub(crate) fn run(what: &Train, args: &Args) -> anyhow::Result<()> {
-    let Task::Transduction = what.task;
-    let config: TransductionConfig = settings::read(TransductionConfig::DEFAULT, &what.settings)?;
-    let folder = &what.out;
-    fs::create_dir_all(folder)
+    match what.task {
+        Task::Transduction => transducer(what, args),
+        Task::Parsing => parser(what, args),
+    }
+}
+
+/// The folder of the run, made if need be.
+fn folder(what: &Train, name: &str) -> anyhow::Result<PathBuf> {
+    let folder = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
+    fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let splits = Splits::new(0);
+    Ok(folder)
+}
+
+fn transducer(what: &Train, args: &Args) -> anyhow::Result<()> {
+    let config: TransductionConfig = settings::read(TransductionConfig::DEFAULT, &what.settings)?;
+    let folder = folder(what, "transducer")?;
+    let splits = transduction::Splits::new(0);
     let screen = Screen::new();
     let (network, training) = (&config.network, &config.training);
-    let (model, card) = train(network, training, &splits, what.seed, Some(folder), &screen)
-        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
-    checkpoint::save(folder, &model, &card)?;
-    finish(folder)?;
+    let (model, card) =
+        transduction::train(network, training, &splits, what.seed, Some(&folder), &screen)
+            .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    checkpoint::save(&folder, &model, &card)?;
+    finish(&folder)?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
@@ -32,4 +49,43 @@ pub(crate) fn run(what: &Train, args: &Args) -> anyhow::Result<()> {
         card.train_exact,
         card.dev_exact
     ))
+}
+
+fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
+    let mut config = parsing_config(&what.settings, &what.data)?;
+    config.seed = what.seed;
+    let Some(network) = config.networks.iter().find(|n| n.name == what.network) else {
+        let names: Vec<&str> = config.networks.iter().map(|n| n.name.as_str()).collect();
+        bail!("no network is called {:?}; there are {}", what.network, names.join(", "));
+    };
+    let treebank = config.treebank_of(network)?;
+    let folder = folder(what, &network.name)?;
+    let screen = Screen::new();
+    let splits = parsing::Splits::load(treebank, what.data.folder.as_deref(), config.seed)?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (parser, card) =
+        parsing::train(network, &config, treebank, &splits, Some(&folder), &screen)
+            .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    parser::save(&folder, &parser, &card, Precision::F32)?;
+    finish(&folder)?;
+    if args.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    screen::print(&format!(
+        "{}: F1 {:.2} on the development data, in epoch {} of {}.\n\
+         Try `echo \"The old man the boats .\" | cajole parse --model {0}`.",
+        folder.display(),
+        card.dev_f1,
+        card.best_epoch,
+        card.epochs
+    ))
+}
+
+/// The settings of the parsing experiment that were asked for.
+pub(crate) fn parsing_config(
+    settings: &crate::args::Settings,
+    data: &Data,
+) -> anyhow::Result<ParsingConfig> {
+    let built_in = if data.quick { ParsingConfig::QUICK } else { ParsingConfig::DEFAULT };
+    settings::read(built_in, settings)
 }

@@ -187,8 +187,23 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
         self.config.epochs <= epoch || self.config.patience.is_some_and(|most| most <= waited)
     }
 
+    /// Where the run stands, for good.
+    pub fn into_state(self) -> TrainState {
+        self.state
+    }
+
+    /// Steps that one epoch takes.
+    pub fn steps_per_epoch(&self) -> usize {
+        self.examples.len().div_ceil(self.config.batch_size)
+    }
+
     /// Goes over all examples once; returns the mean loss per symbol, in nats.
     pub fn epoch(&mut self) -> f64 {
+        self.epoch_with(|_, _| {})
+    }
+
+    /// The same, telling `after_step` how many steps are taken and the mean loss so far.
+    pub fn epoch_with(&mut self, mut after_step: impl FnMut(usize, f64)) -> f64 {
         let batches = self.batches();
         let (mut loss, mut symbols) = (0.0, 0);
         let steps = batches.len();
@@ -199,6 +214,7 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
             let n = batch.iter().map(|example| example.output.len() + 1).sum::<usize>();
             loss += self.step(batch, eta, n);
             symbols += n;
+            after_step(i + 1, loss / symbols as f64);
         }
         self.state.progress.epoch += 1;
         loss / symbols.max(1) as f64

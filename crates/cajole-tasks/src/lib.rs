@@ -5,6 +5,7 @@
 //! rivals repair their failures, and returns a [`Report`](cajole::report::Report); it prints
 //! nothing.
 
+pub mod checkpoint;
 pub mod experiment;
 pub mod parsing;
 pub mod transduction;

@@ -2,7 +2,7 @@
 //! was itself computed.
 
 use crate::kernels;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Backward, Graph, Op, Tape, Var};
 
 pub(crate) struct Rows {
     pub(crate) x: Var,
@@ -14,12 +14,24 @@ pub(crate) struct Rows {
 impl Graph<'_> {
     /// `y (B, N)`: row `which[i]` of `x` for each `i`. A single row is a view and costs nothing.
     pub fn rows(&mut self, x: Var, mut which: impl ExactSizeIterator<Item = u32>) -> Var {
-        let rows = which.len();
+        self.rows_by(x, which.len(), |_, _| which.next().unwrap_or(0))
+    }
+
+    /// The same for `rows` rows that `which` finds by looking at the recording.
+    pub(crate) fn rows_by(
+        &mut self,
+        x: Var,
+        rows: usize,
+        mut which: impl FnMut(&Tape, usize) -> u32,
+    ) -> Var {
         if rows == 1 {
-            return which.next().map_or(x, |i| x.row(i as usize));
+            return x.row(which(self.tape, 0) as usize);
         }
         let kept = self.tape.indices.len();
-        self.tape.indices.extend(which);
+        for i in 0..rows {
+            let row = which(self.tape, i);
+            self.tape.indices.push(row);
+        }
         let cols = x.cols as usize;
         let at = self.tape.open(rows * cols);
         let (before, y) = self.tape.values[..at + rows * cols].split_at_mut(at);

@@ -50,6 +50,8 @@ pub struct Seq2SeqConfig {
     pub embedding_dropout: f32,
     /// Whether the input is read from its end.
     pub reversed_input: bool,
+    /// The output symbol that takes in the next token, if the decoder is to be shown that token.
+    pub pointer: Option<Symbol>,
     /// Outputs may be this many times as long as inputs, plus 20, before decoding gives up.
     pub cap_factor: usize,
 }
@@ -80,11 +82,12 @@ pub struct Seq2Seq {
     pub config: Seq2SeqConfig,
     layout: Layout,
     vectors: Option<Param>, // (n, P)
-    embedding: Param,       // (words, E)
+    embedding: Param,       // (words + 1, E), the last for the end of the input
     encoder: Encoder,
     attention: Attention,
     decoder: Vec<Cell>,
-    symbols: Param, // (V, output_embedding)
+    w_next: Option<Param>, // (H, 4H), for the token that is pointed at
+    symbols: Param,        // (V, output_embedding)
     output: Output,
 }
 
@@ -149,7 +152,7 @@ impl Seq2Seq {
         let vectors = (0 < config.vectors)
             .then(|| l.matrix("vectors.table", config.vectors, config.vector_size, Init::Zero));
         let embedding =
-            l.matrix("embedding.table", config.words, config.embedding, Init::Uniform(0.1));
+            l.matrix("embedding.table", config.words + 1, config.embedding, Init::Uniform(0.1));
 
         let (e, p) = (config.embedding, vectors.map(|_| config.vector_size));
         let forward = Cell::declare(l, "encoder.0", e, p, h);
@@ -178,13 +181,26 @@ impl Seq2Seq {
             Cell::declare(l, &format!("decoder.{i}"), input, is_gnmt.then_some(h), h)
         });
         let decoder = decoder.collect();
+        let gates = Init::Glorot { blocks: 4 };
+        let w_next = config.pointer.map(|_| l.matrix("decoder.w_next", h, 4 * h, gates));
         let output = Output {
             w_h: l.matrix("output.w_h", h, config.output_symbols, one),
             w_context: l.matrix("output.w_context", h, config.output_symbols, one),
             b: l.vector("output.b", config.output_symbols, Init::Zero),
         };
         let layout = std::mem::take(l);
-        Seq2Seq { config, layout, vectors, embedding, encoder, attention, decoder, symbols, output }
+        Seq2Seq {
+            config,
+            layout,
+            vectors,
+            embedding,
+            encoder,
+            attention,
+            decoder,
+            w_next,
+            symbols,
+            output,
+        }
     }
 
     /// The table of fixed word vectors, which training leaves alone: `(n, P)`.
@@ -196,23 +212,57 @@ impl Seq2Seq {
         self.config.architecture == Architecture::Gnmt
     }
 
+    /// Matrices of the decoder's state: `h` and `c` of every layer, the context that is fed back,
+    /// and the number of tokens taken.
+    fn n_state(&self) -> usize {
+        2 * self.config.layers
+            + usize::from(self.is_gnmt())
+            + usize::from(self.config.pointer.is_some())
+    }
+
+    /// How many tokens each row has taken, `(R, 1)`.
+    fn taken(&self, g: &mut Graph<'_>, before: Var, previous: &[Symbol]) -> Var {
+        let taken = g.zeros(previous.len(), 1);
+        for (i, &symbol) in previous.iter().enumerate() {
+            let more = if Some(symbol) == self.config.pointer { 1.0 } else { 0.0 };
+            let count = g.tape.value(before)[i] + more;
+            g.fill(taken.row(i), [count].into_iter());
+        }
+        taken
+    }
+
+    /// What was read at each row's next token, or at the end once all are taken: `(R, H)`.
+    fn next_token(&self, g: &mut Graph<'_>, memory: &Memory, taken: Var, inputs: &[u32]) -> Var {
+        let n_inputs = memory.lengths.cols as usize;
+        g.rows_by(memory.values, inputs.len(), |tape, i| {
+            let input = inputs[i] as usize;
+            let len = tape.value(memory.lengths)[input] as usize - 1;
+            let t = (tape.value(taken)[i] as usize).min(len);
+            (self.place(t, len) * n_inputs + input) as u32
+        })
+    }
+
     fn dropout(&self, g: &mut Graph<'_>, x: Var) -> Var {
         g.dropout(x, self.config.dropout)
     }
 
     /// Runs `cell` over projected inputs.
     fn read(&self, g: &mut Graph<'_>, x: Var, cell: &Cell, d: Direction, xs: &[&[Token]]) -> Layer {
-        g.lstm_layer(x, cell.w_h, xs.iter().map(|x| x.len()), d)
+        g.lstm_layer(x, cell.w_h, xs.iter().map(|x| x.len() + 1), d)
     }
 
-    /// Every token's embeddings, time-major: `(T·B, E)` and `(T·B, P)`.
+    /// Where token `t` of `len` is read, and which token is read at `t`; the end stays at the end.
+    fn place(&self, t: usize, len: usize) -> usize {
+        if self.config.reversed_input && t < len { len - 1 - t } else { t }
+    }
+
+    /// Every token's embeddings and those of the end, time-major: `(T·B, E)` and `(T·B, P)`.
     fn embed(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> (Var, Option<Var>) {
-        let longest = xs.iter().map(|x| x.len()).max().unwrap_or(0).max(1);
-        let is_reversed = self.config.reversed_input;
+        let longest = xs.iter().map(|x| x.len()).max().unwrap_or(0) + 1;
+        let end = Token { word: self.config.words as Symbol, vector: 0 };
         let token = move |row: usize| {
             let (t, x) = (row / xs.len(), xs[row % xs.len()]);
-            let t = if is_reversed { x.len().wrapping_sub(t + 1) } else { t };
-            x.get(t).copied().unwrap_or_default() // anything will do after the end
+            x.get(self.place(t, x.len())).copied().unwrap_or(end)
         };
         let tokens = (0..longest * xs.len()).map(token);
         let words = g.embed(self.embedding, tokens.clone().map(|token| token.word));
@@ -272,13 +322,17 @@ impl AutoRegressive for Seq2Seq {
 
         let keys = g.affine(&[(x, self.attention.w_key)], Some(self.attention.b)); // (T·B, A)
         let lengths = g.zeros(1, xs.len());
-        g.fill(lengths, xs.iter().map(|x| x.len() as f32));
+        g.fill(lengths, xs.iter().map(|x| (x.len() + 1) as f32));
         let symbols = g.param(self.symbols);
         let symbols = g.dropout(symbols, self.config.embedding_dropout);
         let table = g.affine(&[(symbols, self.decoder[0].w_x)], Some(self.decoder[0].b)); // (V, 4H)
         let mut n = 2 * self.config.layers;
         if self.is_gnmt() {
             state[n] = g.zeros(xs.len(), self.config.hidden);
+            n += 1;
+        }
+        if self.w_next.is_some() {
+            state[n] = g.zeros(xs.len(), 1);
             n += 1;
         }
         Encoded { memory: Vars::new(&[keys, x, lengths, table]), state: Vars::new(&state[..n]) }
@@ -305,10 +359,19 @@ impl AutoRegressive for Seq2Seq {
         let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
         let fed = self.decoder[0].w_y.map(|w_y| g.affine(&[(state[2 * layers], w_y)], None));
-        let (h, c) = match fed {
-            Some(fed) => g.lstm(&[z, fed], (state[0], state[1]), self.decoder[0].w_h, None),
-            None => g.lstm(&[z], (state[0], state[1]), self.decoder[0].w_h, None),
-        };
+        let shown = self.w_next.map(|w_next| {
+            let taken = self.taken(g, state[self.n_state() - 1], previous);
+            next[self.n_state() - 1] = taken;
+            let token = self.next_token(g, &memory, taken, inputs); // (R, H)
+            g.affine(&[(token, w_next)], None)
+        });
+        let mut terms = [z; 3];
+        let mut n_terms = 1;
+        for term in [fed, shown].into_iter().flatten() {
+            terms[n_terms] = term;
+            n_terms += 1;
+        }
+        let (h, c) = g.lstm(&terms[..n_terms], (state[0], state[1]), self.decoder[0].w_h, None);
         next[..2].copy_from_slice(&[h, c]);
         let mut context = self.is_gnmt().then(|| attend(g, h));
         let mut x = self.dropout(g, h); // (R, H)
@@ -320,13 +383,11 @@ impl AutoRegressive for Seq2Seq {
             x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
         }
         let context = *context.get_or_insert_with(|| attend(g, x));
-        let mut n = 2 * layers;
         if self.is_gnmt() {
-            next[n] = context;
-            n += 1;
+            next[2 * layers] = context;
         }
         let Output { w_h, w_context, b } = self.output;
         let scores = g.affine(&[(x, w_h), (context, w_context)], Some(b)); // (R, V)
-        (Vars::new(&next[..n]), g.log_softmax(scores))
+        (Vars::new(&next[..self.n_state()]), g.log_softmax(scores))
     }
 }

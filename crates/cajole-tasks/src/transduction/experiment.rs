@@ -7,7 +7,7 @@ use cajole::{Symbol, UnknownGroup};
 use cajole_nn::models::StartState;
 
 use super::case_study::{case_study, sample_repairs};
-use super::checkpoint::{self, LoadError};
+use super::checkpoint;
 use super::config::TransductionConfig;
 use super::constraint::ConstraintKind;
 use super::language::Splits;
@@ -15,6 +15,7 @@ use super::methods::{Failures, Method, Net};
 use super::tables;
 use super::training::train;
 use super::tuning::{choose_step_size, papers_step_size};
+use crate::checkpoint::LoadError;
 use crate::experiment::{Repair, Watch};
 
 /// Why the experiment could not be finished.

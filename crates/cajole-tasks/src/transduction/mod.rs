@@ -23,4 +23,4 @@ pub use experiment::{ExperimentError, reproduce};
 pub use language::{A, ALPHABET, B, END, InputError, N_SYMBOLS, Splits, Text, Z, parse, transduce};
 pub use methods::{Failures, Method, Net};
 pub use metric::{Score, accuracy};
-pub use training::{finish, train};
+pub use training::train;

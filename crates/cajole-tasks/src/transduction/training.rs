@@ -1,23 +1,18 @@
 //! Training a transducer, with everything a run needs to be watched, stopped and resumed.
 
-use std::fs;
 use std::path::Path;
 
 use cajole::Symbol;
 use cajole::corpus::decode_all;
-use cajole_nn::checkpoint::{TRAINING_FILE, load_training, save_training, write_atomically};
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained, Trainer};
-
+use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained};
 use serde::Serialize;
 
-use super::checkpoint::{Card, LoadError};
+use super::checkpoint::Card;
 use super::language::{Splits, transduce};
-use crate::experiment::Watch;
-
-/// Says which run the state beside it belongs to.
-const RUN_FILE: &str = "training.json";
+use crate::checkpoint::LoadError;
+use crate::experiment::{Training, Watch};
 
 /// Trains a transducer from `seed`. With a `folder`, the run's state is kept there after every
 /// tenth epoch, and a run found there is gone on with.
@@ -36,41 +31,20 @@ pub fn train(
     let golds: Vec<_> = splits.train.iter().map(|x| transduce(x)).collect();
     let examples =
         splits.train.iter().zip(&golds).map(|(x, y)| Example { input: x.as_slice(), output: y });
-    let file = folder.map(|folder| folder.join(TRAINING_FILE));
-    if let Some(folder) = folder {
-        claim(folder, &Run { network, training: config, seed })?;
-    }
-    let mut trainer = match &file {
-        Some(file) if file.exists() => {
-            let state = load_training(file, net.layout())?;
-            watch.say(&format!("going on from epoch {}", state.progress.epoch));
-            Trainer::resume(&net, config.clone(), examples.collect(), seed, state)
-        }
-        _ => Trainer::new(&net, config.clone(), examples.collect(), seed),
-    };
     let model = |weights: &[f32]| Trained { net: net.clone(), weights: weights.to_vec() };
-    let mut dev = 0.0;
-    watch.begin("training", config.epochs as u64);
-    while !trainer.is_done() {
-        let loss = trainer.epoch();
-        let epoch = trainer.state().progress.epoch;
-        let is_last = epoch == config.epochs;
-        if epoch % 10 == 0 || is_last {
-            dev = exact_match(&model(&trainer.state().weights), &splits.dev);
-            trainer.judge(dev);
-            if let Some(file) = &file {
-                save_training(file, net.layout(), trainer.state())?;
-            }
-        }
-        watch.advance(epoch as u64, &format!("loss {loss:.5}, held-out exact {dev:.1} %"));
-    }
-    watch.end();
-    let model = model(&trainer.state().weights);
+    let score = |weights: &[f32]| {
+        let dev = exact_match(&model(weights), &splits.dev);
+        (dev, format!("held-out exact {dev:.1} %"))
+    };
+    let (examples, initial) = (examples.collect(), net.layout().initial(seed));
+    let training = Training { net: &net, config, examples, seed, initial, every: 10, folder };
+    let state = training.run(&Run { network, training: config, seed }, score, watch)?;
+    let model = model(&state.weights);
     let card = Card {
         task: "transduction".to_owned(),
         network: network.clone(),
         seed,
-        epochs: trainer.state().progress.epoch,
+        epochs: state.progress.epoch,
         train_exact: exact_match(&model, &splits.train),
         dev_exact: exact_match(&model, &splits.dev),
     };
@@ -83,34 +57,6 @@ struct Run<'a> {
     network: &'a TransducerConfig,
     training: &'a TrainConfig,
     seed: u64,
-}
-
-/// Notes in `folder` which run it belongs to; an error if it belongs to another that is unfinished.
-fn claim(folder: &Path, run: &Run<'_>) -> Result<(), LoadError> {
-    let path = folder.join(RUN_FILE);
-    let io = |source| LoadError::Io { path: path.clone(), source };
-    let text = serde_json::to_string_pretty(run).expect("settings always serialise") + "\n";
-    if folder.join(TRAINING_FILE).exists() {
-        let other = fs::read_to_string(&path).map_err(io)?;
-        if other != text {
-            return Err(LoadError::OtherRun { path });
-        }
-    }
-    write_atomically(&path, text.as_bytes()).map_err(io)
-}
-
-/// Removes what only an unfinished run needs.
-///
-/// # Errors
-/// If the file system says so.
-pub fn finish(folder: &Path) -> Result<(), LoadError> {
-    for name in [TRAINING_FILE, RUN_FILE] {
-        let path = folder.join(name);
-        if path.exists() {
-            fs::remove_file(&path).map_err(|source| LoadError::Io { path, source })?;
-        }
-    }
-    Ok(())
 }
 
 /// The share of inputs whose greedy output is right, in per cent.

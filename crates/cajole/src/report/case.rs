@@ -1,6 +1,6 @@
 //! One input followed iteration by iteration, as in the tables of the paper's appendix.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::html::{self, escape};
 use super::number::fixed;
@@ -8,7 +8,7 @@ use super::text::{Ink, Line, Terminal, lay_out, one_line, wrap};
 use super::{Align, markdown};
 
 /// How the output for one input changed until it satisfied its constraint, or did not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseStudy {
     /// What the case is an example of.
     pub title: String,
@@ -23,7 +23,7 @@ pub struct CaseStudy {
 }
 
 /// The output of one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseStep {
     /// Which descent from the trained weights this belongs to, from 0: restarts and races have
     /// several.
@@ -43,7 +43,7 @@ pub struct CaseStep {
 }
 
 /// A stretch of an output that is all right or all wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     /// The stretch, with its spaces.
     pub text: String,

@@ -4,6 +4,9 @@
 //! keep that order, in the JSON too, and stand beside the names and counts rather than in an
 //! object of their own: a row loads as a row of a data frame.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// One measured combination of net, method and constraint.
@@ -83,6 +86,39 @@ impl Serialize for Row {
     }
 }
 
+/// Reads what [`Row`] writes; a figure that is null is NaN.
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Row, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Row;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with net, method, constraint, counts and figures")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
+                let mut row = Row::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    match name.as_str() {
+                        "net" => row.net = map.next_value()?,
+                        "method" => row.method = map.next_value()?,
+                        "constraint" => row.constraint = map.next_value()?,
+                        "total" => row.total = map.next_value()?,
+                        "failures" => row.failures = map.next_value()?,
+                        _ => {
+                            let figure = map.next_value::<Option<f64>>()?;
+                            row.figures.push((name, figure.unwrap_or(f64::NAN)));
+                        }
+                    }
+                }
+                Ok(row)
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -116,6 +152,8 @@ mod tests {
         assert_eq!(json["conversion"].as_f64(), row().get("conversion"));
         assert_eq!(json["total"], 1500);
         assert!(json["accuracy_after"].is_null());
+        let again: Row = serde_json::from_value(json).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{:?}", row()), "NaN and order included");
     }
 
     #[test]

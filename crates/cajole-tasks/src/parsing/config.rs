@@ -1,0 +1,197 @@
+//! The settings of the experiment: one TOML file, built in and overridable.
+
+use std::collections::BTreeMap;
+
+use cajole::Config;
+use cajole_nn::TrainConfig;
+use cajole_nn::models::Architecture;
+use serde::{Deserialize, Serialize};
+
+use super::lexicon::Reads;
+
+/// Everything that `configs/parsing.toml` sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ParsingConfig {
+    /// Where all randomness of training comes from.
+    pub seed: u64,
+    /// Widths of the beams that the networks decode with; 1 is greedy decoding.
+    pub widths: Vec<usize>,
+    /// What parsers are trained and tested on, by name.
+    pub treebanks: BTreeMap<String, TreebankConfig>,
+    /// The parsers.
+    pub networks: Vec<NetworkConfig>,
+    /// What all networks have in common.
+    pub sizes: Sizes,
+    /// How they are trained.
+    pub training: TrainConfig,
+    /// How the step size of plain SGD is chosen.
+    pub tuning: Tuning,
+    /// The presets of gradient-based inference.
+    pub gbi: Presets,
+    /// What it is compared with.
+    pub rivals: Rivals,
+}
+
+/// A treebank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TreebankConfig {
+    /// Where its trees come from.
+    pub source: Source,
+    /// What parsers read of it.
+    pub reads: Reads,
+    /// Words that occur less often in training are unknown.
+    pub often: usize,
+    /// A file of word vectors.
+    #[serde(default)]
+    pub vectors: Option<String>,
+}
+
+/// Where trees come from. Files are named relative to the data folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Source {
+    /// From files.
+    Files {
+        /// Trees to train on.
+        train: Vec<Selection>,
+        /// Trees to choose settings on.
+        dev: Vec<Selection>,
+        /// Trees to report on.
+        test: Vec<Selection>,
+        /// Trees of other kinds of text, to report on by genre.
+        #[serde(default)]
+        domains: Vec<Selection>,
+    },
+    /// From the generator that is built in; its first genre is trained on.
+    Generated {
+        /// Trees to train on.
+        train: usize,
+        /// Trees to choose settings on.
+        dev: usize,
+        /// Trees to report on, and as many of every other genre.
+        test: usize,
+    },
+}
+
+/// Trees of one file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Selection {
+    /// The file.
+    pub file: String,
+    /// Only those whose id begins so.
+    #[serde(default)]
+    pub ids: String,
+}
+
+/// One network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// As it is called in tables.
+    pub name: String,
+    /// The treebank it is for.
+    pub treebank: String,
+    /// How its layers are connected.
+    pub architecture: Architecture,
+    /// Layers of encoder and decoder.
+    pub layers: usize,
+    /// Hidden units.
+    pub hidden: usize,
+    /// Share of units silenced in training.
+    pub dropout: f32,
+    /// How much of the training data it sees, in per cent.
+    pub share: usize,
+    /// Passes over it, if not as many as the others take.
+    #[serde(default)]
+    pub epochs: Option<usize>,
+    /// Whether it reads its input from the end.
+    #[serde(default)]
+    pub reversed_input: bool,
+    /// Whether its decoder is shown the token that the next shift takes.
+    #[serde(default)]
+    pub pointer: bool,
+    /// Whether it is also tested on other kinds of text.
+    #[serde(default)]
+    pub domains: bool,
+}
+
+/// What all networks have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Sizes {
+    /// Of a word's embedding.
+    pub embedding: usize,
+    /// Of a command's embedding.
+    pub output_embedding: usize,
+    /// Width of the attention.
+    pub attention: usize,
+    /// Commands per token, plus 20, before decoding gives up.
+    pub cap_factor: usize,
+}
+
+/// How the step size of plain SGD is chosen for a network, on failures of the development data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Tuning {
+    /// The most failures used.
+    pub failures: usize,
+    /// The step sizes tried.
+    pub step_sizes: Vec<f32>,
+}
+
+/// Settings of gradient-based inference, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Presets {
+    /// Algorithm 1 as printed; its step size is chosen for each network.
+    pub paper: Config,
+    /// What works best.
+    pub best: Config,
+    /// Widths of the masked beams whose outputs `best` raises.
+    pub sources: Vec<usize>,
+}
+
+/// The rivals' settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rivals {
+    /// Width of the plain beam.
+    pub beam_width: usize,
+    /// Width of the masked beam.
+    pub masked_width: usize,
+}
+
+/// A network is for a treebank that is not there.
+#[derive(Debug, thiserror::Error)]
+#[error("network {network} is for the treebank {treebank:?}; there are {known}")]
+pub struct UnknownTreebank {
+    /// The network.
+    pub network: String,
+    /// What it names.
+    pub treebank: String,
+    /// The names there are.
+    pub known: String,
+}
+
+impl ParsingConfig {
+    /// The treebank that a network is for.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn treebank_of(&self, network: &NetworkConfig) -> Result<&TreebankConfig, UnknownTreebank> {
+        self.treebanks.get(&network.treebank).ok_or_else(|| UnknownTreebank {
+            network: network.name.clone(),
+            treebank: network.treebank.clone(),
+            known: self.treebanks.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The file that is built in.
+    pub const DEFAULT: &'static str = include_str!("../../../../configs/parsing.toml");
+
+    /// A small version on generated trees.
+    pub const QUICK: &'static str = include_str!("../../../../configs/parsing-quick.toml");
+}

@@ -1,0 +1,172 @@
+//! A sentence as users give it: a line of text, or a JSON object with its tokens.
+
+use serde::Deserialize;
+
+use crate::treebank::{Tree, penn, tokenize};
+
+/// The words of a sentence with their tags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// Tag and word of each token.
+    pub leaves: Vec<(String, String)>,
+    /// The right tree, where it was given.
+    pub gold: Option<Tree>,
+}
+
+/// Why a line is no sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// It begins like a JSON object, and is none of ours.
+    #[error("no sentence in JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// An object without a sentence in it.
+    #[error("expected one of the fields \"tokens\", \"text\" or \"tree\"")]
+    Nothing,
+    /// Tags and tokens must be equally many.
+    #[error("{tags} tags in \"pos\" for {tokens} tokens")]
+    Tags {
+        /// How many tags there are.
+        tags: usize,
+        /// How many tokens.
+        tokens: usize,
+    },
+    /// The tree is malformed.
+    #[error("no tree: {0}")]
+    Tree(#[from] crate::treebank::TreeError),
+    /// A token with nothing in it, or with space in it, cannot be a leaf of a bracketed tree.
+    #[error("token {number} is {token:?}, which is no word")]
+    Token {
+        /// Which, from 1.
+        number: usize,
+        /// The token.
+        token: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Object {
+    tokens: Option<Vec<String>>,
+    pos: Option<Vec<String>>,
+    text: Option<String>,
+    tree: Option<String>,
+}
+
+impl Sentence {
+    /// Reads one line; nothing, if it is blank.
+    ///
+    /// # Errors
+    /// If it begins with `{` but is no JSON object with a sentence.
+    pub fn parse(line: &str) -> Result<Option<Sentence>, InputError> {
+        let line = line.trim();
+        if line.is_empty() {
+            return Ok(None);
+        }
+        if !line.starts_with('{') {
+            return Sentence::of_words(tokenize(line), None, None).map(Some);
+        }
+        let Object { tokens, pos, text, tree } = serde_json::from_str(line)?;
+        let gold = tree.map(|tree| penn::parse_tree(&tree)).transpose()?;
+        match (tokens, text, gold) {
+            (Some(tokens), _, gold) => Sentence::of_words(tokens, pos, gold).map(Some),
+            (None, Some(text), gold) => Sentence::of_words(tokenize(&text), pos, gold).map(Some),
+            (None, None, Some(gold)) => {
+                let leaves = gold.leaves().into_iter();
+                let leaves = leaves.map(|(tag, word)| (tag.to_owned(), word.to_owned())).collect();
+                Ok(Some(Sentence { leaves, gold: Some(gold) }))
+            }
+            (None, None, None) => Err(InputError::Nothing),
+        }
+    }
+
+    fn of_words(
+        words: Vec<String>,
+        tags: Option<Vec<String>>,
+        gold: Option<Tree>,
+    ) -> Result<Sentence, InputError> {
+        let bad = |word: &String| word.is_empty() || word.contains(char::is_whitespace);
+        if let Some(i) = words.iter().position(bad) {
+            return Err(InputError::Token { number: i + 1, token: words[i].clone() });
+        }
+        if words.is_empty() {
+            return Err(InputError::Nothing);
+        }
+        let tags = match tags {
+            Some(tags) if tags.len() != words.len() => {
+                return Err(InputError::Tags { tags: tags.len(), tokens: words.len() });
+            }
+            Some(tags) => tags,
+            None => words.iter().map(|word| punctuation_tag(word).to_owned()).collect(),
+        };
+        Ok(Sentence { leaves: tags.into_iter().zip(words).collect(), gold })
+    }
+
+    /// Tags and words, as trees have them.
+    pub fn leaves(&self) -> Vec<(&str, &str)> {
+        self.leaves.iter().map(|(tag, word)| (tag.as_str(), word.as_str())).collect()
+    }
+}
+
+/// The tag of a token that is punctuation, which scorers go by; `XX` for words, whose tags are not
+/// known.
+fn punctuation_tag(word: &str) -> &'static str {
+    match word {
+        "," => ",",
+        "." | "!" | "?" => ".",
+        "(" | "-LRB-" => "-LRB-",
+        ")" | "-RRB-" => "-RRB-",
+        "``" | "“" => "``",
+        "''" | "”" | "\"" => "''",
+        "$" => "$",
+        "#" => "#",
+        _ if word.chars().all(|c| "!?".contains(c)) => ".",
+        _ if word.chars().all(|c| ":;-–—.…".contains(c)) => ":",
+        _ => "XX",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        let sentence = Sentence::parse(line).unwrap().unwrap();
+        sentence.leaves.into_iter().map(|(_, word)| word).collect()
+    }
+
+    #[test]
+    fn text_and_json_give_the_same_words() {
+        let expected = ["He", "does", "n't", "."];
+        assert_eq!(words("He doesn't."), expected);
+        assert_eq!(words(r#"{"text": "He doesn't."}"#), expected);
+        assert_eq!(words(r#"{"tokens": ["He", "does", "n't", "."], "id": 7}"#), expected);
+        assert_eq!(
+            words(r#"{"tree": "(S (NP (PRP He)) (VP (VBZ does) (RB n't)) (. .))"}"#),
+            expected
+        );
+        assert!(Sentence::parse("  ").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (line, expected) in [
+            (r#"{"tokens": ["a"], "pos": []}"#, "0 tags"),
+            (r#"{"tokens": ["a b"]}"#, "token 1 is \"a b\""),
+            (r#"{"tokens": ["a", ""]}"#, "token 2 is \"\""),
+            (r#"{"tokens": []}"#, "expected one of"),
+            (r#"{"words": []}"#, "expected one of"),
+            (r#"{"tokens": "a"}"#, "no sentence in JSON"),
+            (r#"{"tree": "(S (NP"}"#, "no tree"),
+            ("{ not JSON", "no sentence in JSON"),
+        ] {
+            let error = Sentence::parse(line).unwrap_err().to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn punctuation_has_its_tags() {
+        let sentence = Sentence::parse("Well , ( really ) ?!").unwrap().unwrap();
+        let tags: Vec<&str> = sentence.leaves.iter().map(|(tag, _)| tag.as_str()).collect();
+        assert_eq!(tags, ["XX", ",", "-LRB-", "XX", "-RRB-", "."]);
+    }
+}

@@ -1,0 +1,174 @@
+//! From words to the network's tokens: known words, classes of unknown ones, word vectors.
+//!
+//! A word seen often enough in training is an entry of its own, in its own spelling or else in
+//! lower case. Any other belongs to a class by its looks, such as `UNK-init-s` for *Hoboes*, which
+//! training knows from its own rare words. Beside that, a token may have a fixed vector from
+//! elsewhere, found by its lower-case spelling.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cajole_nn::models::Token;
+use serde::{Deserialize, Serialize};
+
+/// What the network reads of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// Its words.
+    Words,
+    /// Its part-of-speech tags, for treebanks without words.
+    Tags,
+}
+
+/// The input vocabulary of a parser.
+#[derive(Clone, Debug)]
+pub struct Lexicon {
+    /// What is looked up.
+    pub reads: Reads,
+    words: Vec<String>,
+    vectors: Vec<String>,
+    word_numbers: HashMap<String, u32>,
+    vector_numbers: HashMap<String, u32>,
+}
+
+/// The class of what belongs to no other.
+const UNKNOWN: &str = "UNK";
+
+/// Endings that tell something of a word's part of speech, longest first.
+const ENDINGS: [&str; 16] = [
+    "ness", "ment", "able", "ing", "ion", "ity", "est", "ous", "ive", "ed", "ly", "er", "al", "s",
+    "y", "e",
+];
+
+impl Lexicon {
+    /// The words that occur at least `often` times among these sentences, and the classes of those
+    /// that do not; with the words that have a vector.
+    pub fn of<'a>(
+        reads: Reads,
+        sentences: impl IntoIterator<Item = &'a [(&'a str, &'a str)]>,
+        often: usize,
+        vectors: Vec<String>,
+    ) -> Self {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for leaf in sentences.into_iter().flatten() {
+            *counts.entry(reads.of(leaf)).or_default() += 1;
+        }
+        let mut known: Vec<(&str, usize)> =
+            counts.iter().filter(|(_, n)| often <= **n).map(|(word, n)| (*word, *n)).collect();
+        known.sort_by_key(|&(word, n)| (std::cmp::Reverse(n), word));
+        let rare = counts.iter().filter(|(_, n)| **n < often).map(|(word, _)| class(word));
+        let mut classes: Vec<String> = rare.chain([UNKNOWN.to_owned()]).collect();
+        classes.sort();
+        classes.dedup();
+        let words = classes.into_iter().chain(known.into_iter().map(|(word, _)| word.to_owned()));
+        Lexicon::new(reads, words.collect(), vectors)
+    }
+
+    /// A lexicon with these entries.
+    pub fn new(reads: Reads, words: Vec<String>, vectors: Vec<String>) -> Self {
+        let number = |list: &[String], from: u32| {
+            list.iter().cloned().zip(from..).collect::<HashMap<String, u32>>()
+        };
+        // Row 0 of the vectors is for words that have none.
+        let (word_numbers, vector_numbers) = (number(&words, 0), number(&vectors, 1));
+        Lexicon { reads, words, vectors, word_numbers, vector_numbers }
+    }
+
+    /// The words and classes, by number.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The words that have a vector, from row 1 on.
+    pub fn vectors(&self) -> &[String] {
+        &self.vectors
+    }
+
+    /// Rows that a table of vectors for this lexicon has; none if there are no vectors.
+    pub fn n_vectors(&self) -> usize {
+        if self.vectors.is_empty() { 0 } else { self.vectors.len() + 1 }
+    }
+
+    /// The network's view of a sentence of `(tag, word)`.
+    pub fn tokens(&self, leaves: &[(&str, &str)]) -> Vec<Token> {
+        leaves.iter().map(|leaf| self.token(self.reads.of(leaf))).collect()
+    }
+
+    fn token(&self, word: &str) -> Token {
+        let lower = word.to_lowercase();
+        let number = |name: &str| self.word_numbers.get(name).copied();
+        let known = number(word).or_else(|| number(&lower));
+        let class = || number(&class(word)).or_else(|| number(UNKNOWN)).unwrap_or(0);
+        let vector = self.vector_numbers.get(&lower).copied().unwrap_or(0);
+        Token { word: known.unwrap_or_else(class), vector }
+    }
+}
+
+impl Reads {
+    fn of<'a>(self, (tag, word): &(&'a str, &'a str)) -> &'a str {
+        match self {
+            Reads::Words => word,
+            Reads::Tags => tag,
+        }
+    }
+}
+
+/// The class of an unknown word: has it digits, a hyphen, capitals, a telling ending?
+fn class(word: &str) -> String {
+    let mut class = UNKNOWN.to_owned();
+    if word.contains(|c: char| c.is_ascii_digit()) {
+        class += "-num";
+    }
+    if word.contains('-') {
+        class += "-dash";
+    }
+    let lower = word.to_lowercase();
+    if word.chars().next().is_some_and(char::is_uppercase) {
+        class += if word == word.to_uppercase() { "-caps" } else { "-init" };
+    } else if word == lower && word.contains(char::is_alphabetic) {
+        class += "-low";
+    }
+    let long = |ending: &&&str| lower.chars().count() > ending.len() + 1;
+    if let Some(ending) = ENDINGS.iter().filter(long).find(|ending| lower.ends_with(**ending)) {
+        class += "-";
+        class += ending;
+    }
+    class
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lexicon() -> Lexicon {
+        let words = ["The", "dog", "saw", "the", "dog", "Hoboes", "the", "zygotes"];
+        let leaves: Vec<(&str, &str)> = words.iter().map(|word| ("X", *word)).collect();
+        let vectors = ["dog", "the"].map(str::to_owned).to_vec();
+        Lexicon::of(Reads::Words, [leaves.as_slice()], 2, vectors)
+    }
+
+    #[test]
+    fn known_words_come_first_then_their_lower_case_then_their_class() {
+        let lexicon = lexicon();
+        let of = |word: &str| {
+            let token = lexicon.tokens(&[("X", word)])[0];
+            (lexicon.words()[token.word as usize].as_str(), token.vector)
+        };
+        assert_eq!(of("dog"), ("dog", 1));
+        assert_eq!(of("DOG"), ("dog", 1));
+        assert_eq!(of("The"), ("the", 2), "rare with a capital, known without");
+        assert_eq!(of("Gizmos"), ("UNK-init-s", 0));
+        assert_eq!(of("frobnications"), ("UNK-low-s", 0));
+        assert_eq!(of("42"), ("UNK", 0), "a class that training never saw");
+        assert_eq!(of(""), ("UNK", 0));
+    }
+
+    #[test]
+    fn tags_are_read_where_words_are_absent() {
+        let lexicon =
+            Lexicon::of(Reads::Tags, [[("DT", "the"), ("NN", "x")].as_slice()], 1, vec![]);
+        assert_eq!(lexicon.words(), ["UNK", "DT", "NN"]);
+        assert_eq!(lexicon.tokens(&[("NN", "whatever")])[0].word, 2);
+        assert_eq!(lexicon.n_vectors(), 0);
+    }
+}

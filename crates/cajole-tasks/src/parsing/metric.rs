@@ -1,0 +1,68 @@
+//! How good outputs are: evalb's F1 of the trees they stand for, and how much had to be mended.
+
+use std::ops::AddAssign;
+
+use cajole::Symbol;
+use cajole::corpus::in_parallel;
+
+use super::evalb::{self, Params};
+use super::parser::Parser;
+use super::repair::Repairs;
+use crate::treebank::Tree;
+
+/// Counts over many outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// evalb's counts.
+    pub brackets: evalb::Score,
+    /// What had to be mended before evalb could count.
+    pub repairs: Repairs,
+    /// Outputs that are the very commands of the gold tree.
+    pub exact: usize,
+}
+
+impl Score {
+    /// F1 in per cent.
+    pub fn f1(&self) -> f64 {
+        self.brackets.f1()
+    }
+
+    /// The share of outputs that are exactly right, in per cent.
+    pub fn exact_match(&self) -> f64 {
+        100.0 * self.exact as f64 / self.brackets.sentences.max(1) as f64
+    }
+}
+
+impl AddAssign for Score {
+    fn add_assign(&mut self, other: Score) {
+        self.brackets += other.brackets;
+        self.repairs += other.repairs;
+        self.exact += other.exact;
+    }
+}
+
+impl std::iter::Sum for Score {
+    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
+        scores.fold(Score::default(), |mut sum, score| {
+            sum += score;
+            sum
+        })
+    }
+}
+
+/// The score of one output.
+pub fn score(parser: &Parser, y: &[Symbol], gold: &Tree, params: &Params) -> Score {
+    let (tree, repairs) = parser.tree(y, &gold.leaves());
+    let brackets = evalb::score(gold, &tree, params).score;
+    Score { brackets, repairs, exact: usize::from(tree == *gold && repairs.total() == 0) }
+}
+
+/// The scores of many outputs, on all cores.
+pub fn scores<'a>(
+    parser: &Parser,
+    outputs: &[&[Symbol]],
+    golds: &[&'a Tree],
+    params: &Params,
+) -> Vec<Score> {
+    in_parallel(outputs.len(), || (), |(), i| score(parser, outputs[i], golds[i], params))
+}

@@ -1,0 +1,288 @@
+//! The experiment's figures as tables and plots: the paper's Tables 2, 3 and 4, rivals, genres.
+
+use cajole::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
+use cajole_nn::models::Architecture;
+
+use super::config::{NetworkConfig, ParsingConfig};
+use super::experiment::{Measured, OfNetwork};
+use super::methods::decoder_name;
+
+/// Puts everything together.
+pub(super) fn report(
+    config: &ParsingConfig,
+    networks: &[OfNetwork],
+    case: Option<CaseStudy>,
+) -> Report {
+    let mut report = Report::new("Constituency parsing");
+    report.intro = vec![
+        "Sequence-to-sequence networks read a sentence and write shift-reduce commands. A failure \
+         is an output that does not build one tree over the sentence. Each method below repairs \
+         the failures of every network; what is a tree at once stays as it is."
+            .to_owned(),
+        "F1 is evalb's with the Collins parameters, in per cent. What is no tree is mended by \
+         simple rules before it is scored: surplus shifts dropped, missing ones added, what is \
+         open closed, several roots joined."
+            .to_owned(),
+    ];
+    report.tables.push(networks_table(networks));
+    report.tables.extend(networks.iter().map(repairs_table));
+    report.tables.push(rivals_table(networks));
+    report.tables.push(steps_table(networks));
+    report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
+    report.plots.extend(networks.iter().filter_map(f1_plot));
+    report.plots.push(conversion_plot(networks));
+    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
+    report.rows = all.flat_map(|m| m.rows.iter().cloned()).collect();
+    report.cases = case.into_iter().collect();
+    report.notes = vec![
+        format!(
+            "“gbi paper” is Algorithm 1 as printed; its step size is chosen for each network on \
+             at most {} failures of greedy decoding on the development data. “gbi best” takes the \
+             candidates it raises from masked beams of width {}. Both decode with the beam named \
+             in their row.",
+            config.tuning.failures,
+            config.gbi.sources.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
+        ),
+        "“constrained greedy” is the paper's constrained decoder: it leaves out what is impossible \
+         and adds what is missing at the end. Masked decoders take only commands that can still \
+         lead to a tree. A plain beam may end in no tree; it is mended like the rest."
+            .to_owned(),
+        "Steps are counted over all failures; a dash means that fewer were converted. Times are \
+         one thread's."
+            .to_owned(),
+    ];
+    report
+}
+
+/// A network in a few words.
+pub(super) fn describe(network: &NetworkConfig) -> String {
+    let NetworkConfig { treebank, layers, hidden, dropout, share, .. } = network;
+    let architecture = architecture(network);
+    let pointer = if network.pointer { ", next token shown" } else { "" };
+    format!(
+        "{architecture}, {layers} × {hidden} units, dropout {dropout}{pointer}, {share} % of {treebank}"
+    )
+}
+
+fn architecture(network: &NetworkConfig) -> &'static str {
+    match network.architecture {
+        Architecture::Simple => "simple",
+        Architecture::Gnmt => "gnmt",
+    }
+}
+
+/// The paper's Table 2: what was trained, and how good it is.
+fn networks_table(networks: &[OfNetwork]) -> Table {
+    let widths = widths(networks);
+    let mut header: Vec<String> =
+        ["net", "treebank", "kind", "hidden", "dropout", "data, %", "dev F1"]
+            .map(str::to_owned)
+            .to_vec();
+    header.extend(widths.iter().map(|&width| format!("{} F1", decoder_name(width))));
+    let mut table =
+        Table::new("Networks, and their F1 on the test set by width of the beam", header);
+    for network in networks {
+        let NetworkConfig { name, treebank, layers, hidden, dropout, share, .. } = &network.config;
+        let mut cells = vec![
+            Cell::plain(name.as_str()),
+            Cell::plain(treebank.as_str()),
+            Cell::plain(architecture(&network.config)),
+            Cell::plain(format!("{layers} × {hidden}")),
+            Cell::plain(dropout.to_string()),
+            Cell::plain(share.to_string()),
+            Cell::number(network.dev_f1, 2),
+        ];
+        for &width in &widths {
+            let row = network.test.iter().find(|m| m.width == width).and_then(|m| m.rows.first());
+            let f1 = row.map_or(f64::NAN, |row| figure(row, "whole_f1_before"));
+            cells.push(Cell::number(f1, 2));
+        }
+        table = table.row(cells);
+    }
+    table
+}
+
+/// The paper's Tables 3 and 4: failures, conversion and F1 by width, for one network.
+fn repairs_table(network: &OfNetwork) -> Table {
+    let header = [
+        "decoder",
+        "failures",
+        "preset",
+        "converted",
+        "F1 before",
+        "after",
+        "test F1 before",
+        "after",
+        "ms",
+    ];
+    let total = network.test.first().and_then(|m| m.rows.first()).map_or(0, |row| row.total);
+    let caption = format!(
+        "{}: gradient-based inference on {total} test sentences (paper preset: step size {})",
+        network.config.name, network.step_size
+    );
+    let mut table = Table::new(caption, header);
+    for measured in &network.test {
+        for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
+            table = table.row([
+                Cell::plain(decoder_name(measured.width)),
+                Cell::plain(row.failures.to_string()),
+                Cell::plain(row.method.trim_start_matches("gbi ")),
+                Cell::number(figure(row, "conversion"), 1),
+                Cell::number(figure(row, "f1_before"), 2),
+                Cell::number(figure(row, "f1_after"), 2),
+                Cell::number(figure(row, "whole_f1_before"), 2),
+                Cell::number(figure(row, "whole_f1_after"), 2),
+                Cell::number(figure(row, "milliseconds"), 0),
+            ]);
+        }
+    }
+    table
+}
+
+/// F1 on the failures after every method, one column per method.
+fn rivals_table(networks: &[OfNetwork]) -> Table {
+    let blocks: Vec<(&str, &Measured)> = networks
+        .iter()
+        .flat_map(|n| n.test.iter().map(move |m| (n.config.name.as_str(), m)))
+        .collect();
+    let caption = "F1 on the failures after every method; masked methods, constrained greedy and \
+                   gbi best always or nearly always give trees, beams do not";
+    by_method(caption, &["net", "decoder", "failures"], &blocks, |name, measured| {
+        let failures = measured.rows.first().map_or(0, |row| row.failures);
+        vec![
+            Cell::plain(name),
+            Cell::plain(decoder_name(measured.width)),
+            Cell::plain(failures.to_string()),
+        ]
+    })
+}
+
+/// The same by genre, for one network.
+fn domains_table(network: &OfNetwork) -> Table {
+    let blocks: Vec<(&str, &Measured)> =
+        network.domains.iter().map(|m| (m.data.as_str(), m)).collect();
+    let caption = format!(
+        "{}: other kinds of text, greedy decoding; F1 of all outputs, and on the failures after \
+         every method",
+        network.config.name
+    );
+    by_method(&caption, &["text", "failures", "all F1"], &blocks, |name, measured| {
+        let Some(row) = measured.rows.first() else { return Vec::new() };
+        vec![
+            Cell::plain(name),
+            Cell::plain(format!("{} of {}", row.failures, row.total)),
+            Cell::number(figure(row, "whole_f1_before"), 1),
+        ]
+    })
+}
+
+/// A table with a column per method, the best of each row emphasised.
+fn by_method(
+    caption: &str,
+    first: &[&str],
+    blocks: &[(&str, &Measured)],
+    cells: impl Fn(&str, &Measured) -> Vec<Cell>,
+) -> Table {
+    let longest = blocks.iter().max_by_key(|(_, m)| m.rows.len());
+    let methods: Vec<&str> = longest
+        .map_or(Vec::new(), |(_, m)| m.rows[1..].iter().map(|r| r.method.as_str()).collect());
+    let header = first.iter().copied().chain(["mended"]).chain(methods.iter().copied());
+    let mut table = Table::new(caption, header.collect::<Vec<_>>());
+    for (name, measured) in blocks {
+        let f1 = |method: &&str| {
+            let row = measured.rows.iter().find(|row| row.method == **method);
+            row.map_or(f64::NAN, |row| figure(row, "f1_after"))
+        };
+        let values: Vec<f64> = methods.iter().map(f1).collect();
+        let best = values.iter().copied().fold(f64::NAN, f64::max);
+        let mended = measured.rows.first().map_or(f64::NAN, |row| figure(row, "f1_before"));
+        let mut row = cells(name, measured);
+        row.push(Cell::number(mended, 1));
+        row.extend(values.iter().map(|&value| {
+            let cell = Cell::number(value, 1);
+            if value == best { cell.best() } else { cell }
+        }));
+        table = table.row(row);
+    }
+    table
+}
+
+/// Steps within which shares of the failures were converted.
+fn steps_table(networks: &[OfNetwork]) -> Table {
+    let header = ["net", "decoder", "preset", "25 %", "50 %", "80 %", "95 %"];
+    let caption = "Steps within which shares of the failures are converted (the paper: 5–7, 6–20, \
+                   15–57, 55–84)";
+    let mut table = Table::new(caption, header);
+    for network in networks {
+        for measured in &network.test {
+            for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
+                let steps = [25, 50, 80, 95].map(|share| figure(row, &format!("steps_{share}")));
+                let names = [
+                    network.config.name.clone(),
+                    decoder_name(measured.width),
+                    row.method.trim_start_matches("gbi ").to_owned(),
+                ];
+                let steps = steps.map(|s| if s.is_nan() { "–".to_owned() } else { s.to_string() });
+                table = table.row(names.into_iter().chain(steps).map(Cell::plain));
+            }
+        }
+    }
+    table
+}
+
+/// F1 on the failures against compute, one point per method, greedy decoding.
+fn f1_plot(network: &OfNetwork) -> Option<Plot> {
+    let measured = network.test.iter().find(|m| m.width == 1)?;
+    let mut plot = Plot::new(
+        format!("F1 against compute: {}", network.config.name),
+        Axis::log("network passes per failure"),
+        Axis::linear("F1 on failures, per cent"),
+    );
+    plot.caption = "Failures of greedy decoding; “greedy” is the output itself, mended.".to_owned();
+    let point = |row: &Row| {
+        let points = vec![(figure(row, "passes"), figure(row, "f1_after"))];
+        Series::points(row.method.as_str(), points)
+    };
+    plot.series = measured.rows.iter().map(point).collect();
+    Some(plot)
+}
+
+/// Share of failures converted within a number of steps: every network, greedy decoding.
+fn conversion_plot(networks: &[OfNetwork]) -> Plot {
+    let mut plot = Plot::new(
+        "Conversion against steps, greedy decoding",
+        Axis::log("steps"),
+        Axis::linear("failures converted, per cent"),
+    );
+    plot.caption = "The paper preset, and the best; a restart goes on counting.".to_owned();
+    for network in networks {
+        let Some(measured) = network.test.iter().find(|m| m.width == 1) else { continue };
+        let failures = measured.rows.first().map_or(0, |row| row.failures).max(1);
+        for (method, steps) in &measured.steps {
+            let mut points: Vec<(f64, f64)> = Vec::new();
+            for (i, &step) in steps.iter().enumerate() {
+                let point = (step.max(1) as f64, 100.0 * (i + 1) as f64 / failures as f64);
+                match points.last_mut() {
+                    Some(last) if last.0 == point.0 => *last = point,
+                    _ => points.push(point),
+                }
+            }
+            let preset = method.trim_start_matches("gbi ");
+            plot.series.push(Series::steps(format!("{} {preset}", network.config.name), points));
+        }
+    }
+    plot
+}
+
+/// All widths that were measured, in order.
+fn widths(networks: &[OfNetwork]) -> Vec<usize> {
+    let mut widths: Vec<usize> =
+        networks.iter().flat_map(|n| n.test.iter().map(|m| m.width)).collect();
+    widths.sort_unstable();
+    widths.dedup();
+    widths
+}
+
+fn figure(row: &Row, name: &str) -> f64 {
+    row.get(name).unwrap_or(f64::NAN)
+}
