@@ -35,6 +35,7 @@ impl Net1 {
             dropout,
             embedding_dropout: dropout,
             reversed_input: false,
+            pointer: None,
             cap_factor: 4,
         });
         Net1 { net, cap }
@@ -71,16 +72,18 @@ impl Net1 {
         let mut draw = |n| random.below(n) as Symbol;
         (0..n).map(|_| Token { word: draw(words), vector: draw(vectors) }).collect()
     }
+
+    /// Words and word vectors of an input, as a rival reads them: with the end that the network
+    /// itself adds.
+    pub(crate) fn columns(&self, x: &[Token]) -> (Vec<Symbol>, Vec<Symbol>) {
+        let end = Token { word: self.net.config.words as Symbol, vector: 0 };
+        x.iter().chain([&end]).map(|token| (token.word, token.vector)).unzip()
+    }
 }
 
 /// `n` tokens, as long as sentences of a treebank are: from 5 to 40, about 22 on average.
 pub(crate) fn sentence_length(random: &mut Random) -> usize {
     5 + random.below(36)
-}
-
-/// Words and word vectors of an input, as a rival reads them.
-pub(crate) fn columns(x: &[Token]) -> (Vec<Symbol>, Vec<Symbol>) {
-    x.iter().map(|token| (token.word, token.vector)).unzip()
 }
 
 impl AutoRegressive for Net1 {

@@ -16,7 +16,7 @@ use cajole_nn::{AutoRegressive, Trained};
 use serde_json::{Value, json};
 
 use crate::iteration::Worker;
-use crate::net1::{Net1, columns};
+use crate::net1::Net1;
 use crate::{ms, peak, per_item};
 
 /// `T`, the tokens of every input, and the symbols of every output.
@@ -47,7 +47,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
             checkpoint::save(&path, layout, &worker.dense(), Precision::F32)?;
         }
         let decoded = worker.found.best().context("greedy decoding finds one output")?;
-        let (words, vectors) = columns(x);
+        let (words, vectors) = model.net.columns(x);
         exported.push(json!({
             "words": words,
             "vectors": vectors,
@@ -134,14 +134,15 @@ fn flops(model: &Net, moved: usize) -> usize {
     let Seq2SeqConfig { hidden: h, attention: a, layers, .. } = model.net.net.config;
     let Seq2SeqConfig { embedding: e, vector_size: p, output_embedding, output_symbols: v, .. } =
         model.net.net.config;
+    let tokens = TOKENS + 1; // the end is read too
     // Of an LSTM: rows of the matrices that make its gates, inputs and state.
     let lstm = |inputs: usize| (inputs + h) * 4 * h;
     let encoder = 2 * lstm(e + p) + lstm(2 * h) + (layers - 2) * lstm(h);
     let keys = h * a;
     let table = v * output_embedding * 4 * h;
     let decoder = lstm(h) + (layers - 1) * lstm(2 * h);
-    let attention = h * a + TOKENS * (a + h);
+    let attention = h * a + tokens * (a + h);
     let output = 2 * h * v;
-    let products = TOKENS * (encoder + keys) + table + SYMBOLS * (decoder + attention + output);
+    let products = tokens * (encoder + keys) + table + SYMBOLS * (decoder + attention + output);
     3 * 2 * products + 2 * moved
 }

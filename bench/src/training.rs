@@ -13,7 +13,7 @@ use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, TrainState, Trainer
 use rayon::ThreadPoolBuilder;
 use serde_json::{Value, json};
 
-use crate::net1::{Net1, columns, sentence_length};
+use crate::net1::{Net1, sentence_length};
 
 const THREADS: usize = 2;
 const BATCH: usize = 64;
@@ -36,7 +36,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let mut trainer = trainer(&net, &pairs[..BATCH]);
     let losses: Vec<f64> = (0..CHECKED).map(|_| trainer.epoch()).collect();
     let exported = pairs.iter().map(|(x, y)| {
-        let (words, vectors) = columns(x);
+        let (words, vectors) = net.columns(x);
         json!({ "words": words, "vectors": vectors, "output": y })
     });
     let report = json!({
