@@ -130,7 +130,7 @@ def main():
     run_json(command("prepare"))
     exported = json.loads((folder / "pairs.json").read_text())
     weights = load_file(folder / "model.safetensors")
-    torch.set_num_threads(exported["threads"])
+    torch.set_num_threads(1)
     size, end, pairs = exported["batch_size"], exported["end"], exported["pairs"]
     print(
         f"training: {exported['symbols']} symbols in batches of {size}, {exported['threads']}"
