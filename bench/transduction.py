@@ -209,12 +209,12 @@ class Torch(Variant):
 def main():
     torch.set_num_threads(1)
     binary, folder = sys.argv[1], Path(sys.argv[2])
-    ours = [binary, "transduction", "--dir", str(folder)]
-    run_json([*ours, "prepare"])
+    command = lambda verb: [binary, "transduction", verb, "--dir", str(folder)]
+    run_json(command("prepare"))
     exported = json.loads((folder / "cases.json").read_text())
     weights = load_file(folder / "model.safetensors")
     variants = [Torch(style, weights, exported) for style in (Recorded, Rerun)]
-    compare("transduction", variants, [*ours, "time"], exported, folder)
+    compare("transduction", variants, command("time"), exported, folder)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,12 @@
 //! short round and prints it as JSON, so that a driver can interleave rounds of several programs
 //! and take medians: on a machine that others use as well, only that can be compared.
 
+mod first_pass;
+mod iteration;
+mod net1;
+mod parsing;
 mod peak;
+mod training;
 mod transduction;
 
 use std::io::Write;
@@ -13,40 +18,49 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Parser, ValueEnum};
 
 /// Times gradient-based inference; see bench/README.md.
 #[derive(Parser)]
 struct Args {
-    #[command(subcommand)]
     workload: Workload,
+    verb: Verb,
+    /// Where checkpoint and cases lie, for workloads that leave any.
+    #[arg(long)]
+    dir: PathBuf,
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Workload {
     /// The paper's sequence transducer, greedy decoding, the count constraint.
-    Transduction {
-        #[command(subcommand)]
-        verb: Verb,
-        /// Where checkpoint and cases lie.
-        #[arg(long, global = true, default_value = "bench/out/transduction")]
-        dir: PathBuf,
-    },
+    Transduction,
+    /// The paper's parsing network, one iteration.
+    Parsing,
+    /// The parsing network's first outputs for many inputs, batched and one by one.
+    FirstPass,
+    /// Epochs of training the parsing network.
+    Training,
 }
 
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Verb {
-    /// Train the network, unless a checkpoint is there, and export what a rival is checked with.
+    /// Make or train the network and export what a rival is checked with.
     Prepare,
     /// Measure one round.
     Time,
 }
 
 fn main() -> Result<()> {
-    let Args { workload } = Args::parse();
-    let report = match workload {
-        Workload::Transduction { verb: Verb::Prepare, dir } => transduction::prepare(&dir)?,
-        Workload::Transduction { verb: Verb::Time, dir } => transduction::time(&dir)?,
+    let Args { workload, verb, dir } = Args::parse();
+    let report = match (workload, verb) {
+        (Workload::Transduction, Verb::Prepare) => transduction::prepare(&dir)?,
+        (Workload::Transduction, Verb::Time) => transduction::time(&dir)?,
+        (Workload::Parsing, Verb::Prepare) => parsing::prepare(&dir)?,
+        (Workload::Parsing, Verb::Time) => parsing::time()?,
+        (Workload::FirstPass, Verb::Prepare) => first_pass::prepare()?,
+        (Workload::FirstPass, Verb::Time) => first_pass::time()?,
+        (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,
+        (Workload::Training, Verb::Time) => training::time()?,
     };
     let mut out = std::io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, &report)?;

@@ -10,19 +10,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use cajole::corpus::decode_all;
-use cajole::{
-    Aligned, Config, Constraint, Decoder, Found, Gbi, Gradient, Mark, Model, Momenta, Outcome,
-    StepRule, Symbol, Workspace,
-};
+use cajole::{Config, Constraint, Gbi, Outcome, StepRule, Symbol, Workspace};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Decay, Example, Scratch, TrainConfig, Trained, Trainer};
+use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
 use cajole_tasks::transduction::{ConstraintKind, END, N_SYMBOLS, Splits, transduce};
 use rayon::ThreadPoolBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::iteration::Worker;
 use crate::{ms, peak, per_item};
 
 /// Violating inputs that every program runs.
@@ -59,12 +57,14 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let constraint = ConstraintKind::Count.build();
     let cases = cases(&model, &constraint)?;
 
-    let mut worker = Worker::new(&model, &constraint);
+    let violation = |x: &[Symbol], y: &[Symbol]| constraint.check(x, y).total();
+    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
     let repairs = repair_all(&model, &constraint, &cases)?;
     let mut exported = Vec::new();
     for (i, (x, repair)) in cases.iter().zip(&repairs).enumerate() {
         worker.restore();
-        let g = worker.gradient(x);
+        worker.decode(x);
+        let g = worker.differentiate(x);
         if i < GRADIENTS {
             let path = dir.join(format!("gradient-{i}.safetensors"));
             checkpoint::save(&path, model.net.layout(), &worker.dense(), Precision::F32)?;
@@ -110,7 +110,8 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
     let cases = read_cases(dir)?;
     let peak = peak::gflops();
 
-    let mut worker = Worker::new(&model, &constraint);
+    let violation = |x: &[Symbol], y: &[Symbol]| constraint.check(x, y).total();
+    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
     let mut flops = 0;
     let iteration = per_item(Duration::from_millis(300), || {
         let mut took = Duration::ZERO;
@@ -244,64 +245,6 @@ fn gbi<'a>(
 fn repair_all(model: &Net, constraint: &Count, cases: &[Vec<Symbol>]) -> Result<Vec<Outcome>> {
     let refs: Vec<&[Symbol]> = cases.iter().map(Vec::as_slice).collect();
     Ok(gbi(model, constraint).run_all(&refs, |_, _| {})?)
-}
-
-/// One iteration of Algorithm 1, taken apart so that it can be timed alone.
-struct Worker<'a> {
-    model: &'a Net,
-    constraint: &'a Count,
-    nudged: Aligned,
-    scratch: Scratch,
-    found: Found,
-    blame: Vec<(Mark, f32)>,
-    grad: Gradient,
-}
-
-impl<'a> Worker<'a> {
-    fn new(model: &'a Net, constraint: &'a Count) -> Self {
-        Worker {
-            model,
-            constraint,
-            nudged: Aligned::from(model.weights.as_slice()),
-            scratch: model.scratch(),
-            found: Found::default(),
-            blame: Vec::new(),
-            grad: Gradient::new(model.weights.len()),
-        }
-    }
-
-    /// `W_λ ← W`.
-    fn restore(&mut self) {
-        self.nudged.copy_from_slice(&self.model.weights);
-    }
-
-    /// Decodes, checks, and differentiates `g · log p(y)`; returns `g`.
-    fn gradient(&mut self, x: &[Symbol]) -> f32 {
-        let Worker { model, constraint, nudged, scratch, found, blame, grad } = self;
-        Greedy.decode(model, nudged, x, scratch, found);
-        let Some(decoded) = found.best() else { return 0.0 };
-        let g = constraint.check(x, &decoded.output).total();
-        blame.clear();
-        blame.extend(decoded.marks.iter().map(|&mark| (mark, g)));
-        model.gradient(nudged, blame, scratch, grad);
-        g
-    }
-
-    /// Decode, violation, backward pass, SGD step.
-    fn iterate(&mut self, x: &[Symbol]) {
-        self.gradient(x);
-        let momenta = &mut Momenta::default();
-        StepRule::Sgd.step(0, STEP_SIZE, &mut self.nudged, &self.grad, 1.0, momenta);
-    }
-
-    /// The gradient as one flat buffer, zero where nothing was touched.
-    fn dense(&self) -> Vec<f32> {
-        let mut dense = vec![0.0; self.nudged.len()];
-        for range in self.grad.touched() {
-            dense[range.clone()].copy_from_slice(self.grad.values(range));
-        }
-        dense
-    }
 }
 
 /// Floating-point operations that one iteration cannot do without, for an input `x` and an output

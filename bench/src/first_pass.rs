@@ -1,0 +1,82 @@
+//! First outputs of many inputs under the same weights: in batches, and one by one, on one thread.
+//!
+//! This is how far batching gets where all share `W`. Inputs have the lengths of sentences, and
+//! outputs end at different lengths, so batches shrink as they do on real data.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use cajole::corpus::decode_all;
+use cajole::{Decoder, Found, Model};
+use cajole_nn::Trained;
+use cajole_nn::decoders::Greedy;
+use cajole_nn::models::Token;
+use cajole_nn::random::Random;
+use rayon::ThreadPoolBuilder;
+use serde_json::{Value, json};
+
+use crate::net1::{Net1, sentence_length};
+use crate::{ms, per_item};
+
+/// Enough for four batches.
+const SENTENCES: usize = 128;
+
+type Net = Trained<Net1>;
+
+/// Checks that both ways find the same outputs.
+pub(crate) fn prepare() -> Result<Value> {
+    let (model, sentences) = setting();
+    let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
+    let batched = decode_all(&model, &Greedy, &refs);
+    let (scratch, found) = &mut (model.scratch(), Found::default());
+    for (i, x) in refs.iter().enumerate() {
+        Greedy.decode(&model, &model.weights, x, scratch, found);
+        let alone = found.best().map(|y| &y.output);
+        ensure!(
+            alone == Some(&batched[i].output),
+            "sentence {i} is decoded differently in a batch"
+        );
+    }
+    let total = |lengths: &mut dyn Iterator<Item = usize>| lengths.sum::<usize>();
+    let n = sentences.len() as f64;
+    Ok(json!({
+        "sentences": sentences.len(),
+        "mean_tokens": total(&mut refs.iter().map(|x| x.len())) as f64 / n,
+        "mean_symbols": total(&mut batched.iter().map(|y| y.output.len())) as f64 / n,
+    }))
+}
+
+/// One round: time per sentence, either way.
+pub(crate) fn time() -> Result<Value> {
+    let (model, sentences) = setting();
+    let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
+    let (scratch, found) = &mut (model.scratch(), Found::default());
+    let alone = per_item(Duration::from_millis(500), || {
+        let start = Instant::now();
+        for x in &refs {
+            Greedy.decode(&model, &model.weights, x, scratch, found);
+        }
+        (refs.len(), start.elapsed())
+    });
+    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+    let batched = per_item(Duration::from_millis(500), || {
+        let start = Instant::now();
+        let decoded = pool.install(|| decode_all(&model, &Greedy, &refs));
+        (decoded.len(), start.elapsed())
+    });
+    Ok(json!({ "alone_ms": ms(alone), "batched_ms": ms(batched) }))
+}
+
+/// The network, and sentences whose outputs have 2.6 to 4.6 symbols per token.
+fn setting() -> (Net, Vec<Vec<Token>>) {
+    // The first word decides where an output ends, for want of a trained network that would.
+    let net = Net1::new(0.0, |x| x.len() * (26 + x[0].word as usize % 21) / 10);
+    let weights = net.babbling_weights();
+    let random = &mut Random::new(2);
+    let sentences = (0..SENTENCES).map(|_| {
+        let n = sentence_length(random);
+        net.input(random, n)
+    });
+    let sentences = sentences.collect();
+    (Trained { net, weights }, sentences)
+}
