@@ -78,5 +78,5 @@ fn setting() -> (Net, Vec<Vec<Token>>) {
         net.input(random, n)
     });
     let sentences = sentences.collect();
-    (Trained { net, weights }, sentences)
+    (Trained { net, weights: weights.into() }, sentences)
 }

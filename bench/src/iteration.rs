@@ -29,7 +29,7 @@ impl<'a, N: AutoRegressive> Worker<'a, N> {
             model,
             violation,
             step_size,
-            nudged: Aligned::from(model.weights.as_slice()),
+            nudged: model.weights.clone(),
             scratch: model.scratch(),
             found: Found::default(),
             blame: Vec::new(),

@@ -117,7 +117,7 @@ fn violation(_: &[Token], _: &[Symbol]) -> f32 {
 fn model() -> Net {
     let net = Net1::new(0.0, |_| SYMBOLS);
     let weights = net.babbling_weights();
-    Trained { net, weights }
+    Trained { net, weights: weights.into() }
 }
 
 fn cases(model: &Net) -> Vec<Vec<Token>> {

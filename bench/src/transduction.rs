@@ -53,7 +53,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         Err(_) => train(&net),
     };
     checkpoint::save(&path, net.layout(), &weights, Precision::F32)?;
-    let model = Trained { net, weights };
+    let model = Trained { net, weights: weights.into() };
     let constraint = ConstraintKind::Count.build();
     let cases = cases(&model, &constraint)?;
 
@@ -105,7 +105,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
 pub(crate) fn time(dir: &Path) -> Result<Value> {
     let net = network();
     let weights = checkpoint::load(&dir.join(MODEL_FILE), net.layout())?;
-    let model = Trained { net, weights };
+    let model = Trained { net, weights: weights.into() };
     let constraint = ConstraintKind::Count.build();
     let cases = read_cases(dir)?;
     let peak = peak::gflops();

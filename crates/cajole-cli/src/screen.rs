@@ -57,8 +57,9 @@ impl Watch for Screen {
     fn say(&self, line: &str) {
         let mut said = false;
         self.with_bar(|bar| {
+            // Elsewhere than on a terminal a bar is hidden, and so is what it prints.
+            said = !bar.is_hidden();
             bar.println(line);
-            said = true;
         });
         if !said {
             let _ = writeln!(stderr().lock(), "{line}");

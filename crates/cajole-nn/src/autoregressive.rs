@@ -4,6 +4,7 @@
 //! parameters, say how inputs are read and how one step is taken. Every decoder, training and
 //! gradient-based inference then work with it, through [`Trained`].
 
+use cajole::Aligned;
 use cajole::model::{Candidate, Gradient, Group, Mark, Model, Symbol};
 
 use crate::layout::Layout;
@@ -128,7 +129,7 @@ pub struct Trained<N> {
     /// The architecture.
     pub net: N,
     /// `W`.
-    pub weights: Vec<f32>,
+    pub weights: Aligned,
 }
 
 /// One thread's recording, with the buffers that decoders need.

@@ -105,10 +105,10 @@ pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result
         data: numbers.iter().flat_map(|v| v.to_le_bytes()).collect(),
     };
     let all = [
-        ("now/", &state.weights),
-        ("best/", &state.best_weights),
-        ("first/", &state.momenta.first),
-        ("second/", &state.momenta.second),
+        ("now/", &*state.weights),
+        ("best/", &*state.best_weights),
+        ("first/", state.momenta.first.as_slice()),
+        ("second/", state.momenta.second.as_slice()),
     ];
     let tensors = all.iter().filter(|(_, w)| !w.is_empty()).flat_map(|(prefix, w)| {
         let entries = layout.entries().iter();
@@ -144,8 +144,8 @@ pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
         let mut w = vec![0.0; layout.len()];
         fill(path, &file, layout, prefix, &mut w).map(|()| w)
     };
-    state.weights = read("now/")?;
-    state.best_weights = read("best/")?;
+    state.weights = read("now/")?.into();
+    state.best_weights = read("best/")?.into();
     if has("first/") {
         state.momenta.first = read("first/")?;
     }

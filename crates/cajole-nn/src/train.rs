@@ -9,7 +9,7 @@
 //! on development data, until [`Trainer::is_done`].
 
 use cajole::model::{Gradient, Mark, Symbol};
-use cajole::{Momenta, StepRule};
+use cajole::{Aligned, Momenta, StepRule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -88,11 +88,11 @@ impl<X: ?Sized> Copy for Example<'_, X> {}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainState {
     /// The weights now.
-    pub weights: Vec<f32>,
+    pub weights: Aligned,
     /// What the step rule remembers.
     pub momenta: Momenta,
     /// The weights with the best score so far.
-    pub best_weights: Vec<f32>,
+    pub best_weights: Aligned,
     /// The numbers beside them.
     pub progress: Progress,
 }
@@ -100,6 +100,7 @@ pub struct TrainState {
 impl TrainState {
     /// The state of a run that begins with these weights.
     pub fn new(weights: Vec<f32>) -> Self {
+        let weights = Aligned::from(weights);
         TrainState { best_weights: weights.clone(), weights, ..TrainState::default() }
     }
 }
@@ -227,7 +228,7 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
         if is_better {
             progress.best_score = score;
             progress.best_epoch = progress.epoch;
-            best_weights.clone_from(weights);
+            best_weights.copy_from_slice(weights);
         }
         is_better
     }

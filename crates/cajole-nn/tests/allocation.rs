@@ -52,7 +52,7 @@ fn allocations(
         cap_factor: 3,
     });
     let weights = net.layout().initial(1);
-    let model = Trained { net, weights };
+    let model = Trained { net, weights: weights.into() };
     let x: &[Symbol] = &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2];
     let never = |_: &[Symbol], y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
     let rules = [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];

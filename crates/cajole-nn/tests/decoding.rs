@@ -23,7 +23,8 @@ fn network(seed: u64, start_state: StartState) -> Net {
         cap_factor: 0,
     });
     let mut random = Random::new(seed);
-    let weights = (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect();
+    let weights =
+        (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect::<Vec<f32>>().into();
     Trained { net, weights }
 }
 

@@ -134,5 +134,5 @@ pub fn load_card<C: Card>(folder: &Path) -> Result<C, LoadError> {
 /// If they are missing, damaged, or for another architecture.
 pub fn load_weights<N: AutoRegressive>(folder: &Path, net: N) -> Result<Trained<N>, LoadError> {
     let weights = checkpoint::load(&folder.join(MODEL_FILE), net.layout())?;
-    Ok(Trained { net, weights })
+    Ok(Trained { net, weights: weights.into() })
 }

@@ -55,6 +55,18 @@ impl From<&[f32]> for Aligned {
     }
 }
 
+impl From<Vec<f32>> for Aligned {
+    fn from(values: Vec<f32>) -> Self {
+        Aligned::from(values.as_slice())
+    }
+}
+
+impl PartialEq for Aligned {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
 impl Deref for Aligned {
     type Target = [f32];
 

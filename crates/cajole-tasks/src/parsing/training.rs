@@ -64,7 +64,7 @@ pub fn train(
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
     }
     let parser = |weights: &[f32]| Parser {
-        model: Trained { net: net.clone(), weights: weights.to_vec() },
+        model: Trained { net: net.clone(), weights: weights.into() },
         lexicon: lexicon.clone(),
         commands: commands.clone(),
     };

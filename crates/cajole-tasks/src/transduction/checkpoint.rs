@@ -47,7 +47,7 @@ pub fn built_in() -> Trained<Transducer> {
     let net = Transducer::new(card.network);
     let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
         .expect("the built-in weights are tested");
-    Trained { net, weights }
+    Trained { net, weights: weights.into() }
 }
 
 /// Reads a checkpoint folder.

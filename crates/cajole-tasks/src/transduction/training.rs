@@ -31,7 +31,7 @@ pub fn train(
     let golds: Vec<_> = splits.train.iter().map(|x| transduce(x)).collect();
     let examples =
         splits.train.iter().zip(&golds).map(|(x, y)| Example { input: x.as_slice(), output: y });
-    let model = |weights: &[f32]| Trained { net: net.clone(), weights: weights.to_vec() };
+    let model = |weights: &[f32]| Trained { net: net.clone(), weights: weights.into() };
     let score = |weights: &[f32]| {
         let dev = exact_match(&model(weights), &splits.dev);
         (dev, format!("held-out exact {dev:.1} %"))
