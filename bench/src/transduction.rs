@@ -193,7 +193,7 @@ fn train(net: &Transducer) -> Vec<f32> {
     while !trainer.is_done() {
         trainer.epoch();
     }
-    trainer.state().weights.clone()
+    trainer.state().weights.to_vec()
 }
 
 /// Test inputs whose output violates the constraint, spread evenly over all such.

@@ -58,10 +58,10 @@ pub fn score(parser: &Parser, y: &[Symbol], gold: &Tree, params: &Params) -> Sco
 }
 
 /// The scores of many outputs, on all cores.
-pub fn scores<'a>(
+pub fn scores(
     parser: &Parser,
     outputs: &[&[Symbol]],
-    golds: &[&'a Tree],
+    golds: &[&Tree],
     params: &Params,
 ) -> Vec<Score> {
     in_parallel(outputs.len(), || (), |(), i| score(parser, outputs[i], golds[i], params))

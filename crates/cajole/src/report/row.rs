@@ -152,7 +152,8 @@ mod tests {
         assert_eq!(json["conversion"].as_f64(), row().get("conversion"));
         assert_eq!(json["total"], 1500);
         assert!(json["accuracy_after"].is_null());
-        let again: Row = serde_json::from_value(json).unwrap();
+        let text = serde_json::to_string(&row()).unwrap();
+        let again: Row = serde_json::from_str(&text).unwrap();
         assert_eq!(format!("{again:?}"), format!("{:?}", row()), "NaN and order included");
     }
 
