@@ -272,7 +272,8 @@ fn a_masked_decoder_always_finds_a_tree() {
         cap_factor: 2,
     });
     let mut random = Random::new(1);
-    let weights = (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect::<Vec<f32>>().into();
+    let weights =
+        (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect::<Vec<f32>>().into();
     let model = Trained { net, weights };
     for m in 1..12 {
         let x = tokens(m);

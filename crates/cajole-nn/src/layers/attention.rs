@@ -1,12 +1,15 @@
-//! Additive attention (Bahdanau et al. 2015) as one operation: scores, softmax and context.
+//! Additive attention (Bahdanau et al. 2015) in two operations: where to look, and what is seen.
 //!
 //! ```text
 //! score_s = v · tanh(q + key_s)          over the S positions of the row's input
-//! α       = softmax(score)
-//! context = Σ_s α_s · value_s            (M)
+//! α       = softmax(score)               (S)
+//! seen    = Σ_s α_s · value_s            (M)
 //! ```
 //!
 //! Queries and keys arrive projected, `A` wide: keys once for a whole input, a query at every step.
+//! What is seen may be projected as well, before it is mixed: `(Σ α_s value_s) · W` is
+//! `Σ α_s (value_s · W)`, and the `S` products on the right are taken once for all steps.
+//!
 //! Keys and values are time-major, row `s · B + b` for position `s` of input `b`; each query row
 //! says which input it looks at, so the hypotheses of a beam share one.
 //!
@@ -17,161 +20,213 @@ use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Backward, Graph, Op, Var};
 
-/// What a decoder attends to: `B` encoded inputs.
+/// What queries are compared with.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct Keys {
     /// `(S·B, A)`.
     pub keys: Var,
-    /// `(S·B, M)`.
-    pub values: Var,
     /// How many positions each input has, `(1, B)`.
     pub lengths: Var,
 }
 
+impl Keys {
+    /// `B`.
+    fn n_inputs(&self) -> usize {
+        self.lengths.cols as usize
+    }
+
+    /// `S`, the positions there is room for.
+    fn positions(&self) -> usize {
+        self.keys.rows as usize / self.n_inputs()
+    }
+
+    /// How many positions input `b` has.
+    fn length(&self, values: &[f32], b: usize) -> usize {
+        values[self.lengths.at as usize + b] as usize
+    }
+}
+
 pub(crate) struct Attention {
     pub(crate) query: Var,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Keys,
     pub(crate) v: Param,
     /// Which input each row looks at, in the tape's indices.
     inputs: u32,
-    /// Weights `(R, S)`; the gradients of `q` and of `v`, each `(R, A)`; `(A)` to spare; then the
-    /// context `(R, M)`, into which gradients flow.
+    /// The gradients of `q` and of `v`, each `(R, A)`; `(A)` to spare; then the weights `(R, S)`,
+    /// into which gradients flow.
     at: u32,
 }
 
 /// Where the pieces lie.
 #[derive(Clone, Copy)]
 struct Places {
-    weights: usize,
     dquery: usize,
     dv: usize,
     spare: usize,
-    context: usize,
+    weights: usize,
 }
 
 impl Attention {
-    fn new(query: Var, memory: Memory, v: Param, inputs: u32, at: u32) -> Self {
-        let Memory { keys, values, lengths } = memory;
-        assert!(query.cols == keys.cols && query.cols == v.cols, "width of queries and keys");
-        assert!(keys.rows == values.rows && keys.rows % lengths.cols == 0, "rows of a memory");
-        Attention { query, memory, v, inputs, at }
-    }
-
-    /// `S`, the positions there is room for.
-    fn positions(&self) -> usize {
-        (self.memory.keys.rows / self.memory.lengths.cols) as usize
-    }
-
     fn places(&self) -> Places {
         let (rows, width) = (self.query.rows as usize, self.query.cols as usize);
-        let weights = self.at as usize;
-        let dquery = weights + rows * self.positions();
+        let dquery = self.at as usize;
         let spare = dquery + 2 * rows * width;
-        Places { weights, dquery, dv: dquery + rows * width, spare, context: spare + width }
+        Places { dquery, dv: dquery + rows * width, spare, weights: spare + width }
     }
 
-    /// Where position `s` of input `b` lies in a matrix of the memory.
-    fn row(&self, of: Var, s: usize, b: usize) -> usize {
-        of.row_at(s * self.memory.lengths.cols as usize + b)
+    /// Where the key of position `s` of input `b` lies.
+    fn key(&self, s: usize, b: usize) -> usize {
+        self.memory.keys.row_at(s * self.memory.n_inputs() + b)
     }
 }
 
 impl Graph<'_> {
-    /// The context `(R, M)` for each query `(R, A)`; row `i` looks at input `inputs[i]`.
-    pub fn attention(&mut self, query: Var, memory: Memory, v: Param, inputs: &[u32]) -> Var {
+    /// The weights `α (R, S)` for each query `(R, A)`; row `i` looks at input `inputs[i]`. What lies
+    /// beyond the length of an input is never read.
+    pub fn attention(&mut self, query: Var, memory: Keys, v: Param, inputs: &[u32]) -> Var {
         let (rows, width) = (query.rows as usize, query.cols as usize);
         assert!(inputs.len() == rows, "{} inputs for {rows} queries", inputs.len());
+        assert!(
+            query.cols == memory.keys.cols && query.cols == v.cols,
+            "width of queries and keys"
+        );
         let kept = self.tape.indices.len() as u32;
         self.tape.indices.extend_from_slice(inputs);
-        let mut op = Attention::new(query, memory, v, kept, 0);
-        let size = memory.values.cols as usize;
-        op.at = self.tape.open(op.places().context + rows * size) as u32;
+        let mut op = Attention { query, memory, v, inputs: kept, at: 0 };
+        let positions = memory.positions();
+        op.at = self.tape.open(op.places().weights + rows * positions) as u32;
         let at = op.places();
-        let positions = op.positions();
-        let (before, own) = self.tape.split(at.weights);
-        let (weights, own) = own.split_at_mut(at.dquery - at.weights);
-        let (spare, contexts) = own.split_at_mut(at.context - at.dquery);
+        let (before, own) = self.tape.split(at.dquery);
+        let (spare, weights) = own.split_at_mut(at.weights - at.dquery);
         let v = v.of(self.w);
         for (i, &b) in inputs.iter().enumerate() {
             let b = b as usize;
-            let length = before[memory.lengths.at as usize + b] as usize;
             let q = &before[query.row_at(i)..][..width];
-            let weights = &mut weights[i * positions..][..length];
+            let weights = &mut weights[i * positions..][..memory.length(before, b)];
             for (s, score) in weights.iter_mut().enumerate() {
-                let key = &before[op.row(memory.keys, s, b)..][..width];
+                let key = &before[op.key(s, b)..][..width];
                 kernels::additive_score(q, key, v, &mut spare[..width], score);
             }
             kernels::softmax(weights);
-            let context = &mut contexts[i * size..(i + 1) * size];
-            context.fill(0.0);
-            for (s, &weight) in weights.iter().enumerate() {
-                let value = &before[op.row(memory.values, s, b)..][..size];
-                kernels::add_scaled(context, weight, value);
-            }
         }
-        let context = Var {
+        let weights = Var {
             op: self.tape.next_op(),
-            at: at.context as u32,
+            at: at.weights as u32,
             rows: rows as u32,
-            cols: size as u32,
+            cols: positions as u32,
         };
-        self.tape.record(Op::Attention(op), at.context);
-        context
+        self.tape.record(Op::Attention(op), at.weights);
+        weights
     }
 }
 
 impl Attention {
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
-        [self.query, self.memory.keys, self.memory.values].into_iter()
+        [self.query, self.memory.keys].into_iter()
     }
 
-    /// `dα = dcontext · value`, `dscore = α (dα − Σ α dα)`, and from there as the formulas say.
+    /// `dscore = α (dα − Σ α dα)`, and from there as the formulas say.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let Attention { query, memory: Memory { keys, values: memory, lengths }, v, .. } = *self;
-        let (at, positions) = (self.places(), self.positions());
-        let (width, size) = (query.cols as usize, memory.cols as usize);
-        let wants_query = pass.wants(query);
-        let (wants_keys, wants_values) = (pass.wants(keys), pass.wants(memory));
+        let Attention { query, memory, v, .. } = *self;
+        let (at, positions, width) = (self.places(), memory.positions(), query.cols as usize);
+        let (wants_query, wants_keys) = (pass.wants(query), pass.wants(memory.keys));
         let (values, indices) = (pass.values, pass.indices);
-        let weight_of_v = v.of(pass.w);
+        let v_values = v.of(pass.w);
         for i in 0..query.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
-            let length = values[lengths.at as usize + b] as usize;
+            let length = memory.length(values, b);
             let q = &values[query.row_at(i)..][..width];
             let weights = &values[at.weights + i * positions..][..length];
-            let (before, own) = pass.grads.split_at_mut(at.weights);
-            let (dscores, own) = own.split_at_mut(at.dquery - at.weights);
+            let (before, own) = pass.grads.split_at_mut(at.dquery);
             let (dqueries, own) = own.split_at_mut(at.dv - at.dquery);
             let (dvs, own) = own.split_at_mut(at.spare - at.dv);
-            let (spare, dcontexts) = own.split_at_mut(width);
-            let dcontext = &dcontexts[i * size..(i + 1) * size];
+            let (spare, dweights) = own.split_at_mut(width);
             let (dq, dv) = (&mut dqueries[i * width..][..width], &mut dvs[i * width..][..width]);
             dq.fill(0.0);
             dv.fill(0.0);
-
-            let dscores = &mut dscores[i * positions..][..length];
-            for (s, dscore) in dscores.iter_mut().enumerate() {
-                let value = &values[self.row(memory, s, b)..][..size];
-                *dscore = kernels::dot(dcontext, value);
-                if wants_values {
-                    let dvalue = &mut before[self.row(memory, s, b)..][..size];
-                    kernels::add_scaled(dvalue, weights[s], dcontext);
-                }
-            }
-            let mean: f32 = weights.iter().zip(dscores.iter()).map(|(a, d)| a * d).sum();
-            for (s, (dscore, &weight)) in dscores.iter_mut().zip(weights).enumerate() {
-                *dscore = weight * (*dscore - mean);
-                let key = &values[self.row(keys, s, b)..][..width];
+            let dweights = &dweights[i * positions..][..length];
+            let mean: f32 = weights.iter().zip(dweights).map(|(a, d)| a * d).sum();
+            for (s, (dweight, weight)) in dweights.iter().zip(weights).enumerate() {
+                let dscore = weight * (dweight - mean);
+                let key = &values[self.key(s, b)..][..width];
                 let dkey = match wants_keys {
-                    true => &mut before[self.row(keys, s, b)..][..width],
+                    true => &mut before[self.key(s, b)..][..width],
                     false => &mut *spare,
                 };
-                kernels::additive_score_backward(q, key, weight_of_v, *dscore, dq, dkey, dv);
+                kernels::additive_score_backward(q, key, v_values, dscore, dq, dkey, dv);
             }
             if wants_query {
                 kernels::add_to(&mut before[query.row_at(i)..][..width], dq);
             }
             pass.note_lookup(v, 0, at.dv + i * width);
+        }
+    }
+}
+
+pub(crate) struct Mix {
+    pub(crate) weights: Var,
+    pub(crate) values: Var,
+    lengths: Var,
+    /// Which input each row looks at, in the tape's indices.
+    inputs: u32,
+    y: Var,
+}
+
+impl Mix {
+    /// Where the value of position `s` of input `b` lies.
+    fn value(&self, s: usize, b: usize) -> usize {
+        self.values.row_at(s * self.lengths.cols as usize + b)
+    }
+
+    fn length(&self, values: &[f32], b: usize) -> usize {
+        values[self.lengths.at as usize + b] as usize
+    }
+}
+
+impl Graph<'_> {
+    /// `y (R, M)`: what is seen of `values (S·B, M)` with these weights `(R, S)`; row `i` looks at
+    /// input `inputs[i]`.
+    pub fn mix(&mut self, weights: Var, values: Var, lengths: Var, inputs: &[u32]) -> Var {
+        let size = values.cols as usize;
+        let kept = self.tape.indices.len() as u32;
+        self.tape.indices.extend_from_slice(inputs);
+        let at = self.tape.open(inputs.len() * size);
+        let (rows, cols) = (inputs.len() as u32, values.cols);
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        let op = Mix { weights, values, lengths, inputs: kept, y };
+        let (before, own) = self.tape.split(at);
+        own.fill(0.0);
+        for (i, (y, &b)) in own.chunks_exact_mut(size).zip(inputs).enumerate() {
+            let b = b as usize;
+            let weights = &before[weights.row_at(i)..][..op.length(before, b)];
+            for (s, &weight) in weights.iter().enumerate() {
+                kernels::add_scaled(y, weight, &before[op.value(s, b)..][..size]);
+            }
+        }
+        self.tape.record(Op::Mix(op), at);
+        y
+    }
+}
+
+impl Mix {
+    /// `dα_s += dy · value_s`, `dvalue_s += α_s dy`.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let (weights, size) = (self.weights, self.values.cols as usize);
+        let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(self.values));
+        let (values, indices) = (pass.values, pass.indices);
+        let (before, dys) = pass.grads.split_at_mut(self.y.at as usize);
+        for i in 0..self.y.rows as usize {
+            let b = indices[self.inputs as usize + i] as usize;
+            let dy = &dys[i * size..(i + 1) * size];
+            for s in 0..self.length(values, b) {
+                let (value, weight) = (self.value(s, b), weights.row_at(i) + s);
+                if wants_weights {
+                    before[weight] += kernels::dot(dy, &values[value..][..size]);
+                }
+                if wants_values {
+                    kernels::add_scaled(&mut before[value..][..size], values[weight], dy);
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cajole::model::{Gradient, Mark};
 
-use super::attention::Memory;
+use super::attention::Keys;
 use super::custom::Operation;
 use super::lstm_layer::Direction;
 use crate::layout::{Init, Layout, Param};
@@ -240,7 +240,8 @@ fn additive_attention() {
         check(&[(3, width), (6, width), (6, 5), (1, width)], &|g, p| {
             let (query, keys, values) = (g.param(p[0]), g.param(p[1]), g.param(p[2]));
             let lengths = g.constant(&[3.0, 2.0], 2);
-            g.attention(query, Memory { keys, values, lengths }, p[3], &[1, 0, 1])
+            let weights = g.attention(query, Keys { keys, lengths }, p[3], &[1, 0, 1]);
+            g.mix(weights, values, lengths, &[1, 0, 1])
         });
     }
 }
@@ -252,7 +253,8 @@ fn attention_where_only_the_query_moves() {
         let keys = g.constant(&[0.1, -0.2, 0.3, 0.7, -0.9, 0.4, 0.2, 0.1], 4);
         let values = g.constant(&[1.0, -1.0, 0.5, 2.0, 0.3, 0.2], 3);
         let lengths = g.constant(&[2.0], 1);
-        g.attention(query, Memory { keys, values, lengths }, p[1], &[0, 0])
+        let weights = g.attention(query, Keys { keys, lengths }, p[1], &[0, 0]);
+        g.mix(weights, values, lengths, &[0, 0])
     });
 }
 

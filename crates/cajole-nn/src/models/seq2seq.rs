@@ -15,7 +15,7 @@ use cajole::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
-use crate::layers::attention::Memory;
+use crate::layers::attention::Keys;
 use crate::layers::lstm_layer::{Direction, Layer};
 use crate::layout::{Init, Layout, Param};
 use crate::tape::{Graph, Var};
@@ -74,6 +74,16 @@ pub struct Token {
     /// Its row among the fixed word vectors.
     pub vector: Symbol,
 }
+
+/// What attention gives: a vector, or where to look, for values that are already projected.
+#[derive(Clone, Copy)]
+enum Context {
+    Vector(Var),
+    Weights(Var),
+}
+
+/// Where the projected values begin in the memory.
+const PROJECTED: usize = 4;
 
 /// The network.
 #[derive(Clone, Debug)]
@@ -208,6 +218,13 @@ impl Seq2Seq {
         self.vectors
     }
 
+    /// Whether values are multiplied by the weights of every layer before they are mixed. Sentences
+    /// are shorter than layers are wide, so that takes fewer products; but a context that is not
+    /// there as such cannot have units silenced.
+    fn projects_beforehand(&self, g: &Graph<'_>) -> bool {
+        self.is_gnmt() && (g.random.is_none() || self.config.dropout == 0.0)
+    }
+
     fn is_gnmt(&self) -> bool {
         self.config.architecture == Architecture::Gnmt
     }
@@ -232,11 +249,18 @@ impl Seq2Seq {
     }
 
     /// What was read at each row's next token, or at the end once all are taken: `(R, H)`.
-    fn next_token(&self, g: &mut Graph<'_>, memory: &Memory, taken: Var, inputs: &[u32]) -> Var {
-        let n_inputs = memory.lengths.cols as usize;
-        g.rows_by(memory.values, inputs.len(), |tape, i| {
+    fn next_token(
+        &self,
+        g: &mut Graph<'_>,
+        values: Var,
+        lengths: Var,
+        taken: Var,
+        inputs: &[u32],
+    ) -> Var {
+        let n_inputs = lengths.cols as usize;
+        g.rows_by(values, inputs.len(), |tape, i| {
             let input = inputs[i] as usize;
-            let len = tape.value(memory.lengths)[input] as usize - 1;
+            let len = tape.value(lengths)[input] as usize - 1;
             let t = (tape.value(taken)[i] as usize).min(len);
             (self.place(t, len) * n_inputs + input) as u32
         })
@@ -294,9 +318,10 @@ impl AutoRegressive for Seq2Seq {
         self.config.cap_factor * x.len() + 20
     }
 
-    /// Memory: keys `(T·B, A)`, values `(T·B, H)`, lengths `(1, B)`, and the decoder's table of
-    /// projected output symbols `(V, 4H)`. State: `h` and `c` of every decoder layer, each `(B, H)`,
-    /// and the context `(B, H)` if it is fed back.
+    /// Memory: keys `(T·B, A)`, values `(T·B, H)`, lengths `(1, B)`, the decoder's table of
+    /// projected output symbols `(V, 4H)`; and where contexts are projected beforehand, the values
+    /// projected for every layer, `(T·B, 4H)`, and for the output, `(T·B, V)`. State: `h` and `c` of
+    /// every decoder layer, each `(B, H)`, and the context if it is fed back, projected or not.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> Encoded {
         let (words, vectors) = self.embed(g, xs);
         let (cell, backward) = &self.encoder.first;
@@ -326,16 +351,28 @@ impl AutoRegressive for Seq2Seq {
         let symbols = g.param(self.symbols);
         let symbols = g.dropout(symbols, self.config.embedding_dropout);
         let table = g.affine(&[(symbols, self.decoder[0].w_x)], Some(self.decoder[0].b)); // (V, 4H)
-        let mut n = 2 * self.config.layers;
+        let mut memory = [keys; Vars::MOST];
+        memory[..PROJECTED].copy_from_slice(&[keys, x, lengths, table]);
+        let mut n_memory = PROJECTED;
+        let hidden = self.config.hidden;
+        if self.projects_beforehand(g) {
+            let uses = self.decoder.iter().filter_map(|cell| cell.w_y);
+            for w in uses.chain([self.output.w_context]) {
+                memory[n_memory] = g.affine(&[(x, w)], None);
+                n_memory += 1;
+            }
+        }
         if self.is_gnmt() {
-            state[n] = g.zeros(xs.len(), self.config.hidden);
-            n += 1;
+            let fed = if self.projects_beforehand(g) { 4 * hidden } else { hidden };
+            state[2 * self.config.layers] = g.zeros(xs.len(), fed);
         }
         if self.w_next.is_some() {
-            state[n] = g.zeros(xs.len(), 1);
-            n += 1;
+            state[self.n_state() - 1] = g.zeros(xs.len(), 1);
         }
-        Encoded { memory: Vars::new(&[keys, x, lengths, table]), state: Vars::new(&state[..n]) }
+        Encoded {
+            memory: Vars::new(&memory[..n_memory]),
+            state: Vars::new(&state[..self.n_state()]),
+        }
     }
 
     fn step(
@@ -348,21 +385,33 @@ impl AutoRegressive for Seq2Seq {
     ) -> (Vars, Var) {
         let layers = self.config.layers;
         let memory = &encoded.memory;
-        let (memory, table) =
-            (Memory { keys: memory[0], values: memory[1], lengths: memory[2] }, memory[3]);
+        let (keys, values, lengths, table) = (memory[0], memory[1], memory[2], memory[3]);
+        let is_projected = self.projects_beforehand(g);
         let attend = |g: &mut Graph<'_>, h: Var| {
             let query = g.affine(&[(h, self.attention.w_query)], None); // (R, A)
-            let context = g.attention(query, memory, self.attention.v, inputs); // (R, H)
-            self.dropout(g, context)
+            let keys = Keys { keys, lengths };
+            let weights = g.attention(query, keys, self.attention.v, inputs); // (R, T)
+            if is_projected {
+                return Context::Weights(weights);
+            }
+            let context = g.mix(weights, values, lengths, inputs); // (R, H)
+            Context::Vector(self.dropout(g, context))
+        };
+        // The context times the weights of layer `i`, or of the output: from the projected values.
+        let seen = |g: &mut Graph<'_>, weights: Var, i: usize| {
+            g.mix(weights, memory[PROJECTED + i], lengths, inputs)
         };
 
         let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
-        let fed = self.decoder[0].w_y.map(|w_y| g.affine(&[(state[2 * layers], w_y)], None));
+        let fed = self.decoder[0].w_y.map(|w_y| match is_projected {
+            true => state[2 * layers],
+            false => g.affine(&[(state[2 * layers], w_y)], None),
+        });
         let shown = self.w_next.map(|w_next| {
             let taken = self.taken(g, state[self.n_state() - 1], previous);
             next[self.n_state() - 1] = taken;
-            let token = self.next_token(g, &memory, taken, inputs); // (R, H)
+            let token = self.next_token(g, values, lengths, taken, inputs); // (R, H)
             g.affine(&[(token, w_next)], None)
         });
         let mut terms = [z; 3];
@@ -376,18 +425,40 @@ impl AutoRegressive for Seq2Seq {
         let mut context = self.is_gnmt().then(|| attend(g, h));
         let mut x = self.dropout(g, h); // (R, H)
         for (i, cell) in self.decoder.iter().enumerate().skip(1) {
-            let z = cell.project(g, x, context);
-            let (h, c) = g.lstm(&[z], (state[2 * i], state[2 * i + 1]), cell.w_h, None);
+            let before = (state[2 * i], state[2 * i + 1]);
+            let (h, c) = match context {
+                Some(Context::Weights(weights)) => {
+                    let terms = [cell.project(g, x, None), seen(g, weights, i)];
+                    g.lstm(&terms, before, cell.w_h, None)
+                }
+                Some(Context::Vector(context)) => {
+                    let z = cell.project(g, x, Some(context));
+                    g.lstm(&[z], before, cell.w_h, None)
+                }
+                None => {
+                    let z = cell.project(g, x, None);
+                    g.lstm(&[z], before, cell.w_h, None)
+                }
+            };
             next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
             let h = self.dropout(g, h);
             x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
         }
-        let context = *context.get_or_insert_with(|| attend(g, x));
-        if self.is_gnmt() {
-            next[2 * layers] = context;
-        }
         let Output { w_h, w_context, b } = self.output;
-        let scores = g.affine(&[(x, w_h), (context, w_context)], Some(b)); // (R, V)
+        let scores = match *context.get_or_insert_with(|| attend(g, x)) {
+            Context::Weights(weights) => {
+                next[2 * layers] = seen(g, weights, 0);
+                let own = g.affine(&[(x, w_h)], Some(b));
+                let seen = seen(g, weights, layers);
+                g.sum(own, seen)
+            }
+            Context::Vector(context) => {
+                if self.is_gnmt() {
+                    next[2 * layers] = context;
+                }
+                g.affine(&[(x, w_h), (context, w_context)], Some(b))
+            }
+        }; // (R, V)
         (Vars::new(&next[..self.n_state()]), g.log_softmax(scores))
     }
 }
