@@ -23,7 +23,7 @@ const MATRICES: [(&str, usize, usize); 4] = [
 ];
 
 /// `B`: one input, a small beam, the steps of one output.
-const ROWS: [usize; 3] = [1, 6, 30];
+const ROWS: [usize; 5] = [1, 2, 4, 6, 30];
 
 /// `H` of one LSTM step.
 const HIDDEN: [(&str, usize); 3] = [("transducer", 32), ("parser", 128), ("tagger", 300)];

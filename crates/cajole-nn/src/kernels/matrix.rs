@@ -73,7 +73,7 @@ multiversion! {
 
 #[inline(always)]
 fn add_two_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 2, 4, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 2, 2, LANES>(y, x, w, 0);
     let j = add_strips::<A, 2, 1, LANES>(y, x, w, j);
     let j = add_strips::<A, 2, 1, 4>(y, x, w, j);
     add_strips::<A, 2, 1, 1>(y, x, w, j);
