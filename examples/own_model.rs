@@ -138,6 +138,7 @@ fn main() {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        curriculum: None,
         freeze: Vec::new(),
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);

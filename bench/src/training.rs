@@ -86,6 +86,7 @@ fn trainer<'a>(net: &'a Net1, pairs: &'a [Pair]) -> Trainer<'a, Net1> {
         decay: Decay::Constant,
         clip: CLIP,
         patience: None,
+        curriculum: None,
         freeze: vec!["vectors".to_owned()],
     };
     let examples = pairs.iter().map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();

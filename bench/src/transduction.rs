@@ -187,6 +187,7 @@ fn train(net: &Transducer) -> Vec<f32> {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        curriculum: None,
         freeze: Vec::new(),
     };
     let mut trainer = Trainer::new(net, config, examples, SEED);

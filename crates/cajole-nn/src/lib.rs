@@ -25,4 +25,4 @@ pub mod tape;
 mod train;
 
 pub use autoregressive::{AutoRegressive, Encoded, Scratch, Trained, Vars};
-pub use train::{Decay, Example, Progress, TrainConfig, TrainState, Trainer};
+pub use train::{Curriculum, Decay, Example, Progress, TrainConfig, TrainState, Trainer};

@@ -37,9 +37,23 @@ pub struct TrainConfig {
     pub clip: f32,
     /// Epochs without a better score before training ends early.
     pub patience: Option<usize>,
+    /// Short examples first.
+    #[serde(default)]
+    pub curriculum: Option<Curriculum>,
     /// Parameter groups that stay as they begin, such as word vectors from elsewhere.
     #[serde(default)]
     pub freeze: Vec<String>,
+}
+
+/// Short examples first: where to look in a short input is learnt in minutes, and then holds for
+/// long ones, from which alone it takes hours to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Curriculum {
+    /// Epochs that take only outputs of at most this length.
+    pub longest: usize,
+    /// How many such epochs there are, at the start.
+    pub epochs: usize,
 }
 
 /// How the step size changes during training.
@@ -198,6 +212,13 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
         self.examples.len().div_ceil(self.config.batch_size)
     }
 
+    /// Whether an example is used in the epoch under way.
+    fn is_due(&self, example: &Example<'a, N::Input>) -> bool {
+        let epoch = self.state.progress.epoch;
+        let of_now = self.config.curriculum.filter(|c| epoch < c.epochs);
+        of_now.is_none_or(|c| example.output.len() <= c.longest)
+    }
+
     /// Goes over all examples once; returns the mean loss per symbol, in nats.
     pub fn epoch(&mut self) -> f64 {
         self.epoch_with(|_, _| {})
@@ -239,7 +260,8 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
         const POOL: usize = 8;
         let epoch = self.state.progress.epoch as u64;
         let mut random = Random::derive(self.seed, &[1, epoch]);
-        let mut order = self.examples.clone();
+        let due = self.examples.iter().filter(|example| self.is_due(example));
+        let mut order: Vec<_> = due.copied().collect();
         random.shuffle(&mut order);
         let mut batches = Vec::new();
         for pool in order.chunks_mut(POOL * self.config.batch_size) {

@@ -31,6 +31,7 @@ fn training(epochs: usize) -> TrainConfig {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        curriculum: None,
         freeze: Vec::new(),
     }
 }

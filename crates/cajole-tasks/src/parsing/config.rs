@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use cajole::Config;
-use cajole_nn::TrainConfig;
 use cajole_nn::models::Architecture;
+use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use super::lexicon::Reads;
@@ -107,6 +107,12 @@ pub struct NetworkConfig {
     /// Passes over it, if not as many as the others take.
     #[serde(default)]
     pub epochs: Option<usize>,
+    /// The first step size, if not that of the others.
+    #[serde(default)]
+    pub step_size: Option<f32>,
+    /// Short sentences first, if they are.
+    #[serde(default)]
+    pub curriculum: Option<Curriculum>,
     /// Whether it reads its input from the end.
     #[serde(default)]
     pub reversed_input: bool,

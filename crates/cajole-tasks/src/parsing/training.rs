@@ -58,6 +58,8 @@ pub fn train(
 
     let mut training = config.training.clone();
     training.epochs = of.epochs.unwrap_or(training.epochs);
+    training.step_size = of.step_size.unwrap_or(training.step_size);
+    training.curriculum = of.curriculum.or(training.curriculum);
     let mut initial = net.layout().initial(config.seed);
     if let Some(table) = net.vectors() {
         let table = &mut initial[table.range()];
