@@ -108,6 +108,10 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Write the weights in half precision (parsing)
+    #[arg(long)]
+    pub(crate) half: bool,
+
     /// Which of the configured networks (parsing)
     #[arg(long, value_name = "NAME", default_value = "net1")]
     pub(crate) network: String,

@@ -27,7 +27,7 @@ pub(crate) fn run(what: &Parse, args: &Args) -> anyhow::Result<()> {
             let loaded = parser::load(folder);
             loaded.with_context(|| format!("cannot load the parser in {}", folder.display()))?.0
         }
-        None => bail!("name a parser with --model"),
+        None => parser::built_in(),
     };
     let data = Data { folder: None, quick: false };
     let config = parsing_config(&what.settings, &data)?;

@@ -66,7 +66,8 @@ fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
     let (parser, card) =
         parsing::train(network, &config, treebank, &splits, Some(&folder), &screen)
             .with_context(|| format!("remove {} to start afresh", folder.display()))?;
-    parser::save(&folder, &parser, &card, Precision::F32)?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    parser::save(&folder, &parser, &card, precision)?;
     finish(&folder)?;
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);

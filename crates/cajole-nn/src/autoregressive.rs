@@ -166,6 +166,10 @@ impl<N: AutoRegressive> Model for Trained<N> {
         Scratch::default()
     }
 
+    fn size(&self, x: &N::Input) -> usize {
+        self.net.cap(x)
+    }
+
     fn force(
         &self,
         w: &[f32],

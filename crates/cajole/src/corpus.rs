@@ -54,16 +54,25 @@ pub fn decode_all<M: Model, D: Decoder<M>>(
     decoder: &D,
     xs: &[&M::Input],
 ) -> Vec<Candidate> {
-    let batches: Vec<_> = xs.chunks(BATCH).collect();
+    // Inputs that take about as long go together, so that few rows of a batch wait for the last;
+    // the longest batches first, so that no thread is left with one at the end.
+    let mut order: Vec<usize> = (0..xs.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(model.size(xs[i])));
+    let batches: Vec<&[usize]> = order.chunks(BATCH).collect();
     let decoded = in_parallel(
         batches.len(),
         || (model.scratch(), Found::default()),
         |(scratch, found), i| {
-            decoder.decode_many(model, model.weights(), batches[i], scratch, found);
+            let batch: Vec<&M::Input> = batches[i].iter().map(|&i| xs[i]).collect();
+            decoder.decode_many(model, model.weights(), &batch, scratch, found);
             found.candidates().to_vec()
         },
     );
-    decoded.into_iter().flatten().collect()
+    let mut outputs = vec![Candidate::default(); xs.len()];
+    for (&i, candidate) in order.iter().zip(decoded.into_iter().flatten()) {
+        outputs[i] = candidate;
+    }
+    outputs
 }
 
 impl<M, D, C> Gbi<'_, M, D, C>

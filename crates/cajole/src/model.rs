@@ -67,6 +67,12 @@ pub trait Model: Sync {
     /// A fresh scratch for one thread.
     fn scratch(&self) -> Self::Scratch;
 
+    /// How large `x` is, roughly: inputs of like size are decoded in one batch.
+    fn size(&self, x: &Self::Input) -> usize {
+        let _ = x;
+        0
+    }
+
     /// Runs `y` through the network under `w` and adds it to the recording that the last decode of
     /// the same `x` under the same `w` began.
     fn force(

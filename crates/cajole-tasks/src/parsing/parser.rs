@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use cajole::Symbol;
-use cajole_nn::Trained;
-use cajole_nn::checkpoint::{Precision, write_atomically};
+use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::{AutoRegressive, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::commands::Commands;
@@ -122,13 +122,23 @@ pub fn load(folder: &Path) -> Result<(Parser, Card), LoadError> {
     Ok((Parser { model, lexicon, commands: Commands::new(labels) }, card))
 }
 
-/// Replaces the model card by one with more to say.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_card(folder: &Path, text: &str) -> Result<(), LoadError> {
-    let path = folder.join("README.md");
-    write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))
+/// The English parser that comes with cajole: see its model card in `models/parser`.
+pub fn built_in() -> Parser {
+    const CONFIG: &str = include_str!("../../../../models/parser/config.json");
+    const LABELS: &str = include_str!("../../../../models/parser/vocab.labels.txt");
+    const WORDS: &str = include_str!("../../../../models/parser/vocab.words.txt");
+    const VECTORS: &str = include_str!("../../../../models/parser/vocab.vectors.txt");
+    const WEIGHTS: &[u8] = include_bytes!("../../../../models/parser/model.safetensors");
+    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
+    let net = Seq2Seq::new(card.network);
+    let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
+        .expect("the built-in weights are tested");
+    let lines = |text: &str| text.lines().map(str::to_owned).collect();
+    Parser {
+        model: Trained { net, weights: weights.into() },
+        lexicon: Lexicon::new(card.reads, lines(WORDS), lines(VECTORS)),
+        commands: Commands::new(lines(LABELS)),
+    }
 }
 
 impl checkpoint::Card for Card {
@@ -165,5 +175,23 @@ impl checkpoint::Card for Card {
             words = network.words,
             embedding = network.embedding,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_parser_is_the_one_under_models() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/parser");
+        let (parser, card) = load(&folder).unwrap();
+        let built_in = built_in();
+        assert_eq!(built_in.model.weights, parser.model.weights);
+        assert_eq!(built_in.commands, parser.commands);
+        let text = fs::read_to_string(folder.join("README.md")).unwrap();
+        let facts = checkpoint::Card::to_markdown(&card);
+        let (_, facts) = facts.split_once("\n\n").unwrap();
+        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
     }
 }
