@@ -158,6 +158,8 @@ pub struct Presets {
     pub best: Config,
     /// Widths of the masked beams whose outputs `best` raises.
     pub sources: Vec<usize>,
+    /// `best` decodes with a beam of at least this width.
+    pub width: usize,
 }
 
 /// The rivals' settings.

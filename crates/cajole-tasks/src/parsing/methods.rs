@@ -145,12 +145,13 @@ impl<'a> Failures<'a> {
             Method::Paper(step_size) => {
                 let mut paper = config.gbi.paper.clone();
                 paper.schedule.step_size = step_size;
-                self.gbi(paper, Vec::new(), watch)
+                self.gbi(self.width, paper, Vec::new(), watch)
             }
             Method::Best => {
                 let sources: Vec<_> = config.gbi.sources.iter().map(|&w| masked(w)).collect();
                 let sources = sources.iter().map(|s| s as &dyn Decoder<Net>).collect();
-                self.gbi(config.gbi.best.clone(), sources, watch)
+                let width = self.width.max(config.gbi.width);
+                self.gbi(width, config.gbi.best.clone(), sources, watch)
             }
             Method::Constrained => Ok(self.constrained()),
             Method::MaskedGreedy => Ok(self.masked(&masked(1), watch)),
@@ -159,18 +160,16 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// Gradient-based inference with the parser's own decoder inside.
-    ///
-    /// # Errors
-    /// If `config` names a parameter group that the network does not have.
-    pub fn gbi(
+    /// Gradient-based inference with a beam of this width inside.
+    fn gbi(
         &self,
+        width: usize,
         config: Config,
         sources: Vec<&dyn Decoder<Net>>,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownGroup> {
         let xs: Vec<&[Token]> = self.cases.iter().map(|case| case.tokens.as_slice()).collect();
-        let decoder = &*decoder(self.width);
+        let decoder = &*decoder(width);
         let (model, constraint) = (&self.parser.model, &self.constraint);
         with_gbi(&Gbi { model, decoder, constraint, sources, config }, &xs, watch)
     }

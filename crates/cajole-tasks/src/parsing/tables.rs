@@ -39,9 +39,10 @@ pub(super) fn report(
             "“gbi paper” is Algorithm 1 as printed; its step size is chosen for each network on \
              at most {} failures of greedy decoding on the development data. “gbi best” takes the \
              candidates it raises from masked beams of width {}. Both decode with the beam named \
-             in their row.",
+             in their row, “gbi best” with one of {} at least.",
             config.tuning.failures,
-            config.gbi.sources.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
+            config.gbi.sources.iter().map(usize::to_string).collect::<Vec<_>>().join(" and "),
+            config.gbi.width
         ),
         "“constrained greedy” is the paper's constrained decoder: it leaves out what is impossible \
          and adds what is missing at the end. Masked decoders take only commands that can still \
