@@ -11,16 +11,17 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// A small network on few generated trees.
-const TINY: [&str; 7] = [
+const TINY: [&str; 8] = [
     "--quick",
-    "--set=treebanks.generated.source={kind=\"generated\",train=200,dev=10,test=8}",
+    "--set=treebanks.generated.source={kind=\"generated\",train=400,dev=10,test=8}",
     concat!(
         "--set=networks=[{name=\"gnmt\",treebank=\"generated\",architecture=\"gnmt\",layers=2,",
         "hidden=16,dropout=0.1,share=100,pointer=true,domains=true}]"
     ),
-    "--set=training.epochs=3",
+    "--set=training.epochs=4",
     "--set=training.batch-size=8",
     "--set=training.shard-size=4",
+    "--set=training.step-size=1e-2",
     "--set=sizes.cap-factor=3",
 ];
 
@@ -83,7 +84,7 @@ fn words(tree: &str) -> Vec<&str> {
 
 /// Few steps: these tests are about lines, not about conversion.
 const FEW_STEPS: [&str; 3] =
-    ["--set=gbi.best.schedule.max-steps=5", "--set=gbi.best.restarts=[]", "--set=gbi.sources=[1]"];
+    ["--set=gbi.best.schedule.max-steps=10", "--set=gbi.best.restarts=[]", "--set=gbi.sources=[1]"];
 
 fn parse(folder: &Path, args: &[&str]) -> Output {
     cajole(folder, &[&["parse", "--model=net"], &FEW_STEPS[..], args].concat())
@@ -203,8 +204,12 @@ fn as_json_and_step_by_step() {
     }
     assert!(!text.contains('\x1b'), "no colours but on a terminal");
     assert!(text.contains(values[0]["tree"].as_str().unwrap()));
-    let drawn = String::from_utf8(parse(at, &["lines", "--pretty"]).stdout).unwrap();
-    assert!(drawn.lines().count() > 6, "{drawn}");
+
+    fs::write(at.join("two"), "The dog saw it.\nWe run.\n").unwrap();
+    let drawn = String::from_utf8(parse(at, &["two", "--pretty"]).stdout).unwrap();
+    let trees: Vec<&str> = drawn.split_terminator("\n\n").collect();
+    assert!(trees.len() == 2 && !drawn.contains('('), "a blank line after each tree:\n{drawn}");
+    assert!(trees[0].contains("dog") && trees[1].contains("run"), "{drawn}");
 }
 
 #[test]
@@ -244,7 +249,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let train = |out: &str| {
         let args = ["train", "parsing", "--network=gnmt", "--out", out];
         // Long enough that it is not over when its first state is seen.
-        let longer = ["--set=training.epochs=6"];
+        let longer = ["--set=training.epochs=15"];
         let mut train = command(folder.path(), &[&args, &TINY[..], &longer].concat());
         train.stdout(Stdio::null()).stderr(Stdio::null());
         train
