@@ -55,6 +55,7 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     let said = said(&output);
     assert!(!output.status.success(), "{args:?} should fail");
     assert!(!said.contains("panicked"), "{said}");
+    assert!(said.matches("No such file").count() < 2, "it is said twice: {said}");
     for part in parts {
         assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
     }
@@ -130,6 +131,7 @@ fn one_tree_a_line_in_order_whatever_the_line() {
     for part in ["mixed:3: no sentence in JSON", "mixed:5: the line is not UTF-8"] {
         assert!(complaints.contains(part), "{complaints}");
     }
+    assert_eq!(complaints.matches("EOF while parsing").count(), 1, "said once: {complaints}");
     assert!(complaints.contains("mixed:8: 1 tags in \"pos\" for 2 tokens"), "{complaints}");
     assert!(complaints.contains("3 lines could not be parsed"), "{complaints}");
 
@@ -218,6 +220,7 @@ fn what_is_wrong_is_said() {
     check_error(at, &["parse", "--model=nowhere"], &["nowhere", "config.json", "No such file"]);
     check_error(at, &["parse", "--model=net", "no-file"], &["no-file", "No such file"]);
     check_error(at, &["train", "parsing", "--out=x"], &["no data folder", "--data", "--quick"]);
+    assert!(!at.join("x").exists(), "nothing is left behind");
     let networks = ["\"net77\"", "gnmt", "simple"];
     check_error(at, &["train", "parsing", "--quick", "--network=net77"], &networks);
     let empty = at.join("empty");
