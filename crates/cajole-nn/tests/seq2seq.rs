@@ -456,19 +456,21 @@ fn dropping() -> impl Iterator<Item = Seq2Seq> {
 fn training_is_the_same_at_any_number_of_threads() {
     let data = data();
     for net in dropping() {
-        let weights = |threads| {
+        let weights = |net: &Seq2Seq, threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let mut trainer = Trainer::new(&net, training(), examples(&data), 9);
+                let mut trainer = Trainer::new(net, training(), examples(&data), 9);
                 let first = trainer.epoch();
                 let second = trainer.epoch();
                 assert!(second < first, "training learns: loss {first}, then {second}");
                 trainer.into_state().weights
             })
         };
-        let one = weights(1);
+        let one = weights(&net, 1);
         let initial = net.layout().initial(9);
-        assert!(one.iter().zip(weights(2).iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(one.iter().zip(weights(&net, 2).iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
+        let all = Seq2SeqConfig { dropout: 0.0, embedding_dropout: 0.0, ..net.config.clone() };
+        assert_ne!(one, weights(&Seq2Seq::new(all), 1), "some units were silenced");
         for group in net.layout().groups() {
             let is_frozen = one[group.range.clone()] == initial[group.range.clone()];
             assert_eq!(is_frozen, group.name == "vectors", "{}", group.name);
