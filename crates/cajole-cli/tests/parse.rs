@@ -149,6 +149,15 @@ fn one_tree_a_line_in_order_whatever_the_line() {
     check_error(at, &["parse", "--model=net", "one-bad"], &["one-bad:1", "1 line could not"]);
 }
 
+#[test]
+fn a_parser_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("one"), "The old man the boats.").unwrap();
+    let tree = printed(folder.path(), &["parse", "one"]);
+    assert_eq!(words(tree.trim_end()), ["The", "old", "man", "the", "boats", "."]);
+    assert!(tree.contains("(NP "), "{tree}");
+}
+
 /// More lines than are parsed together, and several files.
 #[test]
 fn many_lines_and_files_keep_their_order() {

@@ -6,7 +6,7 @@ use cajole_nn::decoders::{Beam, Greedy};
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::tape::{Graph, Tape};
-use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
+use cajole_nn::{AutoRegressive, Curriculum, Decay, Example, TrainConfig, Trained, Trainer};
 
 type Net = Trained<Seq2Seq>;
 
@@ -442,6 +442,7 @@ fn training() -> TrainConfig {
         decay: Decay::Linear,
         clip: 1.0,
         patience: None,
+        curriculum: Some(Curriculum { longest: 5, epochs: 3 }),
         freeze: vec!["vectors".to_owned()],
     }
 }
@@ -502,4 +503,21 @@ fn a_resumed_run_ends_where_an_uninterrupted_one_does() {
         assert_ne!(second.state().weights, first.state().weights);
     }
     std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn short_examples_come_first() {
+    let net = Seq2Seq::new(tiny(Architecture::Gnmt));
+    let all = data();
+    let short: Vec<_> = all.iter().filter(|(_, y)| y.len() <= 5).cloned().collect();
+    assert!((1..all.len()).contains(&short.len()));
+    let [mut first, mut only] = [&all, &short].map(|data| {
+        let mut trainer = Trainer::new(&net, training(), examples(data), 2);
+        (0..3).for_each(|_| _ = trainer.epoch());
+        trainer
+    });
+    assert_eq!(first.state(), only.state());
+    first.epoch();
+    only.epoch();
+    assert_ne!(first.state().weights, only.state().weights, "then all of them");
 }
