@@ -157,7 +157,10 @@ impl Job<'_> {
             screen::print(&case.to_text(width, colour))?;
         }
         match stdout().is_terminal() || self.what.pretty {
-            true => screen::print(&(Pretty { width, colour, tags: false }.draw(&tree) + "\n\n")),
+            true => {
+                screen::print(&Pretty { width, colour, tags: false }.draw(&tree))?;
+                screen::print("") // trees take several lines: a blank one between them
+            }
             false => screen::print(&tree.to_string()),
         }
     }

@@ -30,7 +30,19 @@ pub(crate) fn complain(error: &anyhow::Error) {
         false => ("", ""),
     };
     // Nothing is left to be done if even this cannot be written.
-    let _ = writeln!(stderr().lock(), "{start}error{end}: {error:#}");
+    let _ = writeln!(stderr().lock(), "{start}error{end}: {}", with_causes(error));
+}
+
+/// The message with its causes, but for those that the messages before already quote.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text += ": ";
+            text += &cause;
+        }
+    }
+    text
 }
 
 /// Follows work on standard error: bars on a terminal, lines elsewhere.

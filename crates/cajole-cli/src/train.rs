@@ -59,9 +59,9 @@ fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
         bail!("no network is called {:?}; there are {}", what.network, names.join(", "));
     };
     let treebank = config.treebank_of(network)?;
-    let folder = folder(what, &network.name)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(treebank, what.data.folder.as_deref(), config.seed)?;
+    let folder = folder(what, &network.name)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
     let (parser, card) =
         parsing::train(network, &config, treebank, &splits, Some(&folder), &screen)

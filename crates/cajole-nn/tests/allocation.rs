@@ -3,9 +3,11 @@
 use std::alloc::{GlobalAlloc, Layout as Request, System};
 use std::cell::Cell;
 
-use cajole::{Config, Gbi, Objective, Schedule, StepRule, Symbol, Workspace};
+use cajole::{Config, Decoder, Gbi, Objective, Schedule, StepRule, Symbol, Workspace};
 use cajole_nn::decoders::{Beam, Greedy};
-use cajole_nn::models::{StartState, Transducer, TransducerConfig};
+use cajole_nn::models::{
+    Architecture, Seq2Seq, Seq2SeqConfig, StartState, Token, Transducer, TransducerConfig,
+};
 use cajole_nn::{AutoRegressive, Trained};
 
 struct Counting;
@@ -37,24 +39,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of one run of `steps` iterations, in a workspace that has seen a longer one.
-fn allocations(
-    decoder: &dyn cajole::Decoder<Trained<Transducer>>,
+/// Allocations of runs of 20 and of 100 iterations, in workspaces that have seen longer ones.
+fn allocations<N: AutoRegressive>(
+    net: N,
+    x: &N::Input,
+    decoder: &dyn Decoder<Trained<N>>,
     objective: Objective,
 ) -> [usize; 2] {
-    let net = Transducer::new(TransducerConfig {
-        input_symbols: 3,
-        output_symbols: 4,
-        embedding: 32,
-        hidden: 32,
-        start_state: StartState::Encoder,
-        dropout: 0.0,
-        cap_factor: 3,
-    });
     let weights = net.layout().initial(1);
     let model = Trained { net, weights: weights.into() };
-    let x: &[Symbol] = &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2];
-    let never = |_: &[Symbol], y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
+    let never = |_: &N::Input, y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
     let rules = [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];
     let mut counted = [0; 2];
     for rule in rules {
@@ -82,16 +76,55 @@ fn allocations(
     counted
 }
 
-#[test]
-fn an_iteration_allocates_nothing() {
+/// The same with a greedy decoder, a beam, and a beam whose candidates are all lowered.
+fn check<N: AutoRegressive + Clone>(name: &str, net: &N, x: &N::Input) {
     let lower = |candidates| Objective::Lower { candidates };
     let cases: [(&str, [usize; 2]); 3] = [
-        ("greedy", allocations(&Greedy, lower(1))),
-        ("beam", allocations(&Beam { width: 3 }, lower(1))),
-        ("beam, all candidates", allocations(&Beam { width: 3 }, lower(3))),
+        ("greedy", allocations(net.clone(), x, &Greedy, lower(1))),
+        ("beam", allocations(net.clone(), x, &Beam { width: 3 }, lower(1))),
+        ("beam, all candidates", allocations(net.clone(), x, &Beam { width: 3 }, lower(3))),
     ];
-    for (name, [short, long]) in cases {
-        assert_eq!(short, long, "{name}: eighty more iterations allocate {}", long - short);
-        assert!(short < 60, "{name}: {short} allocations to hand out three outcomes");
+    for (decoder, [short, long]) in cases {
+        assert_eq!(short, long, "{name}, {decoder}: not the same for eighty more iterations");
+        assert!(short < 60, "{name}, {decoder}: {short} allocations to hand out three outcomes");
+    }
+}
+
+#[test]
+fn an_iteration_allocates_nothing() {
+    let net = Transducer::new(TransducerConfig {
+        input_symbols: 3,
+        output_symbols: 4,
+        embedding: 32,
+        hidden: 32,
+        start_state: StartState::Encoder,
+        dropout: 0.0,
+        cap_factor: 3,
+    });
+    check("transducer", &net, &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2]);
+}
+
+#[test]
+fn an_iteration_with_attention_allocates_nothing() {
+    for architecture in [Architecture::Gnmt, Architecture::Simple] {
+        let net = Seq2Seq::new(Seq2SeqConfig {
+            architecture,
+            words: 5,
+            embedding: 8,
+            vectors: 4,
+            vector_size: 4,
+            output_symbols: 5,
+            output_embedding: 8,
+            layers: 3,
+            hidden: 16,
+            attention: 12,
+            dropout: 0.1,
+            embedding_dropout: 0.1,
+            reversed_input: false,
+            pointer: Some(0),
+            cap_factor: 2,
+        });
+        let x: Vec<Token> = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
+        check(&format!("{architecture:?}"), &net, &x);
     }
 }

@@ -1,27 +1,14 @@
 //! Whole treebanks, where they are at hand: every tree reads, and reads again as written.
-//!
-//! They are looked for in the folder that `CAJOLE_DATA` names, and in `shared/data` beside the
-//! workspace.
 
-// Libraries do not print, but a test has to say that it was skipped.
-#![allow(clippy::print_stderr)]
+mod corpora;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cajole_tasks::treebank::{Corpus, Tree, clean, penn, read};
 
-/// A file or folder among the corpora, or nothing, with a word about it.
-fn find(name: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folders = std::env::var_os("CAJOLE_DATA").map(PathBuf::from).into_iter().chain([beside]);
-    let found = folders.map(|folder| folder.join(name)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {name} in the folder CAJOLE_DATA names");
-    }
-    found
-}
+use corpora::find;
 
 /// Reads a file in which nothing may be wrong.
 fn read_whole(path: &Path) -> Corpus {

@@ -76,7 +76,7 @@ impl Kept {
         measure: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(folder) = &self.folder else { return measure() };
-        let path = folder.join(name.replace(['/', ' '], "-")).with_extension("json");
+        let path = folder.join(format!("{}.json", name.replace(['/', ' '], "-")));
         let io = |source| KeptError::Io { path: path.clone(), source };
         if path.exists() {
             let text = fs::read_to_string(&path).map_err(io)?;
@@ -107,6 +107,9 @@ mod tests {
         fs::write(folder.path().join("a-b.json"), "{").unwrap();
         let kept = Kept::open(Some(folder.path()), &"settings").unwrap();
         assert!(matches!(kept.get("a b", measure(3)), Err(KeptError::Damaged { .. })));
+        for name in ["net 1.5 a", "net 1.5 b"] {
+            assert_eq!(kept.get(name, || Ok::<_, KeptError>(name.to_owned())).unwrap(), name);
+        }
         assert_eq!(Kept::open(None, &"any").unwrap().get("a b", measure(4)).unwrap(), 4);
     }
 }

@@ -41,6 +41,14 @@ pub enum InputError {
         /// The token.
         token: String,
     },
+    /// Nor can such a tag.
+    #[error("tag {number} is {tag:?}, which is no part of speech")]
+    Tag {
+        /// Which, from 1.
+        number: usize,
+        /// The tag.
+        tag: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -89,6 +97,9 @@ impl Sentence {
         }
         if words.is_empty() {
             return Err(InputError::Nothing);
+        }
+        if let Some((i, tag)) = tags.iter().flatten().enumerate().find(|(_, tag)| bad(tag)) {
+            return Err(InputError::Tag { number: i + 1, tag: tag.clone() });
         }
         let tags = match tags {
             Some(tags) if tags.len() != words.len() => {
@@ -150,6 +161,8 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (line, expected) in [
             (r#"{"tokens": ["a"], "pos": []}"#, "0 tags"),
+            (r#"{"tokens": ["a", "b"], "pos": ["X", "Y Z"]}"#, "tag 2 is \"Y Z\""),
+            (r#"{"tokens": ["a"], "pos": [""]}"#, "tag 1 is \"\""),
             (r#"{"tokens": ["a b"]}"#, "token 1 is \"a b\""),
             (r#"{"tokens": ["a", ""]}"#, "token 2 is \"\""),
             (r#"{"tokens": []}"#, "expected one of"),

@@ -1,6 +1,6 @@
 //! One input followed iteration by iteration, as in the tables of the paper's appendix.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::html::{self, escape};
 use super::number::fixed;
@@ -33,13 +33,26 @@ pub struct CaseStep {
     /// The output, cut where it turns from right to wrong or back. Together they are all of it.
     pub pieces: Vec<Piece>,
     /// How far the output was from satisfying the constraint.
+    #[serde(deserialize_with = "or_nan")]
     pub g: f32,
     /// The log probability of the output under the nudged weights.
+    #[serde(deserialize_with = "or_nan")]
     pub log_prob: f32,
     /// How far the nudged weights were from the trained ones.
+    #[serde(deserialize_with = "or_nan")]
     pub distance: f32,
     /// How much of the output was right, in per cent.
+    #[serde(deserialize_with = "or_nan")]
     pub accuracy: f64,
+}
+
+/// Reads what JSON has for a number that is not finite, `null`, as NaN.
+fn or_nan<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + From<f32>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(|| T::from(f32::NAN)))
 }
 
 /// A stretch of an output that is all right or all wrong.
@@ -233,6 +246,16 @@ mod tests {
             ],
             note: String::new(),
         }
+    }
+
+    #[test]
+    fn figures_that_are_no_numbers_can_be_kept() {
+        let mut case = case();
+        (case.steps[0].accuracy, case.steps[0].log_prob) = (f64::NAN, f32::NEG_INFINITY);
+        let kept = serde_json::to_string(&case).unwrap();
+        let read: CaseStudy = serde_json::from_str(&kept).unwrap();
+        assert!(read.steps[0].accuracy.is_nan() && read.steps[0].log_prob.is_nan());
+        assert_eq!(read.steps[1], case.steps[1]);
     }
 
     #[test]
