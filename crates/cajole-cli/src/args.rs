@@ -202,6 +202,10 @@ pub(crate) struct Parse {
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) width: NonZeroUsize,
 
+    /// Give up nudging a sentence after this long and mend what there is, in seconds
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) deadline: u64,
+
     /// Show what was decoded at every step, and why it is no tree
     #[arg(long)]
     pub(crate) explain: bool,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use cajole::{Decoder, Gbi, Outcome};
@@ -113,7 +114,9 @@ impl Job<'_> {
             ),
         };
         let (model, decoder) = (&self.parser.model, &*decoder(self.what.width.get()));
-        let gbi = Gbi { model, decoder, constraint, sources, config: config.clone() };
+        let mut config = config.clone();
+        config.deadline.get_or_insert(Duration::from_secs(self.what.deadline));
+        let gbi = Gbi { model, decoder, constraint, sources, config };
         let mut outcomes = gbi.run_all(&xs, |_, _| {})?.into_iter();
         for sentence in sentences {
             match sentence {
