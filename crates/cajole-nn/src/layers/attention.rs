@@ -181,6 +181,11 @@ impl Mix {
     fn length(&self, values: &[f32], b: usize) -> usize {
         values[self.lengths.at as usize + b] as usize
     }
+
+    /// With one input there is no padding, and mixing is a product: `Y = α · values`.
+    fn is_product(&self) -> bool {
+        self.lengths.cols == 1
+    }
 }
 
 impl Graph<'_> {
@@ -196,11 +201,16 @@ impl Graph<'_> {
         let op = Mix { weights, values, lengths, inputs: kept, y };
         let (before, own) = self.tape.split(at);
         own.fill(0.0);
-        for (i, (y, &b)) in own.chunks_exact_mut(size).zip(inputs).enumerate() {
-            let b = b as usize;
-            let weights = &before[weights.row_at(i)..][..op.length(before, b)];
-            for (s, &weight) in weights.iter().enumerate() {
-                kernels::add_scaled(y, weight, &before[op.value(s, b)..][..size]);
+        if op.is_product() {
+            let (weights, values) = (&before[weights.range()], &before[values.range()]);
+            kernels::add_product(own, weights, values, op.weights.cols as usize, size);
+        } else {
+            for (i, (y, &b)) in own.chunks_exact_mut(size).zip(inputs).enumerate() {
+                let b = b as usize;
+                let weights = &before[weights.row_at(i)..][..op.length(before, b)];
+                for (s, &weight) in weights.iter().enumerate() {
+                    kernels::add_scaled(y, weight, &before[op.value(s, b)..][..size]);
+                }
             }
         }
         self.tape.record(Op::Mix(op), at);
@@ -215,12 +225,18 @@ impl Mix {
         let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(self.values));
         let (values, indices) = (pass.values, pass.indices);
         let (before, dys) = pass.grads.split_at_mut(self.y.at as usize);
+        let is_product = self.is_product();
+        if wants_weights && is_product {
+            let (positions, dy) = (weights.cols as usize, &dys[..self.y.rows as usize * size]);
+            let (dweights, values) = (&mut before[weights.range()], &values[self.values.range()]);
+            kernels::add_product_transposed(dweights, dy, values, positions, size, pass.panel);
+        }
         for i in 0..self.y.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
             let dy = &dys[i * size..(i + 1) * size];
             for s in 0..self.length(values, b) {
                 let (value, weight) = (self.value(s, b), weights.row_at(i) + s);
-                if wants_weights {
+                if wants_weights && !is_product {
                     before[weight] += kernels::dot(dy, &values[value..][..size]);
                 }
                 if wants_values {
