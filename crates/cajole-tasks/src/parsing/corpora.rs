@@ -80,11 +80,10 @@ impl Splits {
                 splits.test = reader.all(test)?;
                 for sentence in reader.all(domains)? {
                     let corpus = sentence.id.split(['/', '_']).next().unwrap_or_default();
-                    let name = format!("{} {}", corpus.to_lowercase(), sentence.genre);
-                    match splits.domains.iter_mut().find(|(other, _)| *other == name) {
-                        Some((_, sentences)) => sentences.push(sentence),
-                        None => splits.domains.push((name, vec![sentence])),
-                    }
+                    let corpus = corpus.to_lowercase();
+                    // By genre, and all genres of a corpus together: many have few failures.
+                    splits.add(format!("{corpus} {}", sentence.genre), sentence.clone());
+                    splits.add(format!("{corpus}, all"), sentence);
                 }
                 splits.problems = reader.problems;
             }
@@ -93,6 +92,13 @@ impl Splits {
             splits.vectors = Vectors::read(&folder(data, file)?.join(file))?;
         }
         Ok(splits)
+    }
+
+    fn add(&mut self, domain: String, sentence: Sentence) {
+        match self.domains.iter_mut().find(|(other, _)| *other == domain) {
+            Some((_, sentences)) => sentences.push(sentence),
+            None => self.domains.push((domain, vec![sentence])),
+        }
     }
 
     /// The first `share` per cent of the training sentences.

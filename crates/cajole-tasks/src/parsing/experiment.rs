@@ -72,10 +72,14 @@ pub fn reproduce(
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
-    let mut networks = Vec::new();
-    let mut case = None;
+    let folder_of = |n: &NetworkConfig| out.map(|out| out.join("nets").join(&n.name));
+    // Those that are trained already come first.
+    let mut order: Vec<usize> = (0..config.networks.len()).collect();
+    order.sort_by_key(|&i| !folder_of(&config.networks[i]).is_some_and(|f| checkpoint::exists(&f)));
+    let mut results: Vec<(usize, OfNetwork, Option<CaseStudy>)> = Vec::new();
     let mut loaded: Option<(&str, Splits)> = None;
-    for network in &config.networks {
+    for i in order {
+        let network = &config.networks[i];
         let treebank = config.treebank_of(network)?;
         let splits = match loaded.take() {
             Some((name, splits)) if name == network.treebank => splits,
@@ -86,7 +90,7 @@ pub fn reproduce(
             }
         };
         watch.say(&format!("\n{}: {}", network.name, tables::describe(network)));
-        let folder = out.map(|out| out.join("nets").join(&network.name));
+        let folder = folder_of(network);
         let (parser, card) = match &folder {
             Some(folder) if checkpoint::exists(folder) => parser::load(folder)?,
             _ => {
@@ -101,16 +105,17 @@ pub fn reproduce(
         watch.say(&format!("  F1 {:.2} on the development data", card.dev_f1));
         let run = Run { name: &network.name, parser: &parser, config, kept: &kept, watch };
         let of_network = run.measure(network, card.dev_f1, &splits)?;
-        if case.is_none() {
-            case = kept.get(&format!("{} case", network.name), || {
-                let found = case_study(&parser, config, of_network.step_size, &splits.test)?;
-                Ok::<Option<CaseStudy>, ExperimentError>(found)
-            })?;
-        }
-        networks.push(of_network);
+        let case = kept.get(&format!("{} case", network.name), || {
+            let found = case_study(&parser, config, of_network.step_size, &splits.test)?;
+            Ok::<Option<CaseStudy>, ExperimentError>(found)
+        })?;
+        results.push((i, of_network, case));
         loaded = Some((&network.treebank, splits));
     }
-    Ok(tables::report(config, &networks, case))
+    results.sort_by_key(|(i, ..)| *i);
+    let (networks, cases): (Vec<_>, Vec<_>) =
+        results.into_iter().map(|(_, network, case)| (network, case)).unzip();
+    Ok(tables::report(config, &networks, cases.into_iter().flatten().next()))
 }
 
 /// One parser being measured.

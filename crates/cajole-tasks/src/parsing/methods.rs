@@ -241,13 +241,15 @@ impl<'a> Failures<'a> {
         let mean = |f: &dyn Fn(&Repair) -> f64| repairs.iter().map(f).sum::<f64>() / n;
         let (before, after) = (self.score(&self.untouched()), self.score(repairs));
         let whole = |score: &Score| [*score, self.rest].into_iter().sum::<Score>();
+        // Of nothing there is no F1.
+        let f1 = |score: &Score| if repairs.is_empty() { f64::NAN } else { score.f1() };
         let mut row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
             .with("width", self.width as f64)
             .with("failure_rate", 100.0 * self.cases.len() as f64 / self.total as f64)
             .with("conversion", 100.0 * mean(&|r| f64::from(u8::from(r.converted))))
-            .with("f1_before", before.f1())
-            .with("f1_after", after.f1())
+            .with("f1_before", f1(&before))
+            .with("f1_after", f1(&after))
             .with("precision_after", after.brackets.precision())
             .with("recall_after", after.brackets.recall())
             .with("exact_before", before.exact_match())
