@@ -216,7 +216,7 @@ impl Run<'_> {
             first.total,
             first.get("whole_f1_before").unwrap_or(f64::NAN)
         ));
-        for row in &measured.rows[1..] {
+        for row in measured.rows[1..].iter().filter(|row| 0 < row.failures) {
             let figure = |name: &str| row.get(name).unwrap_or(f64::NAN);
             self.watch.say(&format!(
                 "    {:<20} converts {:>5.1} %, F1 on failures {:.1} → {:.1}",
