@@ -1,6 +1,6 @@
 //! An LSTM over a whole sequence as one operation, in either direction.
 //!
-//! The equations are those of [one step](super::lstm). Inputs are projected for all time steps at
+//! The equations are those of one step, see `lstm.rs`. Inputs are projected for all time steps at
 //! once, so one product with many rows replaces many with one; only `h · W_h` remains in the loop.
 //!
 //! `T` time steps, `B` sequences; matrices are time-major: row `t · B + b`. A sequence that is
