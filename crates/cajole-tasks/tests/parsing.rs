@@ -76,6 +76,7 @@ fn config() -> ParsingConfig {
     config.tuning.step_sizes = vec![1e-2, 1e-1];
     config.gbi.paper.schedule.max_steps = 5;
     config.gbi.best.schedule.max_steps = 12;
+    config.gbi.best.schedule.step_size = 3e-2; // few steps, but long ones
     config.gbi.best.restarts.clear();
     config.gbi.sources = vec![2, 1];
     (config.rivals.beam_width, config.rivals.masked_width) = (3, 3);
