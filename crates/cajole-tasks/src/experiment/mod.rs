@@ -9,6 +9,6 @@ mod watch;
 
 pub use kept::{Kept, KeptError};
 pub use method::{Repair, with_decoder, with_gbi};
-pub use summary::{Summary, steps_to_convert};
+pub use summary::{Summary, conversion_curve, converted_steps, steps_to_convert};
 pub use training::{Training, finish};
 pub use watch::{Silent, Watch};

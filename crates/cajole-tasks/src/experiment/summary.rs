@@ -28,11 +28,31 @@ impl Summary {
     }
 }
 
+/// The steps that each conversion took, fewest first.
+pub fn converted_steps(repairs: &[Repair]) -> Vec<usize> {
+    let converted = repairs.iter().filter(|r| r.converted);
+    let mut steps: Vec<usize> = converted.filter_map(|r| r.steps).collect();
+    steps.sort_unstable();
+    steps
+}
+
+/// The share of `failures` converted within each number of steps, in per cent, for a plot with a
+/// logarithmic axis: what took no step at all is shown at one.
+pub fn conversion_curve(steps: &[usize], failures: usize) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (i, &s) in steps.iter().enumerate() {
+        let point = (s.max(1) as f64, 100.0 * (i + 1) as f64 / failures as f64);
+        match points.last_mut() {
+            Some(last) if last.0 == point.0 => *last = point,
+            _ => points.push(point),
+        }
+    }
+    points
+}
+
 /// The steps within which `share` per cent of all failures were converted, if they were.
 pub fn steps_to_convert(repairs: &[Repair], share: f64) -> Option<usize> {
-    let mut steps: Vec<usize> =
-        repairs.iter().filter(|r| r.converted).filter_map(|r| r.steps).collect();
-    steps.sort_unstable();
+    let steps = converted_steps(repairs);
     let needed = (share / 100.0 * repairs.len() as f64).ceil() as usize;
     needed.checked_sub(1).and_then(|last| steps.get(last).copied())
 }

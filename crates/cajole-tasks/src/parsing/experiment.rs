@@ -15,7 +15,7 @@ use super::parser::{self, Parser};
 use super::tables;
 use super::training::train;
 use crate::checkpoint::{self, LoadError};
-use crate::experiment::{Kept, KeptError, Repair, Watch, finish};
+use crate::experiment::{Kept, KeptError, Watch, converted_steps, finish};
 use crate::treebank::Sentence;
 
 /// Why the experiment could not be finished.
@@ -227,11 +227,4 @@ impl Run<'_> {
             ));
         }
     }
-}
-
-fn converted_steps(repairs: &[Repair]) -> Vec<usize> {
-    let converted = repairs.iter().filter(|r| r.converted);
-    let mut steps: Vec<usize> = converted.filter_map(|r| r.steps).collect();
-    steps.sort_unstable();
-    steps
 }

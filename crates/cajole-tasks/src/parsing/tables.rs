@@ -6,6 +6,7 @@ use cajole_nn::models::Architecture;
 use super::config::{NetworkConfig, ParsingConfig};
 use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
+use crate::experiment::conversion_curve;
 
 /// Puts everything together.
 pub(super) fn report(
@@ -260,14 +261,7 @@ fn conversion_plot(networks: &[OfNetwork]) -> Plot {
         let Some(measured) = network.test.iter().find(|m| m.width == 1) else { continue };
         let failures = measured.rows.first().map_or(0, |row| row.failures).max(1);
         for (method, steps) in &measured.steps {
-            let mut points: Vec<(f64, f64)> = Vec::new();
-            for (i, &step) in steps.iter().enumerate() {
-                let point = (step.max(1) as f64, 100.0 * (i + 1) as f64 / failures as f64);
-                match points.last_mut() {
-                    Some(last) if last.0 == point.0 => *last = point,
-                    _ => points.push(point),
-                }
-            }
+            let points = conversion_curve(steps, failures);
             let preset = method.trim_start_matches("gbi ");
             plot.series.push(Series::steps(format!("{} {preset}", network.config.name), points));
         }

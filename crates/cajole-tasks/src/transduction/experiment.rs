@@ -16,7 +16,7 @@ use super::tables;
 use super::training::train;
 use super::tuning::{choose_step_size, papers_step_size};
 use crate::checkpoint::LoadError;
-use crate::experiment::{Repair, Watch};
+use crate::experiment::{Watch, converted_steps};
 
 /// Why the experiment could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -146,13 +146,6 @@ fn methods(
     methods.extend([Method::Best, Method::BestBlackBox, Method::DoublingBeam]);
     methods.extend([Method::MaskedGreedy, Method::MaskedBeam, Method::Sampling]);
     Ok(methods)
-}
-
-fn converted_steps(repairs: &[Repair]) -> Vec<usize> {
-    let mut steps: Vec<usize> =
-        repairs.iter().filter(|r| r.converted).filter_map(|r| r.steps).collect();
-    steps.sort_unstable();
-    steps
 }
 
 /// One line per method while the experiment runs.

@@ -6,7 +6,7 @@ use cajole_nn::models::StartState;
 use super::config::TransductionConfig;
 use super::constraint::ConstraintKind;
 use super::experiment::Measured;
-use crate::experiment::Summary;
+use crate::experiment::{Summary, conversion_curve};
 
 /// Puts everything together.
 pub(super) fn report(
@@ -158,15 +158,7 @@ fn conversion_plot(state: StartState, group: &[&Measured]) -> Plot {
         let total: usize = of().map(|(_, _, failures)| failures).sum();
         let mut steps: Vec<usize> = of().flat_map(|(_, steps, _)| steps.iter().copied()).collect();
         steps.sort_unstable();
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        for (i, &s) in steps.iter().enumerate() {
-            // An inner beam may satisfy before any step; a logarithmic axis starts at one.
-            let point = (s.max(1) as f64, 100.0 * (i + 1) as f64 / total as f64);
-            match points.last_mut() {
-                Some(last) if last.0 == point.0 => *last = point,
-                _ => points.push(point),
-            }
-        }
+        let points = conversion_curve(&steps, total);
         plot.series.push(Series::steps(name.as_str(), points));
     }
     plot
