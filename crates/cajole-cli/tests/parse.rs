@@ -332,3 +332,19 @@ fn an_experiment_writes_its_report_and_uses_it_again() {
     let others = [&args[..], &["--seed=5"]].concat();
     check_error(folder.path(), &others, &["settings.json", "other settings", "--out"]);
 }
+
+#[test]
+fn sizes_of_nothing_are_refused_where_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for (task, setting) in [
+        ("parsing", "training.batch-size=0"),
+        ("parsing", "training.shard-size=0"),
+        ("parsing", "sizes.attention=0"),
+        ("parsing", "sizes.embedding=0"),
+        ("transduction", "training.batch-size=0"),
+        ("transduction", "network.hidden=0"),
+    ] {
+        let set = format!("--set={setting}");
+        check_error(folder.path(), &["train", task, "--quick", &set], &[setting, "at least 1"]);
+    }
+}

@@ -21,6 +21,7 @@ pub mod layers;
 pub mod layout;
 pub mod models;
 pub mod random;
+pub mod settings;
 pub mod tape;
 mod train;
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::AutoRegressive;
 use crate::random::Random;
+use crate::settings::positive;
 use crate::tape::{Graph, Tape};
 
 /// How a network is trained.
@@ -24,8 +25,10 @@ pub struct TrainConfig {
     /// Passes over the training data.
     pub epochs: usize,
     /// Examples per step.
+    #[serde(deserialize_with = "positive")]
     pub batch_size: usize,
     /// Examples that one thread runs together.
+    #[serde(deserialize_with = "positive")]
     pub shard_size: usize,
     /// How a gradient becomes a step.
     pub rule: StepRule,
@@ -45,8 +48,8 @@ pub struct TrainConfig {
     pub freeze: Vec<String>,
 }
 
-/// Short examples first: where to look in a short input is learnt in minutes, and then holds for
-/// long ones, from which alone it takes hours to learn.
+/// Short examples first: where to look in a short input is soon learnt, and then holds for long
+/// ones, from which it is learnt much more slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Curriculum {

@@ -70,7 +70,7 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
         let mut previous = vec![net.end(); xs.len()];
         let (mut kept, mut carried) = (Vec::new(), Vec::new());
         while !inputs.is_empty() {
-            let (next, log_probs) = net.step(&mut g, encoded, &state, &inputs, &previous);
+            let (mut next, log_probs) = net.step(&mut g, encoded, &state, &inputs, &previous);
             let rows = g.tape.value(log_probs).chunks_exact(net.n_symbols()); // (R, V)
             kept.clear();
             for (i, row) in rows.enumerate() {
@@ -87,9 +87,8 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
                     }
                 }
             }
-            let is_shorter = kept.len() < inputs.len();
-            let next = if is_shorter { next.rows(&mut g, &kept) } else { next };
-            if is_shorter {
+            if kept.len() < inputs.len() {
+                next = next.rows(&mut g, &kept);
                 for (place, &row) in kept.iter().enumerate() {
                     inputs[place] = inputs[row as usize];
                 }

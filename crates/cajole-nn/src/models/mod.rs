@@ -3,5 +3,5 @@
 mod seq2seq;
 mod transducer;
 
-pub use seq2seq::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
+pub use seq2seq::{Architecture, Seq2Seq, Seq2SeqConfig, Token, layers};
 pub use transducer::{StartState, Transducer, TransducerConfig};

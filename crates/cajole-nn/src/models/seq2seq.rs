@@ -12,12 +12,13 @@
 //! `V` output symbols, `T` tokens, `B` inputs, `R` rows of a step; time-major, row `t · B + b`.
 
 use cajole::model::Symbol;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layers::attention::Keys;
 use crate::layers::lstm_layer::{Direction, Layer};
 use crate::layout::{Init, Layout, Param};
+use crate::settings::positive;
 use crate::tape::{Graph, Var};
 
 /// The size of a network.
@@ -27,22 +28,29 @@ pub struct Seq2SeqConfig {
     /// Which of the two.
     pub architecture: Architecture,
     /// Words of the input vocabulary.
+    #[serde(deserialize_with = "positive")]
     pub words: usize,
     /// `E`.
+    #[serde(deserialize_with = "positive")]
     pub embedding: usize,
     /// Rows of fixed word vectors; none, if zero.
     pub vectors: usize,
     /// `P`.
     pub vector_size: usize,
     /// `V`, the end symbol included; it is the last one.
+    #[serde(deserialize_with = "positive")]
     pub output_symbols: usize,
     /// Size of the output symbols' embeddings.
+    #[serde(deserialize_with = "positive")]
     pub output_embedding: usize,
     /// Layers of the encoder, and of the decoder.
+    #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// `H`.
+    #[serde(deserialize_with = "positive")]
     pub hidden: usize,
     /// `A`.
+    #[serde(deserialize_with = "positive")]
     pub attention: usize,
     /// Share of the units silenced in training, between layers.
     pub dropout: f32,
@@ -54,6 +62,19 @@ pub struct Seq2SeqConfig {
     pub pointer: Option<Symbol>,
     /// Outputs may be this many times as long as inputs, plus 20, before decoding gives up.
     pub cap_factor: usize,
+}
+
+/// For `#[serde(deserialize_with)]`: a number of layers whose state a [`Vars`] can hold, together
+/// with a context and a count of tokens.
+///
+/// # Errors
+/// If it is zero or too large, or no number.
+pub fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    const MOST: usize = (Vars::MOST - 2) / 2;
+    match usize::deserialize(deserializer)? {
+        n @ 1..=MOST => Ok(n),
+        n => Err(D::Error::custom(format!("{n} layers; there must be 1 to {MOST}"))),
+    }
 }
 
 /// How the layers are connected.
@@ -80,6 +101,15 @@ pub struct Token {
 enum Context {
     Vector(Var),
     Weights(Var),
+}
+
+impl Context {
+    fn vector(self) -> Option<Var> {
+        match self {
+            Context::Vector(context) => Some(context),
+            Context::Weights(_) => None,
+        }
+    }
 }
 
 /// Where the projected values begin in the memory.
@@ -428,15 +458,11 @@ impl AutoRegressive for Seq2Seq {
             let before = (state[2 * i], state[2 * i + 1]);
             let (h, c) = match context {
                 Some(Context::Weights(weights)) => {
-                    let terms = [cell.project(g, x, None), seen(g, weights, i)];
+                    let terms = [cell.project(g, x, None), seen(g, weights, i)]; // (R, 4H) each
                     g.lstm(&terms, before, cell.w_h, None)
                 }
-                Some(Context::Vector(context)) => {
-                    let z = cell.project(g, x, Some(context));
-                    g.lstm(&[z], before, cell.w_h, None)
-                }
-                None => {
-                    let z = cell.project(g, x, None);
+                Some(Context::Vector(_)) | None => {
+                    let z = cell.project(g, x, context.and_then(Context::vector)); // (R, 4H)
                     g.lstm(&[z], before, cell.w_h, None)
                 }
             };

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use cajole::Config;
-use cajole_nn::models::Architecture;
+use cajole_nn::models::{Architecture, layers};
+use cajole_nn::settings::positive;
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
@@ -97,12 +98,15 @@ pub struct NetworkConfig {
     /// How its layers are connected.
     pub architecture: Architecture,
     /// Layers of encoder and decoder.
+    #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// Hidden units.
+    #[serde(deserialize_with = "positive")]
     pub hidden: usize,
     /// Share of units silenced in training.
     pub dropout: f32,
     /// How much of the training data it sees, in per cent.
+    #[serde(deserialize_with = "positive")]
     pub share: usize,
     /// Passes over it, if not as many as the others take.
     #[serde(default)]
@@ -129,10 +133,13 @@ pub struct NetworkConfig {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sizes {
     /// Of a word's embedding.
+    #[serde(deserialize_with = "positive")]
     pub embedding: usize,
     /// Of a command's embedding.
+    #[serde(deserialize_with = "positive")]
     pub output_embedding: usize,
     /// Width of the attention.
+    #[serde(deserialize_with = "positive")]
     pub attention: usize,
     /// Commands per token, plus 20, before decoding gives up.
     pub cap_factor: usize,
@@ -143,6 +150,7 @@ pub struct Sizes {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Tuning {
     /// The most failures used.
+    #[serde(deserialize_with = "positive")]
     pub failures: usize,
     /// The step sizes tried.
     pub step_sizes: Vec<f32>,
@@ -159,6 +167,7 @@ pub struct Presets {
     /// Widths of the masked beams whose outputs `best` raises.
     pub sources: Vec<usize>,
     /// `best` decodes with a beam of at least this width.
+    #[serde(deserialize_with = "positive")]
     pub width: usize,
 }
 
@@ -167,8 +176,10 @@ pub struct Presets {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rivals {
     /// Width of the plain beam.
+    #[serde(deserialize_with = "positive")]
     pub beam_width: usize,
     /// Width of the masked beam.
+    #[serde(deserialize_with = "positive")]
     pub masked_width: usize,
 }
 

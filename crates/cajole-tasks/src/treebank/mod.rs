@@ -10,11 +10,11 @@ pub mod corpus;
 pub mod error;
 pub mod generated;
 pub mod jsonl;
-mod lexicon;
 pub mod penn;
 pub mod pretty;
 pub mod read;
 mod scan;
+mod spellings;
 pub mod tokenize;
 pub mod tree;
 

@@ -9,7 +9,7 @@
 //! further; whether it is depends on the piece alone, save for that last period. So tokens that
 //! are joined by blanks come apart as the same tokens.
 
-use super::lexicon::{
+use super::spellings::{
     APOSTROPHES, abbreviates, contraction, is_address, is_clipped, is_smiley, unit, web_address,
 };
 
