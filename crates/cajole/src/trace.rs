@@ -41,6 +41,16 @@ impl Trace {
         &self.steps
     }
 
+    /// The steps worth showing: the first, and of those that repeat an output the last.
+    pub fn changes(&self) -> impl Iterator<Item = &Step> {
+        let steps = self.steps();
+        let is_shown = move |&(i, step): &(usize, &Step)| {
+            let next = steps.get(i + 1);
+            i == 0 || next.is_none_or(|next| self.output(step) != self.output(next))
+        };
+        steps.iter().enumerate().filter(is_shown).map(|(_, step)| step)
+    }
+
     /// The output of one decode.
     pub fn output(&self, step: &Step) -> &[Symbol] {
         &self.symbols[step.output.0..step.output.1]

@@ -51,12 +51,7 @@ pub(super) fn case_study(
 pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
     let gold = transduce(x);
     let trace = &outcome.trace;
-    let steps = trace.steps();
-    let changes = |i: usize| {
-        let Some(next) = steps.get(i + 1) else { return true };
-        i == 0 || trace.output(&steps[i]) != trace.output(next)
-    };
-    let shown = steps.iter().enumerate().filter(|&(i, _)| changes(i)).map(|(_, step)| {
+    let shown = trace.changes().map(|step| {
         let y = trace.output(step);
         CaseStep {
             attempt: step.attempt,
