@@ -8,6 +8,7 @@
 pub mod checkpoint;
 pub mod experiment;
 pub mod parsing;
+pub mod srl;
 pub mod transduction;
 pub mod treebank;
 
