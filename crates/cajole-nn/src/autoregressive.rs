@@ -2,13 +2,14 @@
 //!
 //! This is the trait to implement for a sequence-to-sequence network of one's own: declare the
 //! parameters, say how inputs are read and how one step is taken. Every decoder, training and
-//! gradient-based inference then work with it, through [`Trained`].
+//! gradient-based inference then work with it, through [`Trained`](crate::Trained).
 
-use cajole::Aligned;
-use cajole::model::{Candidate, Gradient, Group, Mark, Model, Symbol};
+use cajole::model::{Candidate, Mark, Symbol};
 
 use crate::layout::Layout;
+use crate::network::Network;
 use crate::tape::{Graph, Position, Tape, Var};
+use crate::train::Example;
 
 /// A network `p(y | x) = Π_t p(y_t | y_<t, x)`.
 pub trait AutoRegressive: Send + Sync {
@@ -123,15 +124,6 @@ impl std::ops::Index<usize> for Vars {
     }
 }
 
-/// A network with its weights: what decoders and Algorithm 1 work with.
-#[derive(Clone, Debug)]
-pub struct Trained<N> {
-    /// The architecture.
-    pub net: N,
-    /// `W`.
-    pub weights: Aligned,
-}
-
 /// One thread's recording, with the buffers that decoders need.
 #[derive(Default)]
 pub struct Scratch {
@@ -150,24 +142,61 @@ impl Scratch {
     }
 }
 
-impl<N: AutoRegressive> Model for Trained<N> {
+impl AsMut<Tape> for Scratch {
+    fn as_mut(&mut self) -> &mut Tape {
+        &mut self.tape
+    }
+}
+
+impl<N: AutoRegressive> Network for N {
     type Input = N::Input;
     type Scratch = Scratch;
 
-    fn weights(&self) -> &[f32] {
-        &self.weights
-    }
-
-    fn groups(&self) -> Vec<Group> {
-        self.net.layout().groups()
-    }
-
-    fn scratch(&self) -> Scratch {
-        Scratch::default()
+    fn layout(&self) -> &Layout {
+        AutoRegressive::layout(self)
     }
 
     fn size(&self, x: &N::Input) -> usize {
-        self.net.cap(x)
+        self.cap(x)
+    }
+
+    fn n_terms(&self, y: &[Symbol]) -> usize {
+        y.len() + 1
+    }
+
+    /// Every symbol given those before it in the example, whatever the network would have said.
+    fn teach(
+        &self,
+        g: &mut Graph<'_>,
+        examples: &[Example<'_, N::Input>],
+        weight: f32,
+        blame: &mut Vec<(Mark, f32)>,
+    ) -> f64 {
+        // The longest come first, so that what has not ended is always the first few rows.
+        let mut examples = examples.to_vec();
+        examples.sort_by_key(|example| std::cmp::Reverse(example.output.len()));
+        let xs: Vec<&N::Input> = examples.iter().map(|example| example.input).collect();
+        let encoded = self.encode(g, &xs);
+        let (mut state, mut loss) = (encoded.state, 0.0);
+        let inputs: Vec<u32> = (0..examples.len() as u32).collect();
+        let mut previous = vec![self.end(); examples.len()];
+        let longest = examples.first().map_or(0, |example| example.output.len());
+        for t in 0..=longest {
+            // Products take four rows at a time: a row that has ended costs less than a broken four.
+            let alive = examples.partition_point(|example| t <= example.output.len());
+            let rows = alive.next_multiple_of(4).min(examples.len());
+            let (state_now, inputs, before) =
+                (state.first(rows), &inputs[..rows], &previous[..rows]);
+            let (next, log_probs) = self.step(g, &encoded, &state_now, inputs, before); // (R, V)
+            for (i, example) in examples[..alive].iter().enumerate() {
+                let symbol = example.output.get(t).copied().unwrap_or(self.end());
+                loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
+                blame.push((g.tape.mark(log_probs, i, symbol as usize), -weight));
+                previous[i] = symbol;
+            }
+            state = next;
+        }
+        loss
     }
 
     fn force(
@@ -181,23 +210,13 @@ impl<N: AutoRegressive> Model for Trained<N> {
         let Scratch { tape, encoded, .. } = scratch;
         let mut g = Graph::new(w, tape);
         forced.clear();
-        let (mut state, mut previous) = (encoded.state, self.net.end());
-        for symbol in y.iter().copied().chain([self.net.end()]) {
-            let (next, log_probs) = self.net.step(&mut g, encoded, &state, &[0], &[previous]);
+        let (mut state, mut previous) = (encoded.state, self.end());
+        for symbol in y.iter().copied().chain([self.end()]) {
+            let (next, log_probs) = self.step(&mut g, encoded, &state, &[0], &[previous]);
             forced.log_prob += g.tape.value(log_probs)[symbol as usize];
             forced.marks.push(g.tape.mark(log_probs, 0, symbol as usize));
             (state, previous) = (next, symbol);
         }
         forced.output.extend_from_slice(y);
-    }
-
-    fn gradient(
-        &self,
-        w: &[f32],
-        blame: &[(Mark, f32)],
-        scratch: &mut Scratch,
-        grad: &mut Gradient,
-    ) {
-        scratch.tape.backward(w, self.net.layout(), blame, grad);
     }
 }

@@ -4,6 +4,8 @@
 //! themselves live outside, so that the same network can be run under `W` by every thread and
 //! under a private `W_λ` by one.
 
+use std::ops::Range;
+
 use cajole::model::Group;
 
 use crate::random::Random;
@@ -21,7 +23,7 @@ pub struct Param {
 
 impl Param {
     /// Its place in the flat weights.
-    pub fn range(&self) -> std::ops::Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         self.at as usize..self.at as usize + self.rows as usize * self.cols as usize
     }
 
@@ -43,9 +45,18 @@ pub enum Init {
     },
     /// Uniform in ±limit.
     Uniform(f32),
-    /// The bias of an LSTM's gates `i, f, g, o`: zero, but one to the forget gate, so that memories
+    /// Orthonormal rows or columns, each gate of a fused matrix on its own: what goes through a
+    /// deep or long chain of such matrices neither dies out nor explodes.
+    Orthogonal {
+        /// Equal blocks of columns that count as matrices of their own.
+        blocks: usize,
+    },
+    /// The bias of an LSTM's gates `i, f, …`: zero, but one to the forget gate, so that memories
     /// last before the network has learnt what to keep.
-    LstmBias,
+    LstmBias {
+        /// Gates: 4, or 6 with a highway connection.
+        blocks: usize,
+    },
 }
 
 /// One named parameter.
@@ -112,8 +123,15 @@ impl Layout {
             let mut random = Random::derive(seed, &[u64::from(entry.param.id)]);
             let limit = match entry.init {
                 Init::Zero => continue,
-                Init::LstmBias => {
-                    values[cols / 4..cols / 2].fill(1.0);
+                Init::LstmBias { blocks } => {
+                    values[cols / blocks..2 * cols / blocks].fill(1.0);
+                    continue;
+                }
+                Init::Orthogonal { blocks } => {
+                    (0..blocks).for_each(|block| {
+                        let at = block * cols / blocks..(block + 1) * cols / blocks;
+                        orthogonal(values, cols, at, &mut random);
+                    });
                     continue;
                 }
                 Init::Uniform(limit) => limit,
@@ -136,5 +154,61 @@ impl Layout {
             }
         }
         groups
+    }
+}
+
+/// Fills the columns `at` of a matrix with `cols` columns, so that the shorter of its sides is
+/// orthonormal: random directions, each made orthogonal to those before (Gram and Schmidt).
+fn orthogonal(matrix: &mut [f32], cols: usize, at: Range<usize>, random: &mut Random) {
+    let (rows, width) = (matrix.len() / cols, at.len());
+    let (n, dim) = (rows.min(width), rows.max(width));
+    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(n);
+    while basis.len() < n {
+        let mut v: Vec<f64> = (0..dim).map(|_| f64::from(random.normal())).collect();
+        // Twice, since once leaves what rounding hid.
+        for _ in 0..2 {
+            for u in &basis {
+                let along: f64 = u.iter().zip(&v).map(|(u, v)| u * v).sum();
+                v.iter_mut().zip(u).for_each(|(v, u)| *v -= along * u);
+            }
+        }
+        let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if 1e-6 < norm {
+            v.iter_mut().for_each(|v| *v /= norm);
+            basis.push(v);
+        }
+    }
+    for i in 0..rows {
+        for (j, column) in at.clone().enumerate() {
+            let value = if rows <= width { basis[i][j] } else { basis[j][i] };
+            matrix[i * cols + column] = value as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_orthogonal_each_on_its_own() {
+        for (rows, width) in [(5, 5), (3, 7), (8, 4)] {
+            let mut layout = Layout::default();
+            let p = layout.matrix("w", rows, 3 * width, Init::Orthogonal { blocks: 3 });
+            let w = layout.initial(11);
+            let at = |i: usize, block: usize, j: usize| {
+                f64::from(p.of(&w)[i * 3 * width + block * width + j])
+            };
+            for block in 0..3 {
+                for (a, b) in (0..rows.min(width)).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                    let dot: f64 = match rows <= width {
+                        true => (0..width).map(|j| at(a, block, j) * at(b, block, j)).sum(),
+                        false => (0..rows).map(|i| at(i, block, a) * at(i, block, b)).sum(),
+                    };
+                    let want = if a == b { 1.0 } else { 0.0 };
+                    assert!((dot - want).abs() < 1e-6, "{rows}×{width}: {a}·{b} = {dot}");
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@
 //! - [`tape::Tape`] and [`tape::Graph`]: a recording of coarse operations, and the pass that makes
 //!   it. Decoding records; the backward pass reuses the decode's activations.
 //! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
-//!   [`Trained`] joins it with weights and makes it a [`cajole::Model`].
+//!   [`Tagger`]: the one for a tagger. [`Trained`] joins either with weights and makes it a
+//!   [`cajole::Model`].
 //! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling.
 //! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
@@ -20,10 +21,14 @@ pub mod kernels;
 pub mod layers;
 pub mod layout;
 pub mod models;
+mod network;
 pub mod random;
 pub mod settings;
+mod tagging;
 pub mod tape;
 mod train;
 
-pub use autoregressive::{AutoRegressive, Encoded, Scratch, Trained, Vars};
+pub use autoregressive::{AutoRegressive, Encoded, Scratch, Vars};
+pub use network::{Network, Trained};
+pub use tagging::{TagScratch, Tagger, Tagging};
 pub use train::{Curriculum, Decay, Example, Progress, TrainConfig, TrainState, Trainer};

@@ -46,6 +46,18 @@ impl Random {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
 
+    /// A number from the standard normal distribution (Box and Muller).
+    pub fn normal(&mut self) -> f32 {
+        // One minus a number below one is never zero.
+        let (u, v) = (1.0 - self.uniform(0.0, 1.0), self.uniform(0.0, 1.0));
+        (-2.0 * u.ln()).sqrt() * (2.0 * std::f32::consts::PI * v).cos()
+    }
+
+    /// The factor of one unit under dropout: zero with probability `rate`, else `1 / (1 − rate)`.
+    pub fn keeps(&mut self, rate: f32) -> f32 {
+        if self.uniform(0.0, 1.0) < rate { 0.0 } else { 1.0 / (1.0 - rate) }
+    }
+
     /// Puts `items` in random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {

@@ -22,7 +22,7 @@ use cajole::model::{Gradient, Mark};
 
 use crate::kernels::{self, Panel};
 use crate::layers::{
-    affine, attention, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
+    affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
 };
 use crate::layout::{Layout, Param};
 use crate::random::Random;
@@ -69,6 +69,7 @@ pub(crate) enum Op {
     Param(Param),
     Affine(affine::Affine),
     Attention(attention::Attention),
+    Concat(concat::Concat),
     Embedding(embedding::Embedding),
     Rows(rows::Rows),
     Lstm(lstm::Lstm),
@@ -230,6 +231,7 @@ impl Tape {
                 }
                 Op::Affine(op) => op.backward(&mut pass),
                 Op::Attention(op) => op.backward(&mut pass),
+                Op::Concat(op) => op.backward(&mut pass),
                 Op::Embedding(op) => op.backward(&mut pass),
                 Op::Rows(op) => op.backward(&mut pass),
                 Op::Lstm(op) => op.backward(&mut pass),
@@ -263,6 +265,7 @@ impl Reach {
                 Op::LstmLayer(op) => moves(&op.w_h) || needs(&op.x),
                 Op::Attention(op) => moves(&op.v) || op.inputs().any(|v| needs(&v)),
                 Op::Mix(op) => needs(&op.weights) || needs(&op.values),
+                Op::Concat(op) => op.parts().iter().any(needs),
                 Op::Sum(op) => op.terms.iter().any(needs),
                 Op::Rows(op) => needs(&op.x),
                 Op::LogSoftmax(op) => needs(&op.x),

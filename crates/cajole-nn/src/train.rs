@@ -13,7 +13,7 @@ use cajole::{Aligned, Momenta, StepRule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::autoregressive::AutoRegressive;
+use crate::network::Network;
 use crate::random::Random;
 use crate::settings::positive;
 use crate::tape::{Graph, Tape};
@@ -142,7 +142,7 @@ impl Default for Progress {
 }
 
 /// A training run.
-pub struct Trainer<'a, N: AutoRegressive> {
+pub struct Trainer<'a, N: Network> {
     net: &'a N,
     config: TrainConfig,
     examples: Vec<Example<'a, N::Input>>,
@@ -160,7 +160,7 @@ struct Shard {
     loss: f64,
 }
 
-impl<'a, N: AutoRegressive> Trainer<'a, N> {
+impl<'a, N: Network> Trainer<'a, N> {
     /// A run from fresh weights.
     pub fn new(
         net: &'a N,
@@ -236,7 +236,7 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
             let epoch = self.state.progress.epoch;
             let done = (epoch * steps + i) as f32 / (self.config.epochs * steps) as f32;
             let eta = self.config.decay.at(self.config.step_size, done, epoch);
-            let n = batch.iter().map(|example| example.output.len() + 1).sum::<usize>();
+            let n = batch.iter().map(|example| self.net.n_terms(example.output)).sum::<usize>();
             loss += self.step(batch, eta, n);
             symbols += n;
             after_step(i + 1, loss / symbols as f64);
@@ -306,7 +306,7 @@ impl<'a, N: AutoRegressive> Trainer<'a, N> {
 
 impl Shard {
     /// The loss of a few examples and its gradient, each symbol weighing `1 / n`.
-    fn run<N: AutoRegressive>(
+    fn run<N: Network>(
         &mut self,
         net: &N,
         w: &[f32],
@@ -316,33 +316,9 @@ impl Shard {
     ) {
         self.tape.clear();
         self.blame.clear();
-        self.loss = 0.0;
         let mut g = Graph::new(w, &mut self.tape);
         g.random = Some(random);
-        // The longest come first, so that what has not ended is always the first few rows.
-        let mut part = part.to_vec();
-        part.sort_by_key(|example| std::cmp::Reverse(example.output.len()));
-        let xs: Vec<&N::Input> = part.iter().map(|example| example.input).collect();
-        let encoded = net.encode(&mut g, &xs);
-        let mut state = encoded.state;
-        let inputs: Vec<u32> = (0..part.len() as u32).collect();
-        let mut previous = vec![net.end(); part.len()];
-        let longest = part.first().map_or(0, |example| example.output.len());
-        for t in 0..=longest {
-            // Products take four rows at a time: a row that has ended costs less than a broken four.
-            let alive = part.partition_point(|example| t <= example.output.len());
-            let rows = alive.next_multiple_of(4).min(part.len());
-            let (state_now, inputs, before) =
-                (state.first(rows), &inputs[..rows], &previous[..rows]);
-            let (next, log_probs) = net.step(&mut g, &encoded, &state_now, inputs, before); // (R, V)
-            for (i, example) in part[..alive].iter().enumerate() {
-                let symbol = example.output.get(t).copied().unwrap_or(net.end());
-                self.loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
-                self.blame.push((g.tape.mark(log_probs, i, symbol as usize), -1.0 / n as f32));
-                previous[i] = symbol;
-            }
-            state = next;
-        }
+        self.loss = net.teach(&mut g, part, 1.0 / n as f32, &mut self.blame);
         self.tape.backward(w, net.layout(), &self.blame, &mut self.grad);
     }
 }

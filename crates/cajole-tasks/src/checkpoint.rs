@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::{self, CheckpointError, MODEL_FILE, Precision, write_atomically};
-use cajole_nn::{AutoRegressive, Trained};
+use cajole_nn::{Network, Trained};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ const CONFIG_FILE: &str = "config.json";
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn save<N: AutoRegressive>(
+pub fn save<N: Network>(
     folder: &Path,
     model: &Trained<N>,
     card: &impl Card,
@@ -132,7 +132,7 @@ pub fn load_card<C: Card>(folder: &Path) -> Result<C, LoadError> {
 ///
 /// # Errors
 /// If they are missing, damaged, or for another architecture.
-pub fn load_weights<N: AutoRegressive>(folder: &Path, net: N) -> Result<Trained<N>, LoadError> {
+pub fn load_weights<N: Network>(folder: &Path, net: N) -> Result<Trained<N>, LoadError> {
     let weights = checkpoint::load(&folder.join(MODEL_FILE), net.layout())?;
     Ok(Trained { net, weights: weights.into() })
 }

@@ -11,6 +11,7 @@ pub mod parsing;
 pub mod srl;
 pub mod transduction;
 pub mod treebank;
+pub mod words;
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

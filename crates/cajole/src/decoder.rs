@@ -21,6 +21,22 @@ pub trait Decoder<M: Model + ?Sized>: Sync {
         found: &mut Found,
     );
 
+    /// The same, where `scratch` holds the recording of a decode of the same `x` under the same `w`.
+    ///
+    /// Returns whether that recording is still good: a decoder that only chooses among what has
+    /// been recorded, as those of taggers do, need not run the network again.
+    fn decode_again(
+        &self,
+        model: &M,
+        w: &[f32],
+        x: &M::Input,
+        scratch: &mut M::Scratch,
+        found: &mut Found,
+    ) -> bool {
+        self.decode(model, w, x, scratch, found);
+        false
+    }
+
     /// The best output of each of several inputs, in order.
     ///
     /// All inputs share `w` on a first pass, so a decoder that can run them through the network

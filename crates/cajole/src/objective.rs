@@ -30,9 +30,7 @@ where
         }
         for source in &self.sources {
             let w = self.model.weights();
-            source.decode(self.model, w, x, &mut s.scratch, &mut s.proposed);
-            s.passes += s.proposed.passes;
-            s.is_stale = true;
+            s.is_stale = !self.consult(*source, w, x, s, !s.is_stale);
             if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y))
                 && !targets.contains(&y.output)
             {
@@ -40,6 +38,28 @@ where
             }
         }
         targets
+    }
+
+    /// Asks `source` for candidates under `w`, where `f(x; w)` is on record or not; returns whether
+    /// it is afterwards.
+    fn consult(
+        &self,
+        source: &dyn Decoder<M>,
+        w: &[f32],
+        x: &M::Input,
+        s: &mut Workspace<M>,
+        is_recorded: bool,
+    ) -> bool {
+        let (scratch, proposed) = (&mut s.scratch, &mut s.proposed);
+        let is_kept = match is_recorded {
+            true => source.decode_again(self.model, w, x, scratch, proposed),
+            false => {
+                source.decode(self.model, w, x, scratch, proposed);
+                false
+            }
+        };
+        s.passes += s.proposed.passes;
+        is_kept
     }
 
     /// Fills the workspace's blame: the cost of every recorded position that has one.
@@ -103,20 +123,28 @@ where
             s.forced.clone_from(satisfying);
             return s.found.best().cloned();
         }
-        let decoded = s.found.best()?.output.clone();
+        let decoded = s.found.best()?.clone();
+        let mut is_kept = true;
         for source in &self.sources {
-            source.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.proposed);
-            s.passes += s.proposed.passes;
-            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) {
-                let plus = y.clone();
-                self.force(x, s, &decoded);
-                let decoded = std::mem::replace(&mut s.forced, plus);
+            let nudged = std::mem::take(&mut s.nudged);
+            is_kept = self.consult(*source, &nudged, x, s, is_kept);
+            s.nudged = nudged;
+            let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) else {
+                continue;
+            };
+            if is_kept {
+                s.forced.clone_from(y);
                 return Some(decoded);
             }
+            let plus = y.clone();
+            self.force(x, s, &decoded.output);
+            return Some(std::mem::replace(&mut s.forced, plus));
         }
-        // The sources' recordings have replaced the decode's: record ŷ once more.
-        self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
-        s.passes += s.found.passes;
+        if !is_kept {
+            // The sources' recordings have replaced the decode's: record ŷ once more.
+            self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
+            s.passes += s.found.passes;
+        }
         None
     }
 

@@ -8,7 +8,8 @@ use cajole::constraints::{Automaton, State};
 use cajole::decoder::{Decoder, Found};
 use cajole::model::{Mark, Symbol};
 
-use crate::autoregressive::{AutoRegressive, Scratch, Trained};
+use crate::autoregressive::{AutoRegressive, Scratch};
+use crate::network::Trained;
 use crate::tape::Graph;
 
 /// Keeps the `width` most probable prefixes at every step.

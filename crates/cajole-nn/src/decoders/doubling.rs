@@ -7,7 +7,8 @@ use cajole::constraint::Constraint;
 use cajole::decoder::{Decoder, Found};
 
 use super::Beam;
-use crate::autoregressive::{AutoRegressive, Scratch, Trained};
+use crate::autoregressive::{AutoRegressive, Scratch};
+use crate::network::Trained;
 
 /// Doubles the width of a beam until one of its candidates satisfies the constraint.
 pub struct DoublingBeam<'a, C: ?Sized> {

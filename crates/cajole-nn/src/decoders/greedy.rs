@@ -4,7 +4,8 @@ use cajole::decoder::{Decoder, Found};
 use cajole::model::Symbol;
 
 use super::argmax;
-use crate::autoregressive::{AutoRegressive, Scratch, Trained};
+use crate::autoregressive::{AutoRegressive, Scratch};
+use crate::network::Trained;
 use crate::tape::Graph;
 
 /// Takes the most probable symbol at every step.

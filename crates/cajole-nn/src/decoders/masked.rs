@@ -8,7 +8,8 @@ use cajole::constraint::Constraint;
 use cajole::decoder::{Decoder, Found};
 
 use super::beam::search;
-use crate::autoregressive::{AutoRegressive, Scratch, Trained};
+use crate::autoregressive::{AutoRegressive, Scratch};
+use crate::network::Trained;
 
 /// Beam search within the language of a constraint; finds nothing if it is no automaton.
 pub struct MaskedBeam<'a, C: ?Sized> {

@@ -7,7 +7,8 @@ use cajole::constraint::Constraint;
 use cajole::decoder::{Decoder, Found};
 use cajole::model::{Candidate, Symbol};
 
-use crate::autoregressive::{AutoRegressive, Scratch, Trained};
+use crate::autoregressive::{AutoRegressive, Scratch};
+use crate::network::Trained;
 use crate::random::Random;
 use crate::tape::Graph;
 

@@ -139,6 +139,78 @@ fn lstm_backward_body<A: Arithmetic>(
     }
 }
 
+multiversion! {
+    /// One step of an LSTM with a highway connection, of one row: [`lstm`] with a fifth gate `t`.
+    ///
+    /// `gates (5·H)`, in the order `i, f, g, o, t`, are squashed in place, and the hidden state is
+    /// `h = t ∘ o ∘ tanh c + (1 − t) ∘ k`, with `k (H)` a linear function of the input.
+    pub fn highway(
+        gates: &mut [f32],
+        k: &[f32],
+        c_prev: &[f32],
+        c: &mut [f32],
+        tanh_c: &mut [f32],
+        h: &mut [f32],
+    ) = highway_body
+}
+
+#[inline(always)]
+fn highway_body<A: Arithmetic>(
+    gates: &mut [f32],
+    k: &[f32],
+    c_prev: &[f32],
+    c: &mut [f32],
+    tanh_c: &mut [f32],
+    h: &mut [f32],
+) {
+    let n = h.len();
+    assert!(gates.len() == 5 * n && k.len() == n);
+    let (lstm, t) = gates.split_at_mut(4 * n);
+    lstm_body::<A>(lstm, c_prev, c, tanh_c, h);
+    sigmoid_body::<A>(t);
+    for j in 0..n {
+        h[j] = A::mul_add(t[j], h[j] - k[j], k[j]);
+    }
+}
+
+multiversion! {
+    /// The backward pass of [`highway`], given what it left: `k`, `c_prev`, `tanh c`, and the
+    /// gradients `dh`, `dc`. `dk` and `dc_prev` are added to.
+    pub fn highway_backward(
+        gates: &[f32],
+        state: (&[f32], &[f32], &[f32]),
+        arriving: (&[f32], &[f32]),
+        dgates: &mut [f32],
+        dk: &mut [f32],
+        dc_prev: &mut [f32],
+    ) = highway_backward_body
+}
+
+#[inline(always)]
+fn highway_backward_body<A: Arithmetic>(
+    gates: &[f32],
+    (k, c_prev, tanh_c): (&[f32], &[f32], &[f32]),
+    (dh, dc): (&[f32], &[f32]),
+    dgates: &mut [f32],
+    dk: &mut [f32],
+    dc_prev: &mut [f32],
+) {
+    let n = dh.len();
+    assert!(gates.len() == 5 * n && dgates.len() == 5 * n && k.len() == n && dk.len() == n);
+    let (lstm, t) = gates.split_at(4 * n);
+    let (dlstm, dt) = dgates.split_at_mut(4 * n);
+    // What arrives at o ∘ tanh c, in the place of dt for the time being.
+    for j in 0..n {
+        dt[j] = dh[j] * t[j];
+    }
+    lstm_backward_body::<A>(lstm, c_prev, tanh_c, dt, dc, dlstm, dc_prev);
+    let o = &lstm[3 * n..];
+    for j in 0..n {
+        dt[j] = dh[j] * A::mul_add(o[j], tanh_c[j], -k[j]) * t[j] * (1.0 - t[j]);
+        dk[j] = A::mul_add(dh[j], 1.0 - t[j], dk[j]);
+    }
+}
+
 #[inline(always)]
 fn quarters(gates: &[f32], n: usize) -> [&[f32]; 4] {
     std::array::from_fn(|q| &gates[q * n..(q + 1) * n])

@@ -16,7 +16,10 @@ mod activation;
 mod attention;
 mod matrix;
 
-pub use activation::{log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid, tanh};
+pub use activation::{
+    highway, highway_backward, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid,
+    tanh,
+};
 pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to, outer_sum};
 

@@ -19,7 +19,7 @@ impl Graph<'_> {
         let (before, own) = self.tape.split(at);
         let (y, mask) = own.split_at_mut(len);
         for ((y, mask), &x) in y.iter_mut().zip(mask).zip(&before[x.range()]) {
-            *mask = if random.uniform(0.0, 1.0) < rate { 0.0 } else { 1.0 / (1.0 - rate) };
+            *mask = random.keeps(rate);
             *y = x * *mask;
         }
         let y = Var { op: self.tape.next_op(), at: at as u32, ..x };

@@ -5,10 +5,17 @@
 //!
 //! `T` time steps, `B` sequences; matrices are time-major: row `t · B + b`. A sequence that is
 //! shorter than the longest keeps its state after its end; read backwards, it begins there.
+//!
+//! With highway connections (Srivastava et al. 2015, as in He et al. 2017) a fifth gate `t` mixes in
+//! `k`, a linear function of the input, so that deep stacks learn:
+//!
+//! ```text
+//! h' = t ∘ o ∘ tanh(c') + (1 − t) ∘ k
+//! ```
 
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Backward, Graph, Op, Tape, Var};
 
 /// Which way a sequence is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,40 +35,72 @@ pub struct Layer {
     pub last: (Var, Var),
 }
 
+/// What happens at each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cell {
+    Plain,
+    Highway,
+}
+
+impl Cell {
+    /// Blocks of `H` columns that `h · W_h` has.
+    fn gates(self) -> usize {
+        match self {
+            Cell::Plain => 4,
+            Cell::Highway => 5,
+        }
+    }
+
+    /// Blocks of `H` columns that a projected input has.
+    fn inputs(self) -> usize {
+        match self {
+            Cell::Plain => 4,
+            Cell::Highway => 6,
+        }
+    }
+}
+
 pub(crate) struct LstmLayer {
     pub(crate) x: Var,
     pub(crate) w_h: Param,
+    cell: Cell,
     direction: Direction,
     batch: u32,
+    /// Some units of `h` are silent on their way to the next element.
+    drops: bool,
     /// Where the lengths of the sequences lie in the tape's indices.
     lengths: u32,
-    /// Gates `(T·B, 4H)`, `tanh c (T·B, H)`, then `c` and `h`, each `(T·B + B, H)` with the zero
-    /// state before the first element read; gradients flow in from `c` on.
+    /// Where [`Places`] begin.
     gates_at: u32,
 }
 
-/// Where the pieces lie, and which block of `B` rows of `c` and `h` belongs to which time.
+/// Where the pieces lie: gates `(T·B, G·H)`, `tanh c (T·B, H)`; if units are dropped, the mask
+/// `(B, H)` and `h ∘ mask (T·B, H)` by the time it is used at; then `c` and `h`, each
+/// `(T·B + B, H)` with the zero state before the first element read. Gradients flow in from `c` on.
 #[derive(Clone, Copy)]
 struct Places {
     gates: usize,
     tanh_c: usize,
+    mask: usize,
+    dropped: usize,
     c: usize,
     h: usize,
+    end: usize,
     /// Floats in the `B` rows of one time step.
     block: usize,
     direction: Direction,
 }
 
 impl Places {
-    fn new(gates: usize, steps: usize, block: usize, direction: Direction) -> Self {
-        let tanh_c = gates + 4 * steps * block;
-        let c = tanh_c + steps * block;
-        Places { gates, tanh_c, c, h: c + (steps + 1) * block, block, direction }
-    }
-
-    /// The end of the whole stretch.
-    fn end(&self, steps: usize) -> usize {
-        self.h + (steps + 1) * self.block
+    fn new(layer: &LstmLayer, steps: usize, block: usize) -> Self {
+        let gates = layer.gates_at as usize;
+        let tanh_c = gates + layer.cell.gates() * steps * block;
+        let mask = tanh_c + steps * block;
+        let dropped = mask + if layer.drops { block } else { 0 };
+        let c = dropped + if layer.drops { steps * block } else { 0 };
+        let h = c + (steps + 1) * block;
+        let (end, direction) = (h + (steps + 1) * block, layer.direction);
+        Places { gates, tanh_c, mask, dropped, c, h, end, block, direction }
     }
 
     /// Offsets into `c` and `h` of the state before time `t` is read, and after.
@@ -90,22 +129,82 @@ impl Graph<'_> {
         lengths: impl ExactSizeIterator<Item = usize>,
         direction: Direction,
     ) -> Layer {
+        self.layer(Cell::Plain, x, w_h, lengths, direction, 0.0)
+    }
+
+    /// The same with highway connections: `x (T·B, 6H)`, `W_h (H, 5H)`. During training each unit
+    /// of `h` is silent to the next element with probability `dropout`, for a whole sequence.
+    pub fn highway_layer(
+        &mut self,
+        x: Var,
+        w_h: Param,
+        lengths: impl ExactSizeIterator<Item = usize>,
+        direction: Direction,
+        dropout: f32,
+    ) -> Layer {
+        self.layer(Cell::Highway, x, w_h, lengths, direction, dropout)
+    }
+
+    fn layer(
+        &mut self,
+        cell: Cell,
+        x: Var,
+        w_h: Param,
+        lengths: impl ExactSizeIterator<Item = usize>,
+        direction: Direction,
+        dropout: f32,
+    ) -> Layer {
         let (batch, hidden) = (lengths.len(), w_h.rows as usize);
         let steps = x.rows as usize / batch.max(1);
-        assert!(x.rows as usize == steps * batch && x.cols == w_h.cols, "shape of the inputs");
-        assert!(w_h.cols as usize == 4 * hidden, "shape of W_h");
-        let kept = self.tape.indices.len();
+        assert!(x.rows as usize == steps * batch, "{} rows for {batch} sequences", x.rows);
+        assert!(x.cols as usize == cell.inputs() * hidden, "shape of the inputs");
+        assert!(w_h.cols as usize == cell.gates() * hidden, "shape of W_h");
+        let kept = self.tape.indices.len() as u32;
         self.tape.indices.extend(lengths.map(|length| length as u32));
         let block = batch * hidden;
-        let gates_at = self.tape.open(Places::new(0, steps, block, direction).end(steps));
-        let at = Places::new(gates_at, steps, block, direction);
-        let (before, own) = self.tape.values.split_at_mut(gates_at);
-        let lengths = &self.tape.indices[kept..];
+        let (drops, batch) = (0.0 < dropout && self.random.is_some(), batch as u32);
+        let mut layer =
+            LstmLayer { x, w_h, cell, direction, batch, drops, lengths: kept, gates_at: 0 };
+        layer.gates_at = self.tape.open(Places::new(&layer, steps, block).end) as u32;
+        let at = Places::new(&layer, steps, block);
+        if let Some(random) = self.random.as_mut().filter(|_| drops) {
+            let mask = &mut self.tape.values[at.mask..at.dropped];
+            mask.iter_mut().for_each(|mask| *mask = random.keeps(dropout));
+        }
+        layer.forward(self.w, self.tape, &at, steps);
 
+        let op = self.tape.next_op();
+        let (first, last) = match direction {
+            Direction::Forward => (block, steps * block),
+            Direction::Backward => (0, 0),
+        };
+        let var = |at: usize, rows: u32| Var { op, at: at as u32, rows, cols: hidden as u32 };
+        let read = Layer {
+            h: var(at.h + first, x.rows),
+            last: (var(at.h + last, batch), var(at.c + last, batch)),
+        };
+        self.tape.record(Op::LstmLayer(layer), at.c);
+        read
+    }
+}
+
+impl LstmLayer {
+    /// Fills the stretch of the arena that was opened for this layer.
+    fn forward(&self, w: &[f32], tape: &mut Tape, at: &Places, steps: usize) {
+        let LstmLayer { x, w_h, cell, direction, .. } = *self;
+        let (hidden, block) = (w_h.rows as usize, at.block);
+        let width = cell.gates() * hidden;
+        let lengths = &tape.indices[self.lengths as usize..][..self.batch as usize];
+        let (before, own) = tape.values.split_at_mut(at.gates);
         let (gates, own) = own.split_at_mut(at.tanh_c - at.gates);
-        let (tanh_c, own) = own.split_at_mut(at.c - at.tanh_c);
+        let (tanh_c, own) = own.split_at_mut(at.mask - at.tanh_c);
+        let (mask, own) = own.split_at_mut(at.dropped - at.mask);
+        let (dropped, own) = own.split_at_mut(at.c - at.dropped);
         let (c, h) = own.split_at_mut(at.h - at.c);
-        gates.copy_from_slice(&before[x.range()]);
+        let inputs = || before[x.range()].chunks_exact(cell.inputs() * hidden); // (6H) or (4H)
+        for (gates, x) in gates.chunks_exact_mut(width).zip(inputs()) {
+            gates.copy_from_slice(&x[..width]);
+        }
         let start = if direction == Direction::Forward { 0 } else { steps * block };
         c[start..start + block].fill(0.0);
         h[start..start + block].fill(0.0);
@@ -113,8 +212,17 @@ impl Graph<'_> {
             let (from, to) = at.states(t);
             let (h_prev, h) = two(h, from, to, block);
             let (c_prev, c) = two(c, from, to, block);
-            let gates = &mut gates[4 * t * block..4 * (t + 1) * block];
-            kernels::add_product(gates, h_prev, w_h.of(self.w), hidden, 4 * hidden);
+            let gates =
+                &mut gates[t * self.batch as usize * width..][..self.batch as usize * width];
+            let said = match self.drops {
+                false => &*h_prev,
+                true => {
+                    let dropped = &mut dropped[t * block..(t + 1) * block];
+                    dropped.iter_mut().zip(&*h_prev).zip(&*mask).for_each(|((d, h), m)| *d = h * m);
+                    dropped
+                }
+            };
+            kernels::add_product(gates, said, w_h.of(w), hidden, width);
             for (b, &length) in lengths.iter().enumerate() {
                 let row = b * hidden..(b + 1) * hidden;
                 if length as usize <= t {
@@ -122,35 +230,110 @@ impl Graph<'_> {
                     h[row.clone()].copy_from_slice(&h_prev[row]);
                     continue;
                 }
-                kernels::lstm(
-                    &mut gates[4 * b * hidden..4 * (b + 1) * hidden],
-                    &c_prev[row.clone()],
-                    &mut c[row.clone()],
-                    &mut tanh_c[t * block..(t + 1) * block][row.clone()],
-                    &mut h[row],
-                );
+                let gates = &mut gates[b * width..(b + 1) * width];
+                let tanh_c = &mut tanh_c[t * block..(t + 1) * block][row.clone()];
+                let (c_prev, c, h) = (&c_prev[row.clone()], &mut c[row.clone()], &mut h[row]);
+                match cell {
+                    Cell::Plain => kernels::lstm(gates, c_prev, c, tanh_c, h),
+                    Cell::Highway => {
+                        let k = &before[x.row_at(t * self.batch as usize + b) + width..][..hidden];
+                        kernels::highway(gates, k, c_prev, c, tanh_c, h);
+                    }
+                }
             }
         }
+    }
 
-        let op = self.tape.next_op();
-        let var = |at: usize, rows: usize| Var {
-            op,
-            at: at as u32,
-            rows: rows as u32,
-            cols: hidden as u32,
+    /// From `dh`, `dc` to `dz`, last read first; then `dx += dz`, `dW_h += hᵀ · dz`.
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let LstmLayer { x, w_h, cell, direction, .. } = *self;
+        let (batch, hidden) = (self.batch as usize, w_h.rows as usize);
+        let (steps, block) = (x.rows as usize / batch.max(1), batch * hidden);
+        let width = cell.gates() * hidden;
+        let at = Places::new(self, steps, block);
+        let wants_x = pass.wants(x);
+        let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
+        // Steps, last read first, at which nothing has been blamed yet: they hand nothing on.
+        let (mut is_silent, mut n_silent) = (true, 0);
+        let first = order(steps, direction).next();
+        for t in order(steps, direction).rev() {
+            let (from, to) = at.states(t);
+            let (before, own) = pass.grads.split_at_mut(at.gates);
+            let (dgates, own) = own.split_at_mut(at.tanh_c - at.gates);
+            let (spare, own) = own.split_at_mut(at.c - at.tanh_c);
+            let (dc, dh) = own.split_at_mut(at.h - at.c);
+            let dgates = &mut dgates[t * batch * width..][..batch * width];
+            let (dh_prev, dh) = two(dh, from, to, block);
+            let (dc_prev, dc) = two(dc, from, to, block);
+            is_silent = is_silent && dh.iter().chain(&*dc).all(|d| *d == 0.0);
+            if is_silent {
+                n_silent += 1;
+                dgates.fill(0.0);
+                continue;
+            }
+            for (b, &length) in lengths.iter().enumerate() {
+                let row = b * hidden..(b + 1) * hidden;
+                let dz = &mut dgates[b * width..(b + 1) * width];
+                if length as usize <= t {
+                    dz.fill(0.0);
+                    kernels::add_to(&mut dc_prev[row.clone()], &dc[row.clone()]);
+                    kernels::add_to(&mut dh_prev[row.clone()], &dh[row]);
+                    continue;
+                }
+                let gates = &values[at.gates + (t * batch + b) * width..][..width];
+                let c_prev = &values[at.c + from + b * hidden..][..hidden];
+                let tanh_c = &values[at.tanh_c + t * block + b * hidden..][..hidden];
+                let (dh, dc) = (&dh[row.clone()], &dc[row.clone()]);
+                let dc_prev = &mut dc_prev[row];
+                match cell {
+                    Cell::Plain => {
+                        kernels::lstm_backward(gates, c_prev, tanh_c, dh, dc, dz, dc_prev);
+                    }
+                    Cell::Highway => {
+                        let k_at = x.row_at(t * batch + b) + width;
+                        let k = &values[k_at..][..hidden];
+                        let state = (k, c_prev, tanh_c);
+                        let dk = match wants_x {
+                            true => &mut before[k_at..][..hidden],
+                            false => &mut spare[..hidden],
+                        };
+                        kernels::highway_backward(gates, state, (dh, dc), dz, dk, dc_prev);
+                    }
+                }
+            }
+            // The state before the first element is zero: it wants no gradient, nor does it say
+            // anything of W_h.
+            if Some(t) == first {
+                continue;
+            }
+            let w = w_h.of(pass.w);
+            if !self.drops {
+                kernels::add_product_transposed(dh_prev, dgates, w, hidden, width, pass.panel);
+                continue;
+            }
+            let dropped = &mut spare[at.dropped - at.tanh_c..][..block];
+            dropped.fill(0.0);
+            kernels::add_product_transposed(dropped, dgates, w, hidden, width, pass.panel);
+            let mask = &values[at.mask..at.dropped];
+            dh_prev.iter_mut().zip(dropped).zip(mask).for_each(|((dh, d), m)| *dh += *d * m);
+        }
+        let silent = match direction {
+            Direction::Forward => steps - n_silent..steps,
+            Direction::Backward => 0..n_silent,
         };
-        let (first, last) = match direction {
-            Direction::Forward => (block, steps * block),
-            Direction::Backward => (0, 0),
-        };
-        let layer = Layer {
-            h: var(at.h + first, steps * batch),
-            last: (var(at.h + last, batch), var(at.c + last, batch)),
-        };
-        let (batch, lengths, gates_at) = (batch as u32, kept as u32, gates_at as u32);
-        let record = LstmLayer { x, w_h, direction, batch, lengths, gates_at };
-        self.tape.record(Op::LstmLayer(record), at.c);
-        layer
+        for t in (0..steps).filter(|t| Some(*t) != first && !silent.contains(t)) {
+            let said = if self.drops { at.dropped + t * block } else { at.h + at.states(t).0 };
+            for (b, _) in lengths.iter().enumerate().filter(|(_, length)| t < **length as usize) {
+                pass.note_use(w_h, said + b * hidden, at.gates + (t * batch + b) * width);
+            }
+        }
+        if wants_x {
+            let (before, own) = pass.grads.split_at_mut(at.gates);
+            let dx = before[x.range()].chunks_exact_mut(cell.inputs() * hidden);
+            for (dx, dz) in dx.zip(own.chunks_exact(width)) {
+                kernels::add_to(&mut dx[..width], dz);
+            }
+        }
     }
 }
 
@@ -162,59 +345,5 @@ fn two(all: &mut [f32], from: usize, to: usize, block: usize) -> (&mut [f32], &m
     } else {
         let (a, b) = all.split_at_mut(from);
         (&mut b[..block], &mut a[to..to + block])
-    }
-}
-
-impl LstmLayer {
-    /// From `dh`, `dc` to `dz`, last read first; then `dx += dz`, `dW_h += hᵀ · dz`.
-    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let LstmLayer { x, w_h, direction, .. } = *self;
-        let (batch, hidden) = (self.batch as usize, w_h.rows as usize);
-        let (steps, block) = (x.rows as usize / batch.max(1), batch * hidden);
-        let at = Places::new(self.gates_at as usize, steps, block, direction);
-        let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
-        for t in order(steps, direction).rev() {
-            let (from, to) = at.states(t);
-            let (_, own) = pass.grads.split_at_mut(at.gates);
-            let (dgates, own) = own.split_at_mut(at.c - at.gates);
-            let (dc, dh) = own.split_at_mut(at.h - at.c);
-            let dgates = &mut dgates[4 * t * block..4 * (t + 1) * block];
-            let (dh_prev, dh) = two(dh, from, to, block);
-            let (dc_prev, dc) = two(dc, from, to, block);
-            for (b, &length) in lengths.iter().enumerate() {
-                let row = b * hidden..(b + 1) * hidden;
-                let dz = &mut dgates[4 * b * hidden..4 * (b + 1) * hidden];
-                if length as usize <= t {
-                    dz.fill(0.0);
-                    kernels::add_to(&mut dc_prev[row.clone()], &dc[row.clone()]);
-                    kernels::add_to(&mut dh_prev[row.clone()], &dh[row]);
-                    continue;
-                }
-                kernels::lstm_backward(
-                    &values[at.gates + 4 * (t * block + b * hidden)..][..4 * hidden],
-                    &values[at.c + from + b * hidden..][..hidden],
-                    &values[at.tanh_c + t * block + b * hidden..][..hidden],
-                    &dh[row.clone()],
-                    &dc[row.clone()],
-                    dz,
-                    &mut dc_prev[row],
-                );
-            }
-            let w = w_h.of(pass.w);
-            kernels::add_product_transposed(dh_prev, dgates, w, hidden, 4 * hidden, pass.panel);
-        }
-        // The state before the first element is zero: that product says nothing of W_h.
-        let first = order(steps, direction).next();
-        for t in (0..steps).filter(|&t| Some(t) != first) {
-            for (b, _) in lengths.iter().enumerate().filter(|(_, length)| t < **length as usize) {
-                let (from, _) = at.states(t);
-                let (h, dz) = (at.h + from + b * hidden, at.gates + 4 * (t * block + b * hidden));
-                pass.note_use(w_h, h, dz);
-            }
-        }
-        if pass.wants(x) {
-            let (before, own) = pass.grads.split_at_mut(at.gates);
-            kernels::add_to(&mut before[x.range()], &own[..4 * steps * block]);
-        }
     }
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod affine;
 pub mod attention;
+pub(crate) mod concat;
 pub mod custom;
 pub(crate) mod dropout;
 pub(crate) mod embedding;

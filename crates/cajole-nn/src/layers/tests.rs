@@ -208,6 +208,31 @@ fn an_lstm_layer_in_both_directions() {
 }
 
 #[test]
+fn a_highway_layer_in_both_directions_with_and_without_dropout() {
+    for direction in [Direction::Forward, Direction::Backward] {
+        for dropout in [0.0, 0.4] {
+            let lengths = [4, 2, 3];
+            check(&[(12, 30), (5, 25), (12, 5)], &|g, p| {
+                let x = g.param(p[0]);
+                let layer = g.highway_layer(x, p[1], lengths.into_iter(), direction, dropout);
+                // Only some states are looked at: at the others nothing is blamed.
+                let (h, bias) = (g.rows(layer.h, [4, 6, 8].into_iter()), g.param(p[2]));
+                g.sum(h, bias.slice(0, 3))
+            });
+        }
+    }
+}
+
+#[test]
+fn matrices_side_by_side() {
+    check(&[(3, 2), (3, 4), (6, 5)], &|g, p| {
+        let (a, b) = (g.param(p[0]), g.param(p[1]));
+        let y = g.concat(&[a, b]);
+        g.affine(&[(y, p[2])], None)
+    });
+}
+
+#[test]
 fn an_lstm_layer_is_its_steps() {
     let mut layout = Layout::default();
     let (x, w_h) = (

@@ -1,7 +1,9 @@
 //! Networks, one per file: parameters, how inputs are read, how one step is taken.
 
 mod seq2seq;
+mod tagger;
 mod transducer;
 
 pub use seq2seq::{Architecture, Seq2Seq, Seq2SeqConfig, Token, layers};
+pub use tagger::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
 pub use transducer::{StartState, Transducer, TransducerConfig};

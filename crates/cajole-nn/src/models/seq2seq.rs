@@ -170,7 +170,7 @@ impl Cell {
             w_x: l.matrix(&format!("{name}.w_x"), input, 4 * h, gates),
             w_y: second.map(|n| l.matrix(&format!("{name}.w_y"), n, 4 * h, gates)),
             w_h: l.matrix(&format!("{name}.w_h"), h, 4 * h, gates),
-            b: l.vector(&format!("{name}.b"), 4 * h, Init::LstmBias),
+            b: l.vector(&format!("{name}.b"), 4 * h, Init::LstmBias { blocks: 4 }),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cajole_nn::checkpoint::{TRAINING_FILE, load_training, save_training, write_atomically};
-use cajole_nn::{AutoRegressive, Example, TrainConfig, TrainState, Trainer};
+use cajole_nn::{Example, Network, TrainConfig, TrainState, Trainer};
 use serde::Serialize;
 
 use super::Watch;
@@ -14,7 +14,7 @@ use crate::checkpoint::LoadError;
 const RUN_FILE: &str = "training.json";
 
 /// What is trained, on what, and where its state is kept.
-pub struct Training<'a, N: AutoRegressive> {
+pub struct Training<'a, N: Network> {
     /// The network.
     pub net: &'a N,
     /// How it is trained.
@@ -31,7 +31,7 @@ pub struct Training<'a, N: AutoRegressive> {
     pub folder: Option<&'a Path>,
 }
 
-impl<'a, N: AutoRegressive> Training<'a, N> {
+impl<'a, N: Network> Training<'a, N> {
     /// Trains to the end, going on from what is found in the folder. `score` measures weights on
     /// development data, larger being better, and says so in words.
     ///

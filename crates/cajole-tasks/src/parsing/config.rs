@@ -8,7 +8,7 @@ use cajole_nn::settings::positive;
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
-use super::lexicon::Reads;
+use crate::words::Reads;
 
 /// Everything that `configs/parsing.toml` sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

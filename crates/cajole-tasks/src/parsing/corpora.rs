@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::config::{Selection, Source, TreebankConfig};
-use super::vectors::{Vectors, VectorsError};
 use crate::treebank::generated::{Genre, generate};
 use crate::treebank::{Problem, ReadError, Sentence, read};
+use crate::words::{Vectors, VectorsError};
 
 /// A treebank with its splits.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,6 @@ pub mod evalb;
 mod experiment;
 pub mod input;
 pub mod language;
-pub mod lexicon;
 pub mod methods;
 pub mod metric;
 pub mod parser;
@@ -20,7 +19,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 pub mod training;
-pub mod vectors;
 
 pub use case_study::trace_of;
 pub use commands::{Command, Commands};
@@ -30,7 +28,6 @@ pub use constraint::{Blame, Fault, Formula, ShiftReduce, Tokens};
 pub use corpora::Splits;
 pub use experiment::{ExperimentError, reproduce};
 pub use language::ShiftReduceLanguage;
-pub use lexicon::Lexicon;
 pub use methods::{Failures, Method};
 pub use parser::{Card, Net, Parser};
 pub use repair::{Repairs, repair};

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::Commands;
 use super::constraint::{ShiftReduce, Tokens};
-use super::lexicon::{Lexicon, Reads};
 use super::repair::{Repairs, repair};
 use crate::checkpoint::{self, LoadError};
 use crate::treebank::Tree;
+use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
 pub type Net = Trained<Seq2Seq>;

@@ -12,12 +12,12 @@ use super::commands::{Commands, SHIFT};
 use super::config::{NetworkConfig, ParsingConfig, Sizes, TreebankConfig};
 use super::corpora::Splits;
 use super::evalb::Params;
-use super::lexicon::Lexicon;
 use super::metric::{Score, scores};
 use super::parser::{Card, Parser};
 use crate::checkpoint::LoadError;
 use crate::experiment::{Training, Watch};
 use crate::treebank::{Sentence, Tree};
+use crate::words::Lexicon;
 
 /// What makes a run the run it is: with other settings its state must not be gone on with.
 #[derive(Serialize)]

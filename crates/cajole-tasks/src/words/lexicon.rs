@@ -20,7 +20,7 @@ pub enum Reads {
     Tags,
 }
 
-/// The input vocabulary of a parser.
+/// The input vocabulary of a network.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
     /// What is looked up.

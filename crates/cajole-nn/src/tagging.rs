@@ -1,0 +1,122 @@
+//! Networks that give every position of the input a tag.
+//!
+//! This is the trait to implement for a tagger of one's own. The tags of one input are independent
+//! of each other given that input, so one pass yields the log-probabilities of all outputs at once;
+//! decoders then choose among them without running the network again.
+
+use cajole::model::{Candidate, Mark, Symbol};
+
+use crate::layout::Layout;
+use crate::network::Network;
+use crate::tape::{Graph, Tape, Var};
+use crate::train::Example;
+
+/// A network `p(y | x) = Π_t p(y_t | x)`.
+pub trait Tagger: Send + Sync {
+    /// `x`.
+    type Input: ?Sized + Sync;
+
+    /// Every parameter, by name and shape.
+    fn layout(&self) -> &Layout;
+
+    /// `V`: how many tags there are.
+    fn n_tags(&self) -> usize;
+
+    /// `T`: how many positions `x` has.
+    fn len(&self, x: &Self::Input) -> usize;
+
+    /// The log-probability of every tag at every position of `B` inputs, `(T·B, V)`, `T` being the
+    /// longest one's: row `t · B + b`. What lies beyond the end of a shorter one is never read.
+    fn log_probs(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Var;
+}
+
+/// A tagger as a [`Network`].
+#[derive(Clone, Debug)]
+pub struct Tagging<N>(pub N);
+
+/// One thread's recording of one input.
+#[derive(Default)]
+pub struct TagScratch {
+    /// The recording.
+    pub tape: Tape,
+    /// The log-probabilities in it, `(T, V)`; none before the first pass.
+    log_probs: Option<Var>,
+}
+
+impl AsMut<Tape> for TagScratch {
+    fn as_mut(&mut self) -> &mut Tape {
+        &mut self.tape
+    }
+}
+
+impl TagScratch {
+    /// Runs `xs` through the network under `w`, in a new recording.
+    pub(crate) fn record<N: Tagger>(&mut self, net: &N, w: &[f32], xs: &[&N::Input]) {
+        self.tape.clear();
+        self.log_probs = Some(net.log_probs(&mut Graph::new(w, &mut self.tape), xs));
+    }
+
+    /// The log-probabilities of what was recorded, row by row.
+    pub(crate) fn scores(&self) -> &[f32] {
+        self.log_probs.map_or(&[], |log_probs| self.tape.value(log_probs))
+    }
+
+    /// Makes `y` a candidate of the one input that was recorded.
+    pub(crate) fn mark(&self, y: &[Symbol], candidate: &mut Candidate) {
+        candidate.clear();
+        candidate.output.extend_from_slice(y);
+        let Some(log_probs) = self.log_probs else { return };
+        for (t, &symbol) in y.iter().enumerate() {
+            candidate.log_prob += self.tape.value(log_probs.row(t))[symbol as usize];
+            candidate.marks.push(self.tape.mark(log_probs, t, symbol as usize));
+        }
+    }
+}
+
+impl<N: Tagger> Network for Tagging<N> {
+    type Input = N::Input;
+    type Scratch = TagScratch;
+
+    fn layout(&self) -> &Layout {
+        self.0.layout()
+    }
+
+    fn size(&self, x: &N::Input) -> usize {
+        self.0.len(x)
+    }
+
+    fn n_terms(&self, y: &[Symbol]) -> usize {
+        y.len()
+    }
+
+    fn teach(
+        &self,
+        g: &mut Graph<'_>,
+        examples: &[Example<'_, N::Input>],
+        weight: f32,
+        blame: &mut Vec<(Mark, f32)>,
+    ) -> f64 {
+        let xs: Vec<&N::Input> = examples.iter().map(|example| example.input).collect();
+        let log_probs = self.0.log_probs(g, &xs); // (T·B, V)
+        let mut loss = 0.0;
+        for (b, example) in examples.iter().enumerate() {
+            for (t, &symbol) in example.output.iter().enumerate() {
+                let row = t * xs.len() + b;
+                loss -= f64::from(g.tape.value(log_probs.row(row))[symbol as usize]);
+                blame.push((g.tape.mark(log_probs, row, symbol as usize), -weight));
+            }
+        }
+        loss
+    }
+
+    fn force(
+        &self,
+        _w: &[f32],
+        _x: &N::Input,
+        y: &[Symbol],
+        scratch: &mut TagScratch,
+        forced: &mut Candidate,
+    ) {
+        scratch.mark(y, forced);
+    }
+}
