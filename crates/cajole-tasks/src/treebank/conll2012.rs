@@ -23,101 +23,135 @@ use super::tree::{MOST_DEPTH, Tree, unescape};
 /// ```
 pub fn sentences(text: &str) -> Sentences<'_> {
     let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
-    Sentences { rows: lines.enumerate(), part: String::new(), number: 0 }
+    Sentences { rows: lines.enumerate(), numbering: Numbering::default() }
 }
 
 /// The sentences of a file; see [`sentences`].
 #[derive(Clone, Debug)]
 pub struct Sentences<'t> {
     rows: std::iter::Enumerate<std::str::Lines<'t>>,
-    /// Where the sentence before comes from, and its number there plus one.
-    part: String,
-    number: usize,
+    numbering: Numbering,
 }
 
 impl Iterator for Sentences<'_> {
     type Item = Result<Located<Sentence>, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let is_row =
-            |&(_, row): &(usize, &str)| !row.trim_ascii().is_empty() && !row.starts_with('#');
-        let first = self.rows.find(is_row)?;
+        let first = self.rows.find(|(_, row)| is_row(row))?;
         // The row that ends the sentence holds nothing, so it may be consumed.
-        let rest = self.rows.by_ref().take_while(is_row);
+        let rest = self.rows.by_ref().take_while(|(_, row)| is_row(row));
         let rows: Vec<_> = std::iter::once(first).chain(rest).collect();
-        let mut columns = first.1.split_ascii_whitespace();
-        let document = columns.next().unwrap_or_default();
-        let part = format!("{document}/{}", columns.next().unwrap_or_default());
-        if self.part != part {
-            (self.part, self.number) = (part, 0);
-        }
-        // A malformed sentence is counted, so that the others keep their numbers.
-        let id = format!("{}/{}", self.part, self.number);
-        self.number += 1;
-        let genre = document.split('/').next().unwrap_or_default().to_owned();
+        let (id, genre) = self.numbering.name(first.1);
         let line = first.0 + 1;
         Some(tree(&rows).map(|tree| Located { line, item: Sentence { id, genre, tree } }))
     }
 }
 
-/// The tree of a sentence, given its rows with their line numbers from 0.
-fn tree(rows: &[(usize, &str)]) -> Result<Tree, TreeError> {
-    let mut open = Vec::new();
-    let mut root = None;
-    let (mut last_line, mut last_bit) = (0, "");
-    for &(line, row) in rows {
-        let bit = take_row(row, &mut open, &mut root).map_err(|fault| fault.on(line + 1))?;
-        (last_line, last_bit) = (line + 1, bit);
-    }
-    root.ok_or_else(|| Fault::Unclosed { open: open.len(), bit: last_bit.to_owned() }.on(last_line))
+/// Whether a line belongs to a sentence.
+pub(crate) fn is_row(line: &str) -> bool {
+    !line.trim_ascii().is_empty() && !line.starts_with('#')
 }
 
-/// Adds a row to the phrases that are open, or closes the last one; returns its parse bit.
-fn take_row<'t>(
-    row: &'t str,
-    open: &mut Vec<(&'t str, Vec<Tree>)>,
-    root: &mut Option<Tree>,
-) -> Result<&'t str, Fault> {
-    let columns: Vec<_> = row.split_ascii_whitespace().collect();
-    let &[_, _, _, word, tag, bit, ..] = columns.as_slice() else {
-        return Err(Fault::MissingColumns { found: columns.len(), row: excerpt(row) });
-    };
-    let (before, after) =
-        bit.split_once('*').ok_or_else(|| Fault::NoStar { bit: bit.to_owned() })?;
-    let odd = || Fault::OddBit { bit: bit.to_owned() };
-    let outside = || Fault::OutsideTree { word: unescape(word), bit: bit.to_owned() };
-    if root.is_some() {
-        return Err(outside());
-    }
-    let mut labels = before.split('(');
-    if labels.next() != Some("") {
-        return Err(odd());
-    }
-    for label in labels {
-        // The word's own bracket is one more.
-        if MOST_DEPTH <= open.len() + 1 {
-            return Err(Fault::TooDeep);
+/// Counts the sentences of each part of a document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbering {
+    /// Where the sentence before comes from, and its number there plus one.
+    part: String,
+    number: usize,
+}
+
+impl Numbering {
+    /// The id and the genre of the next sentence, given its first row. Malformed sentences have to
+    /// be counted too, so that the others keep their numbers.
+    pub(crate) fn name(&mut self, row: &str) -> (String, String) {
+        let mut columns = row.split_ascii_whitespace();
+        let document = columns.next().unwrap_or_default();
+        let part = format!("{document}/{}", columns.next().unwrap_or_default());
+        if self.part != part {
+            (self.part, self.number) = (part, 0);
         }
-        if label.is_empty() || label.contains(')') {
+        let id = format!("{}/{}", self.part, self.number);
+        self.number += 1;
+        (id, document.split('/').next().unwrap_or_default().to_owned())
+    }
+}
+
+/// The tree of a sentence, given its rows with their line numbers from 0.
+fn tree(rows: &[(usize, &str)]) -> Result<Tree, TreeError> {
+    let mut growing = Growing::default();
+    let mut last_line = 0;
+    for &(line, row) in rows {
+        last_line = line + 1;
+        let columns: Vec<_> = row.split_ascii_whitespace().collect();
+        let &[_, _, _, word, tag, bit, ..] = columns.as_slice() else {
+            let (found, row) = (columns.len(), excerpt(row));
+            return Err(Fault::MissingColumns { found, row }.on(last_line));
+        };
+        growing.add(word, tag, bit).map_err(|fault| fault.on(last_line))?;
+    }
+    growing.finish().map_err(|fault| fault.on(last_line))
+}
+
+/// A tree of which the first words are read.
+#[derive(Default)]
+pub(crate) struct Growing<'t> {
+    open: Vec<(&'t str, Vec<Tree>)>,
+    root: Option<Tree>,
+    last_bit: &'t str,
+}
+
+impl<'t> Growing<'t> {
+    /// Adds a word to the phrases that are open, opens and closes some.
+    pub(crate) fn add(&mut self, word: &str, tag: &str, bit: &'t str) -> Result<(), Fault> {
+        self.last_bit = bit;
+        let (before, after) =
+            bit.split_once('*').ok_or_else(|| Fault::NoStar { bit: bit.to_owned() })?;
+        let odd = || Fault::OddBit { bit: bit.to_owned() };
+        let outside = || Fault::OutsideTree { word: unescape(word), bit: bit.to_owned() };
+        if self.root.is_some() {
+            return Err(outside());
+        }
+        let mut labels = before.split('(');
+        if labels.next() != Some("") {
             return Err(odd());
         }
-        open.push((label, Vec::new()));
-    }
-    let (_, siblings) = open.last_mut().ok_or_else(outside)?;
-    siblings.push(Tree::Leaf { tag: tag.to_owned(), word: unescape(word) });
-    for bracket in after.chars() {
-        if bracket != ')' {
-            return Err(odd());
+        for label in labels {
+            // The word's own bracket is one more.
+            if MOST_DEPTH <= self.open.len() + 1 {
+                return Err(Fault::TooDeep);
+            }
+            if label.is_empty() || label.contains(')') {
+                return Err(odd());
+            }
+            self.open.push((label, Vec::new()));
         }
-        let unopened = || Fault::Unopened { text: bit.to_owned() };
-        let (label, children) = open.pop().ok_or_else(unopened)?;
+        let (_, siblings) = self.open.last_mut().ok_or_else(outside)?;
+        siblings.push(Tree::Leaf { tag: tag.to_owned(), word: unescape(word) });
+        for bracket in after.chars() {
+            if bracket != ')' {
+                return Err(odd());
+            }
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        let unopened = || Fault::Unopened { text: self.last_bit.to_owned() };
+        let (label, children) = self.open.pop().ok_or_else(unopened)?;
         let phrase = Tree::Node { label: label.to_owned(), children };
-        match open.last_mut() {
+        match self.open.last_mut() {
             Some((_, siblings)) => siblings.push(phrase),
-            None => *root = Some(phrase),
+            None => self.root = Some(phrase),
         }
+        Ok(())
     }
-    Ok(bit)
+
+    /// The tree, once all words are read.
+    pub(crate) fn finish(self) -> Result<Tree, Fault> {
+        let (open, bit) = (self.open.len(), self.last_bit);
+        self.root.ok_or_else(|| Fault::Unclosed { open, bit: bit.to_owned() })
+    }
 }
 
 #[cfg(test)]

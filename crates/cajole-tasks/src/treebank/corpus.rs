@@ -1,7 +1,7 @@
 //! What the readers return: sentences, and what had to be left out.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 
@@ -10,7 +10,7 @@ use super::tree::Tree;
 pub struct Located<T> {
     /// The line it begins on, from 1.
     pub line: usize,
-    /// The tree or the sentence.
+    /// The tree, the sentence or the line.
     pub item: T,
 }
 
@@ -25,11 +25,11 @@ pub struct Sentence {
     pub tree: Tree,
 }
 
-/// What a file holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Corpus {
+/// What a file holds: sentences with trees, or of another kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Corpus<S = Sentence> {
     /// The sentences that could be read, in the order of the file; at least one.
-    pub sentences: Vec<Sentence>,
+    pub sentences: Vec<S>,
     /// The malformed ones, which were skipped.
     pub problems: Vec<Problem>,
 }
@@ -43,6 +43,12 @@ pub struct Problem {
     pub line: usize,
     /// What is wrong with it.
     pub message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(file: &Path, line: usize, fault: &impl fmt::Display) -> Self {
+        Problem { file: file.to_owned(), line, message: fault.to_string() }
+    }
 }
 
 impl fmt::Display for Problem {

@@ -155,13 +155,13 @@ pub enum Fault {
 
 impl Fault {
     /// The fault on a line.
-    pub(super) fn on(self, line: usize) -> TreeError {
+    pub(crate) fn on(self, line: usize) -> TreeError {
         TreeError { line, fault: self }
     }
 }
 
 /// Enough of a text to be found again, for a message.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const MOST: usize = 60;
     let line = text.lines().next().unwrap_or_default().trim_end();
     match line.char_indices().nth(MOST) {

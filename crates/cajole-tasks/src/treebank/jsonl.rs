@@ -11,6 +11,7 @@ use super::clean::TRACE;
 use super::corpus::{Located, Sentence};
 use super::error::{Fault, TreeError};
 use super::penn::parse_tree;
+use super::tree::Tree;
 
 /// Reads the sentences of a file, one by one; blank lines count for nothing. A malformed line
 /// does not end the iteration.
@@ -24,12 +25,17 @@ use super::penn::parse_tree;
 /// assert_eq!(sentence.tree.leaves(), [("UH", "Hi")]);
 /// ```
 pub fn sentences(text: &str) -> impl Iterator<Item = Result<Located<Sentence>, TreeError>> {
-    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
-    let rows = lines.enumerate().filter(|(_, row)| !row.trim_ascii().is_empty());
-    rows.map(|(line, row)| match sentence(row) {
-        Ok(item) => Ok(Located { line: line + 1, item }),
-        Err(fault) => Err(fault.on(line + 1)),
+    rows(text).map(|Located { line, item }| match sentence(item) {
+        Ok(item) => Ok(Located { line, item }),
+        Err(fault) => Err(fault.on(line)),
     })
+}
+
+/// The lines of a file that are not blank.
+pub(crate) fn rows(text: &str) -> impl Iterator<Item = Located<&str>> {
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    let rows = (1..).zip(lines).filter(|(_, row)| !row.trim_ascii().is_empty());
+    rows.map(|(line, item)| Located { line, item })
 }
 
 #[derive(Deserialize)]
@@ -46,13 +52,24 @@ struct Row<'r> {
 
 fn sentence(row: &str) -> Result<Sentence, Fault> {
     let Row { id, genre, tree, tokens, pos } = serde_json::from_str(row).map_err(json_fault)?;
-    let tree = parse_tree(&tree).map_err(|error| error.fault)?;
+    let tree = tree_over(&tree, &id, tokens.as_deref(), pos.as_deref())?;
+    Ok(Sentence { id: id.into_owned(), genre: genre.into_owned(), tree })
+}
+
+/// Reads the tree of a sentence, whose leaves have to be the words and tags that are given.
+pub(crate) fn tree_over(
+    tree: &str,
+    id: &str,
+    tokens: Option<&[String]>,
+    pos: Option<&[String]>,
+) -> Result<Tree, Fault> {
+    let tree = parse_tree(tree).map_err(|error| error.fault)?;
     // Lists of words have no traces.
     let leaves = tree.leaves().into_iter().filter(|&(tag, _)| tag != TRACE);
     let (tags, words): (Vec<_>, Vec<_>) = leaves.unzip();
-    agree(&id, "tokens", tokens.as_deref(), &words)?;
-    agree(&id, "pos", pos.as_deref(), &tags)?;
-    Ok(Sentence { id: id.into_owned(), genre: genre.into_owned(), tree })
+    agree(id, "tokens", tokens, &words)?;
+    agree(id, "pos", pos, &tags)?;
+    Ok(tree)
 }
 
 /// A list, if there is one, has to be the leaves.
@@ -80,7 +97,7 @@ fn agree(
 }
 
 /// The line that `serde_json` tells is the first one of the row, not the file's.
-fn json_fault(error: serde_json::Error) -> Fault {
+pub(crate) fn json_fault(error: serde_json::Error) -> Fault {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head);
     Fault::Json { message: message.to_owned(), column: error.column() }

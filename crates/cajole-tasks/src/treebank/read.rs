@@ -52,17 +52,15 @@ pub enum ReadError {
         line: usize,
     },
     /// Its name does not tell the format.
-    #[error(
-        "{path}: the name of a treebank ends in .jsonl, .mrg, .ptb, .trees, .parse, .conll or \
-         _conll, with or without .gz",
-        path = path.display()
-    )]
+    #[error("{path}: the name of {kind}, with or without .gz", path = path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
+        /// What was to be read, and how names of that end.
+        kind: &'static str,
     },
-    /// There is not a single tree in it.
-    #[error("{path} has no tree{}", first(problems), path = path.display())]
+    /// There is not a single sentence in it.
+    #[error("{path} has no sentence{}", first(problems), path = path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -79,37 +77,47 @@ pub enum ReadError {
 /// # Errors
 /// If the file as a whole is of no use. What is wrong with single trees is listed in the corpus.
 pub fn read(path: &Path) -> Result<Corpus, ReadError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let unknown = || ReadError::UnknownFormat { path: path.to_owned() };
-    let format = Format::of(name).ok_or_else(unknown)?;
-    let text = text_of(path, MOST_BYTES)?;
-    let mut corpus = Corpus::default();
-    let mut take = |found: Result<Located<Sentence>, TreeError>| {
-        let cleaned = found.and_then(|Located { line, item: Sentence { id, genre, tree } }| {
-            let tree = clean(tree).ok_or_else(|| Fault::OnlyTraces.on(line))?;
-            Ok(Sentence { id, genre, tree })
-        });
-        match cleaned {
-            Ok(sentence) => corpus.sentences.push(sentence),
-            Err(TreeError { line, fault }) => {
-                let (file, message) = (path.to_owned(), fault.to_string());
-                corpus.problems.push(Problem { file, line, message });
-            }
-        }
+    const KIND: &str = "a treebank ends in .jsonl, .mrg, .ptb, .trees, .parse, .conll or _conll";
+    let name = bare_name(path);
+    let unknown = || ReadError::UnknownFormat { path: path.to_owned(), kind: KIND };
+    let format = Format::of(&name).ok_or_else(unknown)?;
+    let text = text_of(path)?;
+    let found: Box<dyn Iterator<Item = Result<Located<Sentence>, TreeError>>> = match format {
+        Format::Jsonl => Box::new(jsonl::sentences(&text)),
+        Format::Conll2012 => Box::new(conll2012::sentences(&text)),
+        Format::Penn => Box::new(penn_sentences(&text, &name)),
     };
-    match format {
-        Format::Jsonl => jsonl::sentences(&text).for_each(&mut take),
-        Format::Conll2012 => conll2012::sentences(&text).for_each(&mut take),
-        Format::Penn => penn_sentences(&text, name).for_each(&mut take),
-    }
-    if corpus.sentences.is_empty() {
-        return Err(ReadError::Empty { path: path.to_owned(), problems: corpus.problems });
-    }
-    Ok(corpus)
+    let cleaned = found.map(|found| {
+        let Located { line, item: Sentence { id, genre, tree } } = found?;
+        let tree = clean(tree).ok_or_else(|| Fault::OnlyTraces.on(line))?;
+        Ok(Sentence { id, genre, tree })
+    });
+    let named = |TreeError { line, fault }| Problem::new(path, line, &fault);
+    Corpus::collect(path, cleaned.map(|found| found.map_err(named)))
 }
 
-enum Format {
+impl<S> Corpus<S> {
+    /// Sorts what was found in a file into what can be used and what cannot.
+    pub(crate) fn collect(
+        path: &Path,
+        found: impl Iterator<Item = Result<S, Problem>>,
+    ) -> Result<Self, ReadError> {
+        let (mut sentences, mut problems) = (Vec::new(), Vec::new());
+        for found in found {
+            match found {
+                Ok(sentence) => sentences.push(sentence),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        match sentences.is_empty() {
+            true => Err(ReadError::Empty { path: path.to_owned(), problems }),
+            false => Ok(Corpus { sentences, problems }),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
     Jsonl,
     Conll2012,
     Penn,
@@ -117,7 +125,7 @@ enum Format {
 
 impl Format {
     /// The format of a file, given its name without `.gz`.
-    fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         const ENDS: [(&str, Format); 7] = [
             (".jsonl", Format::Jsonl),
             (".conll", Format::Conll2012),
@@ -146,8 +154,18 @@ fn penn_sentences(
     })
 }
 
+/// The name of a file without `.gz`.
+pub(crate) fn bare_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".gz").unwrap_or(&name).to_owned()
+}
+
 /// The text of a file, unpacked if its name ends in `.gz`.
-fn text_of(path: &Path, most: u64) -> Result<String, ReadError> {
+pub(crate) fn text_of(path: &Path) -> Result<String, ReadError> {
+    bounded_text_of(path, MOST_BYTES)
+}
+
+fn bounded_text_of(path: &Path, most: u64) -> Result<String, ReadError> {
     let io = |source| ReadError::Io { path: path.to_owned(), source };
     let gzip = |source| ReadError::Gzip { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
@@ -253,15 +271,15 @@ mod tests {
         check_refused("a.txt", b"(A b)", "ends in .jsonl, .mrg");
         check_refused("a.gz", b"(A b)", "ends in .jsonl, .mrg");
         for name in ["a.ptb", "a.jsonl", "a.conll"] {
-            check_refused(name, b"", "has no tree");
-            check_refused(name, b"\n \n", "has no tree");
+            check_refused(name, b"", "has no sentence");
+            check_refused(name, b"\n \n", "has no sentence");
         }
-        check_refused("a.ptb", b"# (A b)\n", "has no tree");
+        check_refused("a.ptb", b"# (A b)\n", "has no sentence");
         check_refused("a.ptb", b"\n(A)\n(B)", "the first of 2 problems is on line 2: (A) has");
         check_refused("a.ptb", b"(A b)\n(C \xff)", "not UTF-8: see byte 9, on line 2");
         check_refused("a.ptb.gz", b"(A b)", "damaged or not gzipped");
         check_refused("a.ptb.gz", b"", "damaged or not gzipped");
-        check_refused("a.ptb.gz", &gzip(b""), "has no tree");
+        check_refused("a.ptb.gz", &gzip(b""), "has no sentence");
         let whole = gzip(&b"(A b)\n".repeat(100));
         check_refused("a.ptb.gz", &whole[..whole.len() - 3], "damaged or not gzipped");
         let missing = read(Path::new("no such folder/a.ptb")).unwrap_err();
@@ -284,8 +302,8 @@ mod tests {
         for (name, content) in [("a.ptb", b"(A b)".to_vec()), ("a.ptb.gz", gzip(b"(A b)"))] {
             let path = folder.path().join(name);
             fs::write(&path, content).unwrap();
-            assert_eq!(text_of(&path, 5).unwrap(), "(A b)");
-            let error = text_of(&path, 4).unwrap_err().to_string();
+            assert_eq!(bounded_text_of(&path, 5).unwrap(), "(A b)");
+            let error = bounded_text_of(&path, 4).unwrap_err().to_string();
             assert!(error.ends_with("holds more than 4 bytes of text"), "{error}");
         }
     }
