@@ -11,6 +11,17 @@
 //! | [`Regular`] | `y` is a word of a fixed [`Language`]                 | edit distance          |
 //! | [`All`]     | several constraints hold at once                      | their weighted sum     |
 //!
+//! Outputs that label spans, tag by tag ([`TagSet`]), have constraints of their own. All but the
+//! first blame whole spans, each with `1/len` per position:
+//!
+//! | constraint        | feasible when                                                         |
+//! |-------------------|-----------------------------------------------------------------------|
+//! | [`Bio`]           | every span begins with `B-`                                           |
+//! | [`SpansInTree`]   | every span is one of the input's [`Brackets`]                         |
+//! | [`UniqueRoles`]   | no core role occurs twice                                             |
+//! | [`Continuations`] | every `C-X` comes after an `X`                                        |
+//! | [`References`]    | every `R-X` has an `X` somewhere                                      |
+//!
 //! Throughout, `m` and `n` are the lengths of input and output, without end symbols.
 //!
 //! ```
@@ -25,6 +36,8 @@
 
 mod all;
 mod automaton;
+mod bio;
+mod brackets;
 mod count;
 mod dfa;
 mod language;
@@ -32,11 +45,21 @@ mod length;
 #[cfg(test)]
 mod oracle;
 mod regular;
+mod role_set;
+mod roles;
+mod spans;
+mod tag_set;
 
 pub use all::All;
 pub use automaton::{Automaton, State};
+pub use bio::Bio;
+pub use brackets::{Bracketed, Brackets};
 pub use count::Count;
 pub use dfa::Dfa;
 pub use language::Language;
 pub use length::Length;
 pub use regular::Regular;
+pub use role_set::RoleSet;
+pub use roles::{CORE_ROLES, Continuations, References, UniqueRoles};
+pub use spans::SpansInTree;
+pub use tag_set::{Role, Span, Tag, TagSet, TagSetError};

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::{Dfa, Language};
+use super::{Dfa, Language, Span, Tag, TagSet};
 use crate::model::Symbol;
 
 /// Every string over `0..n_symbols` of up to `max_len` symbols, short ones first.
@@ -23,6 +23,24 @@ pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = 
             y
         })
     })
+}
+
+/// The spans of `y`: from a tag of role `X` that does not go on with a span of `X`, over all `I-X`
+/// behind it.
+pub(crate) fn spans(tags: &TagSet, y: &[Symbol]) -> Vec<Span> {
+    let role = |t: usize| tags.tag(y[t]).and_then(Tag::role);
+    let goes_on =
+        |t: usize| matches!(tags.tag(y[t]), Some(Tag::I(r)) if t > 0 && role(t - 1) == Some(r));
+    let mut spans = Vec::new();
+    for start in (0..y.len()).filter(|&t| !goes_on(t)) {
+        for end in start + 1..=y.len() {
+            let is_whole = (start + 1..end).all(goes_on) && (end == y.len() || !goes_on(end));
+            if let (true, Some(role)) = (is_whole, role(start)) {
+                spans.push(Span { start, end, role });
+            }
+        }
+    }
+    spans
 }
 
 /// Whether `y` is in `language`, by the definition of regular expressions.

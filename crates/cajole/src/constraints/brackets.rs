@@ -1,0 +1,91 @@
+//! The spans that an input allows, such as the nodes of a sentence's parse tree.
+
+/// A set of half-open spans of positions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brackets {
+    /// Sorted, each once.
+    spans: Vec<(usize, usize)>,
+}
+
+impl Brackets {
+    /// No spans at all.
+    pub const NONE: Brackets = Brackets { spans: Vec::new() };
+
+    /// Whether `start..end` is one of them.
+    pub fn contains(&self, start: usize, end: usize) -> bool {
+        self.starting_at(start).binary_search(&(start, end)).is_ok()
+    }
+
+    /// Those that start at `start`, short ones first, as pairs of start and end.
+    pub fn starting_at(&self, start: usize) -> &[(usize, usize)] {
+        let first = self.spans.partition_point(|span| span.0 < start);
+        let spans = &self.spans[first..];
+        // A position starts few spans, so a walk is as quick as another search.
+        &spans[..spans.iter().take_while(|span| span.0 == start).count()]
+    }
+
+    /// All of them, as sorted pairs of start and end.
+    pub fn as_pairs(&self) -> &[(usize, usize)] {
+        &self.spans
+    }
+}
+
+/// From pairs of start and end in any order; what is no span (`end <= start`) is left out.
+impl FromIterator<(usize, usize)> for Brackets {
+    fn from_iter<I: IntoIterator<Item = (usize, usize)>>(pairs: I) -> Brackets {
+        let mut spans: Vec<_> = pairs.into_iter().filter(|(start, end)| start < end).collect();
+        spans.sort_unstable();
+        spans.dedup();
+        Brackets { spans }
+    }
+}
+
+/// An input that may come with the spans it allows.
+pub trait Bracketed {
+    /// The spans allowed; none if nothing is known, and then every span is.
+    fn brackets(&self) -> Option<&Brackets>;
+}
+
+impl Bracketed for Brackets {
+    fn brackets(&self) -> Option<&Brackets> {
+        Some(self)
+    }
+}
+
+impl Bracketed for Option<Brackets> {
+    fn brackets(&self) -> Option<&Brackets> {
+        self.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_holds_nothing_is_no_span() {
+        let brackets = Brackets::from_iter([(2, 2), (3, 1)]);
+        assert_eq!(brackets, Brackets::NONE);
+        assert!(!brackets.contains(2, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn brackets_are_a_set(pairs in prop::collection::vec((0..6usize, 0..7usize), 0..20)) {
+            let set: BTreeSet<_> = pairs.iter().copied().filter(|(s, e)| s < e).collect();
+            let brackets: Brackets = pairs.into_iter().collect();
+            prop_assert!(brackets.as_pairs().iter().eq(&set));
+            for start in 0..8 {
+                let here = set.iter().filter(|span| span.0 == start);
+                prop_assert!(brackets.starting_at(start).iter().eq(here));
+                for end in 0..8 {
+                    prop_assert_eq!(brackets.contains(start, end), set.contains(&(start, end)));
+                }
+            }
+        }
+    }
+}

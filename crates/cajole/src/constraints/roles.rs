@@ -1,0 +1,221 @@
+//! Which roles go together in one output.
+//!
+//! A predicate has one agent, and an argument that goes on elsewhere must have begun somewhere. He
+//! et al., "Deep Semantic Role Labeling" (ACL 2017), take three such rules from the annotation
+//! scheme. Each looks at one span and at the roles of others, so each blames spans:
+//!
+//! ```text
+//! U  a core role        not if it occurred before
+//! C  a continuation C-X only if X occurred before
+//! R  a reference R-X    only if X occurs at all
+//! ```
+//!
+//! They found that the third does harm; it is here to be measured.
+
+use super::spans::blame;
+use super::{Role, RoleSet, Span, TagSet};
+use crate::constraint::{Constraint, Violation};
+use crate::model::Symbol;
+
+/// The numbered arguments of PropBank, of which a predicate has at most one each.
+pub const CORE_ROLES: &[&str] = &["ARG0", "ARG1", "ARG2", "ARG3", "ARG4", "ARG5", "ARGA"];
+
+/// No core role may occur twice; second and later spans are blamed.
+#[derive(Clone, Debug)]
+pub struct UniqueRoles<'a> {
+    /// The tags.
+    pub tags: &'a TagSet,
+    /// The roles that may occur once, usually the [`CORE_ROLES`].
+    pub core: RoleSet,
+}
+
+impl<'a> UniqueRoles<'a> {
+    /// The [`CORE_ROLES`] of `tags` may occur once.
+    pub fn new(tags: &'a TagSet) -> Self {
+        UniqueRoles { tags, core: RoleSet::named(tags, CORE_ROLES) }
+    }
+
+    /// Whether `role` may occur when those in `before` have occurred.
+    pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
+        !(self.core.contains(role) && before.contains(role))
+    }
+
+    /// The spans of `y` that are surplus.
+    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
+        faults_before(self.tags, y, |role, before| self.allows(role, before))
+    }
+}
+
+impl<X: ?Sized> Constraint<X> for UniqueRoles<'_> {
+    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
+        parts(self.faults(y))
+    }
+}
+
+/// `C-X` may only occur after an `X`.
+#[derive(Clone, Debug)]
+pub struct Continuations<'a> {
+    tags: &'a TagSet,
+    needs: Vec<Need>,
+}
+
+impl<'a> Continuations<'a> {
+    /// For all roles of `tags` whose names begin with `C-`.
+    pub fn new(tags: &'a TagSet) -> Self {
+        Continuations { tags, needs: needs(tags, "C-") }
+    }
+
+    /// Whether `role` may occur when those in `before` have occurred.
+    pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
+        self.needs[role.index()].is_met(before)
+    }
+
+    /// The spans of `y` that continue nothing.
+    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
+        faults_before(self.tags, y, |role, before| self.allows(role, before))
+    }
+}
+
+impl<X: ?Sized> Constraint<X> for Continuations<'_> {
+    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
+        parts(self.faults(y))
+    }
+}
+
+/// `R-X` may only occur with an `X`, before or after it.
+#[derive(Clone, Debug)]
+pub struct References<'a> {
+    tags: &'a TagSet,
+    needs: Vec<Need>,
+}
+
+impl<'a> References<'a> {
+    /// For all roles of `tags` whose names begin with `R-`.
+    pub fn new(tags: &'a TagSet) -> Self {
+        References { tags, needs: needs(tags, "R-") }
+    }
+
+    /// Whether `role` may occur in an output with the roles in `all`.
+    pub fn allows(&self, role: Role, all: &RoleSet) -> bool {
+        self.needs[role.index()].is_met(all)
+    }
+
+    /// The spans of `y` that refer to nothing.
+    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
+        let all = self.tags.iter_spans(y).map(|span| span.role).collect();
+        self.tags.iter_spans(y).filter(|span| !self.allows(span.role, &all)).collect()
+    }
+}
+
+impl<X: ?Sized> Constraint<X> for References<'_> {
+    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
+        parts(self.faults(y))
+    }
+}
+
+/// What a role asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    Role(Role),
+    /// A role that has no tags, so that no output can have it.
+    Absent,
+}
+
+impl Need {
+    fn is_met(self, roles: &RoleSet) -> bool {
+        match self {
+            Need::Nothing => true,
+            Need::Role(role) => roles.contains(role),
+            Need::Absent => false,
+        }
+    }
+}
+
+/// By role: a role whose name is `prefix` and `X` needs `X`.
+fn needs(tags: &TagSet, prefix: &str) -> Vec<Need> {
+    let need = |role| match tags.role_name(role).strip_prefix(prefix) {
+        None => Need::Nothing,
+        Some(base) => tags.role(base).map_or(Need::Absent, Need::Role),
+    };
+    tags.roles().map(need).collect()
+}
+
+/// The spans that are not allowed after the roles of those before them.
+fn faults_before(
+    tags: &TagSet,
+    y: &[Symbol],
+    allows: impl Fn(Role, &RoleSet) -> bool,
+) -> Vec<Span> {
+    let mut before = RoleSet::default();
+    let is_fault = |span: &Span| {
+        let is_fault = !allows(span.role, &before);
+        before.insert(span.role);
+        is_fault
+    };
+    tags.iter_spans(y).filter(is_fault).collect()
+}
+
+fn parts(faults: Vec<Span>) -> Violation {
+    Violation::Parts(faults.into_iter().map(blame).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::Part;
+    use crate::constraints::oracle::{self, strings};
+
+    fn tags() -> TagSet {
+        TagSet::new(["O", "B-ARG0", "I-ARG0", "B-C-ARG0", "B-R-ARG0", "B-TMP", "B-C-NONE"]).unwrap()
+    }
+
+    /// Compares with what the names of the spans before and around each span say.
+    fn check(
+        constraint: &dyn Constraint<str>,
+        tags: &TagSet,
+        is_fault: impl Fn(&str, &[&str], &[&str]) -> bool,
+    ) {
+        for y in strings(tags.n_tags(), 5) {
+            let spans = oracle::spans(tags, &y);
+            let names: Vec<&str> = spans.iter().map(|s| tags.role_name(s.role)).collect();
+            let faults = (0..spans.len()).filter(|&i| is_fault(names[i], &names[..i], &names));
+            let cost = |s: &Span| 1.0 / (s.end - s.start) as f32;
+            let parts: Vec<Part> =
+                faults.map(|i| Part { at: spans[i].at(), cost: cost(&spans[i]) }).collect();
+            let violation = constraint.check("", &y);
+            assert_eq!(violation.is_satisfied(), parts.is_empty(), "{y:?}");
+            assert_eq!(violation, Violation::Parts(parts), "{y:?}");
+        }
+    }
+
+    #[test]
+    fn core_roles_are_unique() {
+        let tags = tags();
+        check(&UniqueRoles::new(&tags), &tags, |name, before, _| {
+            name == "ARG0" && before.contains(&"ARG0")
+        });
+        let core = RoleSet::named(&tags, &["TMP", "C-ARG0"]);
+        check(&UniqueRoles { tags: &tags, core }, &tags, |name, before, _| {
+            ["TMP", "C-ARG0"].contains(&name) && before.contains(&name)
+        });
+    }
+
+    #[test]
+    fn continuations_need_a_beginning() {
+        let tags = tags();
+        check(&Continuations::new(&tags), &tags, |name, before, _| match name {
+            "C-ARG0" => !before.contains(&"ARG0"),
+            "C-NONE" => true,
+            _ => false,
+        });
+    }
+
+    #[test]
+    fn references_need_a_referent() {
+        let tags = tags();
+        check(&References::new(&tags), &tags, |name, _, all| {
+            name == "R-ARG0" && !all.contains(&"ARG0")
+        });
+    }
+}

@@ -1,0 +1,351 @@
+//! Labelled spans as tags: `B-X` begins a span of role `X`, `I-X` goes on with it, `O` is outside.
+//!
+//! A network that tags word by word speaks in symbols; scorers, constraints and decoders think in
+//! spans. A [`TagSet`] translates.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::model::Symbol;
+
+/// What spans are labelled with, by its number in one [`TagSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Role(u16);
+
+impl Role {
+    /// The role's number, below [`TagSet::n_roles`].
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What a symbol says about its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tag {
+    /// It is in no span.
+    O,
+    /// It begins a span.
+    B(Role),
+    /// It goes on with the span before it.
+    I(Role),
+}
+
+impl Tag {
+    /// The role of the span that the position is in.
+    pub fn role(self) -> Option<Role> {
+        match self {
+            Tag::O => None,
+            Tag::B(role) | Tag::I(role) => Some(role),
+        }
+    }
+}
+
+/// A labelled run of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Its first position.
+    pub start: usize,
+    /// The position after its last.
+    pub end: usize,
+    /// Its label.
+    pub role: Role,
+}
+
+impl Span {
+    /// Its positions.
+    pub fn at(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// Why a list of names is no tag set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TagSetError {
+    /// Neither `O`, nor `B-` or `I-` with a role behind it.
+    #[error("tag {symbol} is {name:?}, which is neither O nor B- or I- and a role")]
+    Unknown {
+        /// Its number.
+        symbol: usize,
+        /// The name.
+        name: String,
+    },
+    /// The same name twice.
+    #[error("tag {symbol} is {name:?}, and so is tag {first}")]
+    Duplicate {
+        /// The number of the second.
+        symbol: usize,
+        /// The number of the first.
+        first: Symbol,
+        /// The name.
+        name: String,
+    },
+    /// Nothing stands for positions in no span.
+    #[error("none of the {n_tags} tags is O")]
+    NoOutside {
+        /// How many there are.
+        n_tags: usize,
+    },
+    /// A span could go on that could not begin.
+    #[error("there is a tag I-{role} but no B-{role}")]
+    NoBegin {
+        /// The role.
+        role: String,
+    },
+    /// More roles than there are numbers for.
+    #[error("{n_roles} roles are more than {}", u16::MAX)]
+    TooMany {
+        /// How many there are.
+        n_roles: usize,
+    },
+}
+
+/// The tags of a network's output, by symbol.
+///
+/// ```
+/// use cajole::constraints::{Tag, TagSet};
+///
+/// let tags = TagSet::new(["O", "B-ARG0", "I-ARG0", "B-V"])?;
+/// let role = tags.role("ARG0").expect("it has tags");
+/// assert_eq!(tags.tag(2), Some(Tag::I(role)));
+/// let [who] = tags.iter_spans(&[1, 2, 3])
+///     .filter(|span| span.role == role)
+///     .collect::<Vec<_>>()[..] else { panic!("one argument") };
+/// assert_eq!(who.at(), 0..2);
+/// # Ok::<(), cajole::constraints::TagSetError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagSet {
+    names: Vec<String>,
+    tags: Vec<Tag>,
+    symbols: BTreeMap<String, Symbol>,
+    roles: Vec<String>,
+    outside: Symbol,
+    begin: Vec<Symbol>,
+    inside: Vec<Option<Symbol>>,
+}
+
+impl TagSet {
+    /// The tags of these names: the first is symbol 0.
+    ///
+    /// Roles are numbered in the order of their `B-`. A role without `I-` has spans of one position.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<TagSet, TagSetError> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let symbols = numbered(&names)?;
+        let n_tags = names.len();
+        let outside = *symbols.get("O").ok_or(TagSetError::NoOutside { n_tags })?;
+        let begins = |name: &&String| name.starts_with("B-");
+        let roles: Vec<String> = names.iter().filter(begins).map(|b| b[2..].into()).collect();
+        if usize::from(u16::MAX) < roles.len() {
+            return Err(TagSetError::TooMany { n_roles: roles.len() });
+        }
+        let begin: Vec<Symbol> = roles.iter().map(|role| symbols[&format!("B-{role}")]).collect();
+        let inside: Vec<Option<Symbol>> =
+            roles.iter().map(|role| symbols.get(&format!("I-{role}")).copied()).collect();
+        if let Some(name) = names
+            .iter()
+            .find(|i| i.starts_with("I-") && !symbols.contains_key(&format!("B-{}", &i[2..])))
+        {
+            return Err(TagSetError::NoBegin { role: name[2..].into() });
+        }
+        let mut tags = vec![Tag::O; n_tags];
+        for (r, (&b, &i)) in (0..).zip(begin.iter().zip(&inside)) {
+            tags[b as usize] = Tag::B(Role(r));
+            if let Some(i) = i {
+                tags[i as usize] = Tag::I(Role(r));
+            }
+        }
+        Ok(TagSet { names, tags, symbols, roles, outside, begin, inside })
+    }
+
+    /// How many tags there are; every symbol is below it.
+    pub fn n_tags(&self) -> usize {
+        self.tags.len()
+    }
+
+    /// How many roles there are.
+    pub fn n_roles(&self) -> usize {
+        self.roles.len()
+    }
+
+    /// What `symbol` stands for, if it is one of the set.
+    pub fn tag(&self, symbol: Symbol) -> Option<Tag> {
+        self.tags.get(symbol as usize).copied()
+    }
+
+    /// The symbol for `tag`, if it has one.
+    pub fn symbol(&self, tag: Tag) -> Option<Symbol> {
+        match tag {
+            Tag::O => Some(self.outside),
+            Tag::B(role) => self.begin.get(role.index()).copied(),
+            Tag::I(role) => self.inside.get(role.index()).copied().flatten(),
+        }
+    }
+
+    /// The symbol for `O`.
+    pub fn outside(&self) -> Symbol {
+        self.outside
+    }
+
+    /// The symbol for `B-`.
+    ///
+    /// # Panics
+    ///
+    /// If `role` is of a larger tag set.
+    pub fn begin(&self, role: Role) -> Symbol {
+        self.begin[role.index()]
+    }
+
+    /// The symbol for `I-`, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// If `role` is of a larger tag set.
+    pub fn inside(&self, role: Role) -> Option<Symbol> {
+        self.inside[role.index()]
+    }
+
+    /// The name of `symbol`.
+    pub fn name(&self, symbol: Symbol) -> Option<&str> {
+        self.names.get(symbol as usize).map(String::as_str)
+    }
+
+    /// The names of all tags, in the order of their symbols.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The symbol called `name`.
+    pub fn find(&self, name: &str) -> Option<Symbol> {
+        self.symbols.get(name).copied()
+    }
+
+    /// All roles, in order.
+    pub fn roles(&self) -> impl Iterator<Item = Role> + use<> {
+        (0..self.roles.len() as u16).map(Role)
+    }
+
+    /// The role called `name`, without `B-` or `I-`.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.find(&format!("B-{name}")).and_then(|b| self.tag(b)?.role())
+    }
+
+    /// The name of `role`.
+    ///
+    /// # Panics
+    ///
+    /// If `role` is of a larger tag set.
+    pub fn role_name(&self, role: Role) -> &str {
+        &self.roles[role.index()]
+    }
+
+    /// Whether `after` may stand behind `before`, or at the start if that is none.
+    pub fn may_follow(&self, before: Option<Symbol>, after: Symbol) -> bool {
+        match self.tag(after) {
+            Some(Tag::I(role)) => {
+                before.and_then(|b| self.tag(b)).and_then(Tag::role) == Some(role)
+            }
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    /// Whether every tag of `y` may stand where it does.
+    pub fn is_valid(&self, y: &[Symbol]) -> bool {
+        self.strays(y).next().is_none()
+    }
+
+    /// The spans of `y`, in order.
+    ///
+    /// An `I-` that nothing begins is read as scorers do: it begins a span itself. Symbols outside
+    /// the set are in no span.
+    pub fn iter_spans<'a>(&'a self, y: &'a [Symbol]) -> impl Iterator<Item = Span> + 'a {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let role_at = |t: usize| self.tag(*y.get(t)?)?.role();
+            let (start, role) = (next..y.len()).find_map(|t| Some((t, role_at(t)?)))?;
+            let goes_on = |&t: &usize| self.tag(y[t]) == Some(Tag::I(role));
+            let end = start + 1 + (start + 1..y.len()).take_while(goes_on).count();
+            next = end;
+            Some(Span { start, end, role })
+        })
+    }
+
+    /// Writes the spans of `y` into `spans`, in place of what is there.
+    pub fn spans(&self, y: &[Symbol], spans: &mut Vec<Span>) {
+        spans.clear();
+        spans.extend(self.iter_spans(y));
+    }
+
+    /// The positions of tags that may not stand where they do.
+    pub(super) fn strays<'a>(&'a self, y: &'a [Symbol]) -> impl Iterator<Item = usize> + 'a {
+        (0..y.len()).filter(|&t| !self.may_follow(t.checked_sub(1).map(|before| y[before]), y[t]))
+    }
+}
+
+/// The symbol of each name.
+fn numbered(names: &[String]) -> Result<BTreeMap<String, Symbol>, TagSetError> {
+    let mut symbols = BTreeMap::new();
+    for (symbol, name) in names.iter().enumerate() {
+        let role = name.strip_prefix("B-").or_else(|| name.strip_prefix("I-"));
+        if name != "O" && role.is_none_or(str::is_empty) {
+            return Err(TagSetError::Unknown { symbol, name: name.clone() });
+        }
+        if let Some(first) = symbols.insert(name.clone(), symbol as Symbol) {
+            return Err(TagSetError::Duplicate { symbol, first, name: name.clone() });
+        }
+    }
+    Ok(symbols)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::oracle::{self, strings};
+
+    fn tags() -> TagSet {
+        TagSet::new(["I-A", "O", "B-V", "B-A"]).expect("well formed")
+    }
+
+    #[test]
+    fn names_symbols_and_tags_agree() {
+        let tags = tags();
+        assert_eq!((tags.n_tags(), tags.n_roles()), (4, 2));
+        for symbol in 0..4 {
+            let tag = tags.tag(symbol).unwrap();
+            assert_eq!(tags.symbol(tag), Some(symbol));
+            assert_eq!(tags.find(tags.name(symbol).unwrap()), Some(symbol));
+        }
+        assert_eq!(tags.tag(4), None);
+        let [v, a] = ["V", "A"].map(|name| tags.role(name).unwrap());
+        assert!(tags.roles().eq([v, a]));
+        assert_eq!([tags.role_name(v), tags.role_name(a)], ["V", "A"]);
+        assert_eq!((tags.inside(v), tags.inside(a)), (None, Some(0)));
+        assert_eq!((tags.outside(), tags.begin(a)), (1, 3));
+        assert_eq!((tags.role("B"), tags.find("I-V")), (None, None));
+    }
+
+    #[test]
+    fn what_is_no_tag_set_is_refused() {
+        let refused = |names: &[&str]| TagSet::new(names.to_vec()).unwrap_err().to_string();
+        assert_eq!(
+            refused(&["O", "A-B"]),
+            "tag 1 is \"A-B\", which is neither O nor B- or I- and a role"
+        );
+        assert!(refused(&["O", "B-"]).contains("\"B-\""));
+        assert_eq!(refused(&["O", "B-A", "O"]), "tag 2 is \"O\", and so is tag 0");
+        assert_eq!(refused(&["B-A"]), "none of the 1 tags is O");
+        assert_eq!(refused(&["O", "I-A"]), "there is a tag I-A but no B-A");
+        assert_eq!(refused(&[]), "none of the 0 tags is O");
+    }
+
+    #[test]
+    fn spans_follow_their_definition_on_all_short_sequences() {
+        let tags = TagSet::new(["O", "B-A", "I-A", "B-B", "I-B"]).unwrap();
+        let mut spans = Vec::new();
+        // Symbol 5 is outside the set.
+        for y in strings(6, 5) {
+            tags.spans(&y, &mut spans);
+            assert_eq!(spans, oracle::spans(&tags, &y), "{y:?}");
+        }
+    }
+}
