@@ -13,10 +13,12 @@
 //! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling.
 //! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
+//! - [`import`]: the weights that others publish, from PyTorch, AllenNLP and HDF5 files.
 
 mod autoregressive;
 pub mod checkpoint;
 pub mod decoders;
+pub mod import;
 pub mod kernels;
 pub mod layers;
 pub mod layout;

@@ -1,0 +1,106 @@
+//! AllenNLP's archives: a network's settings, weights and vocabulary in one `model.tar.gz`.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+
+use super::{ImportError, Tensors, damaged, io, missing, read_file, torch};
+
+const CONFIG: &str = "config.json";
+const VOCABULARY: &str = "vocabulary";
+/// The weights, as they are called in archives and in the folder of a training run.
+const WEIGHTS: [&str; 2] = ["weights.th", "best.th"];
+
+/// A trained network, as AllenNLP leaves it.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    /// `config.json`: what was trained and how. Null where a folder has none.
+    pub config: serde_json::Value,
+    /// The weights by the names of AllenNLP's modules.
+    pub tensors: Tensors,
+    /// The entries of every namespace (`tokens`, `labels`, …), in the order of the file.
+    ///
+    /// AllenNLP keeps the indices 0 and 1 of padded namespaces for padding and unknown words. A
+    /// file of such a namespace has the unknown word in it, as `@@UNKNOWN@@`, but not the padding:
+    /// its first line is index 1. `non_padded_namespaces` lists the patterns of the others.
+    pub vocabulary: BTreeMap<String, Vec<String>>,
+}
+
+impl Archive {
+    /// Reads an archive from a `.tar.gz` file or from a folder with the same files in it.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn read(path: &Path) -> Result<Archive, ImportError> {
+        let files = if path.is_dir() { folder(path)? } else { unpack(path)? };
+        let find = |name: &str| files.get(name).map(|bytes| (path.join(name), bytes));
+        let config = match find(CONFIG) {
+            Some((at, bytes)) => serde_json::from_slice(bytes).map_err(|e| damaged(&at, e))?,
+            None if path.is_dir() => serde_json::Value::Null,
+            None => return Err(missing(path, CONFIG)),
+        };
+        let weights = WEIGHTS.iter().find_map(|name| find(name));
+        let (at, bytes) = weights.ok_or_else(|| missing(path, WEIGHTS[0]))?;
+        let tensors = torch::from_bytes(&at, bytes)?;
+        let vocabulary = files.iter().filter_map(|(name, bytes)| {
+            let namespace = name.strip_prefix(VOCABULARY)?.strip_prefix('/')?;
+            let namespace = namespace.strip_suffix(".txt")?.to_owned();
+            Some(lines(&path.join(name), bytes).map(|lines| (namespace, lines)))
+        });
+        Ok(Archive { config, tensors, vocabulary: vocabulary.collect::<Result<_, _>>()? })
+    }
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Whether a file of this name is read at all.
+fn is_wanted(name: &str) -> bool {
+    name == CONFIG || WEIGHTS.contains(&name) || name.starts_with(VOCABULARY)
+}
+
+fn folder(path: &Path) -> Result<Files, ImportError> {
+    let mut files = Files::new();
+    for inner in ["", VOCABULARY] {
+        let folder = path.join(inner);
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).map_err(|e| io(&folder, e))? {
+            let entry = entry.map_err(|e| io(&folder, e))?;
+            let Ok(base) = entry.file_name().into_string() else { continue };
+            let name = if inner.is_empty() { base } else { format!("{inner}/{base}") };
+            if is_wanted(&name) && entry.path().is_file() {
+                files.insert(name, read_file(&entry.path())?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn unpack(path: &Path) -> Result<Files, ImportError> {
+    let file = File::open(path).map_err(|e| io(path, e))?;
+    let packed = file.metadata().map_err(|e| io(path, e))?.len();
+    // Weights hardly compress: what unpacks to much more is no archive of a network.
+    let largest = packed.saturating_mul(64).saturating_add(1 << 20);
+    let mut tar = tar::Archive::new(GzDecoder::new(file).take(largest));
+    let mut files = Files::new();
+    for entry in tar.entries().map_err(|e| damaged(path, e))? {
+        let mut entry = entry.map_err(|e| damaged(path, e))?;
+        let name: PathBuf = entry.path().map_err(|e| damaged(path, e))?.into_owned();
+        let name = name.strip_prefix(".").unwrap_or(&name).to_string_lossy().into_owned();
+        if is_wanted(&name) && entry.header().entry_type().is_file() {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).map_err(|e| damaged(path, e))?;
+            files.insert(name, bytes);
+        }
+    }
+    Ok(files)
+}
+
+fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<String>, ImportError> {
+    let text = std::str::from_utf8(bytes).map_err(|e| damaged(path, e))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}

@@ -1,0 +1,131 @@
+//! Other people's weights: PyTorch checkpoints, AllenNLP archives, HDF5 files.
+//!
+//! Published networks come as Python pickles and as HDF5. Here both become named [`Tensor`]s of
+//! `f32`; which tensor belongs where is the business of the network that is filled. These files
+//! come from strangers: nothing in them is executed, what they ask for is bounded by their own
+//! size, and no sequence of bytes is more than an error.
+
+pub mod allennlp;
+pub mod hdf5;
+mod pickle;
+pub mod torch;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Numbers with a shape, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// The sizes of its dimensions; none for a single number.
+    pub shape: Vec<usize>,
+    /// As many as the product of the sizes.
+    pub values: Vec<f32>,
+}
+
+/// Tensors by name.
+pub type Tensors = BTreeMap<String, Tensor>;
+
+/// Why weights could not be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file system said no.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// The file is cut short, or of another kind than it should be.
+    #[error("{path} is damaged or of another format: {problem}", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The file asks for something other than tensors.
+    #[error("{path} asks for {what}, which reading tensors does not need", path = path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// The Python name or the instruction.
+        what: String,
+    },
+    /// The file lacks something.
+    #[error("{path} has no {name:?}", path = path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// The tensor, dataset or file within the archive.
+        name: String,
+    },
+    /// A tensor has another shape than the network needs.
+    #[error("{path}: {name:?} has shape {found:?}, not {expected:?}", path = path.display())]
+    Shape {
+        /// The file.
+        path: PathBuf,
+        /// The tensor or dataset.
+        name: String,
+        /// What the network needs.
+        expected: Vec<usize>,
+        /// What the file has.
+        found: Vec<usize>,
+    },
+    /// Settings that make no sense or that are not known here.
+    #[error("{path}: {problem}", path = path.display())]
+    Options {
+        /// The file.
+        path: PathBuf,
+        /// The setting and its value.
+        problem: String,
+    },
+}
+
+/// The tensor `name` among those of the file `path`.
+///
+/// # Errors
+/// If it is not there or has another shape.
+pub fn expect<'t>(
+    tensors: &'t Tensors,
+    path: &Path,
+    name: &str,
+    shape: &[usize],
+) -> Result<&'t Tensor, ImportError> {
+    let tensor = tensors.get(name).ok_or_else(|| missing(path, name))?;
+    check_shape(path, name, &tensor.shape, shape)?;
+    Ok(tensor)
+}
+
+fn check_shape(
+    path: &Path,
+    name: &str,
+    found: &[usize],
+    expected: &[usize],
+) -> Result<(), ImportError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(ImportError::Shape {
+        path: path.to_owned(),
+        name: name.to_owned(),
+        expected: expected.to_vec(),
+        found: found.to_vec(),
+    })
+}
+
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ImportError> {
+    std::fs::read(path).map_err(|source| io(path, source))
+}
+
+pub(crate) fn io(path: &Path, source: std::io::Error) -> ImportError {
+    ImportError::Io { path: path.to_owned(), source }
+}
+
+pub(crate) fn damaged(path: &Path, problem: impl ToString) -> ImportError {
+    ImportError::Damaged { path: path.to_owned(), problem: problem.to_string() }
+}
+
+fn missing(path: &Path, name: &str) -> ImportError {
+    ImportError::Missing { path: path.to_owned(), name: name.to_owned() }
+}
