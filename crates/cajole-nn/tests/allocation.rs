@@ -3,11 +3,16 @@
 use std::alloc::{GlobalAlloc, Layout as Request, System};
 use std::cell::Cell;
 
+use cajole::constraints::{Brackets, RoleSet, TagSet};
 use cajole::{Config, Decoder, Gbi, Objective, Schedule, StepRule, Symbol, Workspace};
-use cajole_nn::decoders::{Beam, Greedy};
+use cajole_nn::decoders::{
+    AStar, Agenda, Beam, Chart, Exact, Greedy, Heuristic, KBest, Penalties, Space, SuffixLists,
+    Suffixes, TagScores, Viterbi,
+};
 use cajole_nn::models::{
     Architecture, Seq2Seq, Seq2SeqConfig, StartState, Token, Transducer, TransducerConfig,
 };
+use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Trained};
 
 struct Counting;
@@ -102,6 +107,39 @@ fn an_iteration_allocates_nothing() {
         cap_factor: 3,
     });
     check("transducer", &net, &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2]);
+}
+
+#[test]
+fn tagging_again_allocates_nothing() {
+    let tags = TagSet::new(["O", "B-ARG0", "I-ARG0", "B-R-ARG0", "B-V", "I-V"]).unwrap();
+    let free = RoleSet::named(&tags, &["V"]);
+    let tree = Brackets::from_iter([(0, 12), (2, 12), (2, 5), (5, 12)]);
+    let (mut suffixes, mut lists) = (Suffixes::default(), SuffixLists::default());
+    let (mut chart, mut agenda, mut y) = (Chart::default(), Agenda::default(), Vec::new());
+    let penalties = Penalties { unique: 1.0, continuation: 1.0, reference: 1.0, syntax: 2.0 };
+    let mut random = Random::new(1);
+    let scores: [f32; 12 * 6] = std::array::from_fn(|_| random.uniform(-3.0, 0.0));
+    let scores = TagScores::new(&tags, &scores);
+    let a_stars = [Heuristic::Maximum, Heuristic::Viterbi].map(|heuristic| AStar {
+        heuristic,
+        agenda_limit: 5000,
+        ..AStar::new(&tags, penalties)
+    });
+    let mut tag_all = || {
+        let before = COUNT.with(Cell::get);
+        for space in [Space::Log, Space::Probability] {
+            Viterbi { space }.tag(&scores, &mut suffixes, &mut y);
+            KBest { k: 8, space }.tag(&scores, &mut lists);
+            lists.read(7, &mut y);
+        }
+        Exact { free: &free }.tag(&scores, Some(&tree), &mut chart, &mut y);
+        for a_star in &a_stars {
+            a_star.tag(&scores, Some(&tree), &mut agenda, &mut y);
+        }
+        COUNT.with(Cell::get) - before
+    };
+    assert_ne!(tag_all(), 0);
+    assert_eq!(tag_all(), 0);
 }
 
 #[test]

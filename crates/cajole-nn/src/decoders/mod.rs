@@ -5,21 +5,36 @@
 //! constraint for its automaton ([`MaskedBeam`]) or check what they find against it
 //! ([`DoublingBeam`], [`Sampling`]).
 //!
-//! Every decoder stops at the network's [cap](crate::AutoRegressive::cap) and marks outputs that
-//! were cut off there.
+//! Every one of these stops at the network's [cap](crate::AutoRegressive::cap) and marks outputs
+//! that were cut off there.
+//!
+//! Taggers give all their scores at once, a matrix of [`TagScores`], and what remains is to find
+//! the best sequence of tags: [`Viterbi`] and [`KBest`] by the rule of BIO tags alone; [`Exact`]
+//! and [`AStar`] know which spans and roles the constraints allow. Each writes into a table that
+//! its caller keeps.
 
+mod astar;
 mod beam;
 mod doubling;
+mod exact;
 mod greedy;
+mod k_best;
 mod masked;
 mod sampling;
+mod tag_scores;
+mod viterbi;
 
+pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
 pub use beam::Beam;
 pub(crate) use beam::Buffers;
 pub use doubling::DoublingBeam;
+pub use exact::{Chart, Exact};
 pub use greedy::Greedy;
+pub use k_best::{KBest, SuffixLists};
 pub use masked::MaskedBeam;
 pub use sampling::Sampling;
+pub use tag_scores::TagScores;
+pub use viterbi::{Space, Suffixes, Viterbi};
 
 /// The index of the largest value; of equals, the first. NaN never wins; if all are NaN, `else_`.
 fn argmax(values: &[f32], else_: usize) -> usize {
