@@ -23,6 +23,7 @@ use cajole_nn::random::Random;
 
 use super::{Sentence, Tree};
 use grammar::Grammar;
+pub(crate) use grammar::Origin;
 use lexicon::Lexicon;
 
 /// No sentence has more words.
@@ -78,14 +79,22 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(include_str!
 /// assert_eq!(news[7].id, "news-1-7");
 /// ```
 pub fn generate(genre: Genre, n: usize, seed: u64) -> Vec<Sentence> {
-    let sentence = |i: usize| {
+    derived(genre, n, seed).map(|(sentence, _)| sentence).collect()
+}
+
+/// The same sentences, each with the origins of its phrases and words in preorder.
+pub(crate) fn derived(
+    genre: Genre,
+    n: usize,
+    seed: u64,
+) -> impl Iterator<Item = (Sentence, Vec<Origin<'static>>)> {
+    (0..n).map(move |i| {
         let mut random = Random::derive(seed, &[genre as u64, i as u64]);
-        let mut tree = GRAMMAR.write(&LEXICON, genre, &mut random);
+        let (mut tree, origins) = GRAMMAR.write(&LEXICON, genre, &mut random);
         finish(&mut tree);
         let genre = genre.name();
-        Sentence { id: format!("{genre}-{seed}-{i}"), genre: genre.to_owned(), tree }
-    };
-    (0..n).map(sentence).collect()
+        (Sentence { id: format!("{genre}-{seed}-{i}"), genre: genre.to_owned(), tree }, origins)
+    })
 }
 
 /// Spells what depends on the words around: `an`, and capitals where a sentence or speech begins.
