@@ -281,7 +281,7 @@ fn tag(form: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GRAMMAR, LEXICON};
+    use super::super::ENGLISH;
     use super::*;
 
     #[test]
@@ -306,10 +306,10 @@ mod tests {
 
     #[test]
     fn every_class_is_in_the_lexicon() {
-        let choices = GRAMMAR.symbols.iter().flat_map(|s| &s.choices);
+        let choices = ENGLISH.grammar.symbols.iter().flat_map(|s| &s.choices);
         for part in choices.flat_map(|choice| &choice.parts) {
             if let Part::Class { class, .. } = part {
-                LEXICON.class(class);
+                ENGLISH.lexicon.class(class);
             }
         }
     }

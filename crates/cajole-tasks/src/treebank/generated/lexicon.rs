@@ -32,11 +32,20 @@ impl Lexicon {
     /// # Panics
     /// On a line that does not follow the format, which only an edit of the file can bring about.
     pub(super) fn parse(text: &'static str) -> Self {
-        let mut classes = BTreeMap::<_, Class>::new();
+        let mut lexicon = Lexicon { classes: BTreeMap::new() };
+        lexicon.extend(text);
+        lexicon
+    }
+
+    /// Reads further lines, which replace those of the same head.
+    ///
+    /// # Panics
+    /// As [`Lexicon::parse`] does.
+    pub(super) fn extend(&mut self, text: &'static str) {
         for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
             let (head, words) = line.split_once(':').unwrap_or_else(|| panic!("no words: {line}"));
             let head: Vec<&str> = head.split(' ').collect();
-            let class = classes.entry(head[0]).or_default();
+            let class = self.classes.entry(head[0]).or_default();
             match head[1..] {
                 [] => class.common = read_words(words),
                 ["coined", rate] => class.coined = Some((percent(rate), read_parts(words))),
@@ -47,7 +56,6 @@ impl Lexicon {
                 _ => panic!("no class, genre or rate: {line}"),
             }
         }
-        Lexicon { classes }
     }
 
     /// The class of that name.
