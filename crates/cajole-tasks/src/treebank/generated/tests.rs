@@ -267,7 +267,7 @@ fn hash(text: &str) -> u64 {
 }
 
 /// Figures and models are published with seeds, so a seed means the same trees for ever. The
-/// hashes are of the trees' bracketings, a line each, when the first figures were published.
+/// hashes are of the trees' bracketings, a line each, before the generator learnt about roles.
 #[test]
 fn a_seed_means_the_trees_it_always_meant() {
     for (genre, seed, want) in [
