@@ -4,4 +4,5 @@
 //! role of the argument it belongs to (`B-ARG0 I-ARG0 O …`); arguments should be nodes of the
 //! sentence's parse tree.
 
+pub mod generated;
 pub mod sentence;

@@ -21,9 +21,26 @@ pub(super) struct Grammar {
     root: usize,
 }
 
+/// What the grammar meant by a phrase or a word, which the tree no longer shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin<'g> {
+    /// The symbol that a phrase was written from, `PP.tool`.
+    Phrase(&'g str),
+    /// A word of the lexicon.
+    Word {
+        /// Its class, `fix`.
+        class: &'g str,
+        /// Its base form, `open`.
+        lemma: String,
+    },
+    /// A word that is spelled out in a rule.
+    Spelled,
+}
+
 /// What can be written in several ways.
 #[derive(Debug)]
 struct Symbol {
+    name: String,
     /// The phrase it makes, if its parts do not go into the phrase around it.
     label: Option<String>,
     choices: Vec<Choice>,
@@ -57,24 +74,31 @@ impl Grammar {
         let rules = instances(text);
         let ids: BTreeMap<&str, usize> = rules.keys().map(String::as_str).zip(0..).collect();
         let symbols = rules.iter().map(|(name, choices)| Symbol {
+            name: name.clone(),
             label: label(name),
             choices: choices.split('|').map(|choice| read_choice(choice, &ids)).collect(),
             least: MOST_WORDS + 1,
         });
         let mut grammar = Grammar { symbols: symbols.collect(), root: ids["root"] };
         grammar.measure();
-        let endless = grammar.symbols.iter().zip(rules.keys()).find(|(s, _)| s.least > MOST_WORDS);
-        assert!(endless.is_none(), "{:?} never comes to an end", endless.map(|(_, name)| name));
+        let endless = grammar.symbols.iter().find(|s| s.least > MOST_WORDS);
+        assert!(endless.is_none(), "{:?} never comes to an end", endless.map(|s| &s.name));
         grammar
     }
 
-    /// Writes one sentence.
-    pub(super) fn write(&self, lexicon: &Lexicon, genre: Genre, random: &mut Random) -> Tree {
+    /// Writes one sentence; its phrases and words have their origins in preorder.
+    pub(super) fn write<'g>(
+        &'g self,
+        lexicon: &'g Lexicon,
+        genre: Genre,
+        random: &mut Random,
+    ) -> (Tree, Vec<Origin<'g>>) {
         let room = MOST_WORDS - self.symbols[self.root].least;
-        let mut writer = Writer { grammar: self, lexicon, genre, random, room };
+        let origins = Vec::new();
+        let mut writer = Writer { grammar: self, lexicon, genre, random, room, origins };
         let mut trees = writer.symbol(self.root, 0);
         assert_eq!(trees.len(), 1, "the root is one phrase");
-        trees.remove(0)
+        (trees.remove(0), writer.origins)
     }
 
     /// Finds the fewest words of every symbol and choice, from the words upwards.
@@ -97,19 +121,24 @@ impl Grammar {
 }
 
 /// A sentence in the making.
-struct Writer<'a> {
-    grammar: &'a Grammar,
-    lexicon: &'a Lexicon,
+struct Writer<'g, 'r> {
+    grammar: &'g Grammar,
+    lexicon: &'g Lexicon,
     genre: Genre,
-    random: &'a mut Random,
+    random: &'r mut Random,
     /// Words the sentence may have beyond what its open symbols need at least.
     room: usize,
+    /// Of what has been written so far.
+    origins: Vec<Origin<'g>>,
 }
 
-impl Writer<'_> {
+impl<'g> Writer<'g, '_> {
     /// Writes a symbol under so many starred choices.
     fn symbol(&mut self, symbol: usize, stars: usize) -> Vec<Tree> {
         let symbol = &self.grammar.symbols[symbol];
+        if symbol.label.is_some() {
+            self.origins.push(Origin::Phrase(&symbol.name));
+        }
         let choice = self.choose(symbol, stars);
         self.room -= choice.least - symbol.least;
         let stars = stars + usize::from(choice.starred);
@@ -125,17 +154,22 @@ impl Writer<'_> {
     }
 
     /// Writes a part, anew if it repeats one beside it: nobody says `old and old`.
-    fn part(&mut self, part: &Part, stars: usize, beside: &[Tree]) -> Vec<Tree> {
+    fn part(&mut self, part: &'g Part, stars: usize, beside: &[Tree]) -> Vec<Tree> {
         let room = self.room;
+        let n_origins = self.origins.len();
         let mut trees = Vec::new();
         for _ in 0..TRIES {
             self.room = room;
+            self.origins.truncate(n_origins);
             trees = match part {
                 Part::Word { word, tag } => {
+                    self.origins.push(Origin::Spelled);
                     return vec![Tree::Leaf { tag: tag.clone(), word: word.clone() }];
                 }
                 Part::Class { class, tag } => {
-                    let word = self.lexicon.class(class).pick(self.genre, tag, self.random);
+                    let class_of_words = self.lexicon.class(class);
+                    let [lemma, word] = class_of_words.pick(self.genre, tag, self.random);
+                    self.origins.push(Origin::Word { class, lemma });
                     vec![Tree::Leaf { tag: tag.clone(), word }]
                 }
                 Part::Symbol(symbol) => self.symbol(*symbol, stars),
@@ -247,7 +281,7 @@ fn tag(form: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{GRAMMAR, LEXICON};
+    use super::super::ENGLISH;
     use super::*;
 
     #[test]
@@ -264,17 +298,18 @@ mod tests {
         let grammar = Grammar::parse("root = 1 S\nS = 1 a/A | 1000 a/A S S");
         let lexicon = Lexicon::parse("");
         for seed in 0..20 {
-            let tree = grammar.write(&lexicon, Genre::News, &mut Random::new(seed));
+            let mut random = Random::new(seed);
+            let (tree, _) = grammar.write(&lexicon, Genre::News, &mut random);
             assert!(tree.leaves().len() <= MOST_WORDS);
         }
     }
 
     #[test]
     fn every_class_is_in_the_lexicon() {
-        let choices = GRAMMAR.symbols.iter().flat_map(|s| &s.choices);
+        let choices = ENGLISH.grammar.symbols.iter().flat_map(|s| &s.choices);
         for part in choices.flat_map(|choice| &choice.parts) {
             if let Part::Class { class, .. } = part {
-                LEXICON.class(class);
+                ENGLISH.lexicon.class(class);
             }
         }
     }

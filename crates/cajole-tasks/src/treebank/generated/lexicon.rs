@@ -32,11 +32,20 @@ impl Lexicon {
     /// # Panics
     /// On a line that does not follow the format, which only an edit of the file can bring about.
     pub(super) fn parse(text: &'static str) -> Self {
-        let mut classes = BTreeMap::<_, Class>::new();
+        let mut lexicon = Lexicon { classes: BTreeMap::new() };
+        lexicon.extend(text);
+        lexicon
+    }
+
+    /// Reads further lines, which replace those of the same head.
+    ///
+    /// # Panics
+    /// As [`Lexicon::parse`] does.
+    pub(super) fn extend(&mut self, text: &'static str) {
         for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
             let (head, words) = line.split_once(':').unwrap_or_else(|| panic!("no words: {line}"));
             let head: Vec<&str> = head.split(' ').collect();
-            let class = classes.entry(head[0]).or_default();
+            let class = self.classes.entry(head[0]).or_default();
             match head[1..] {
                 [] => class.common = read_words(words),
                 ["coined", rate] => class.coined = Some((percent(rate), read_parts(words))),
@@ -47,7 +56,6 @@ impl Lexicon {
                 _ => panic!("no class, genre or rate: {line}"),
             }
         }
-        Lexicon { classes }
     }
 
     /// The class of that name.
@@ -60,16 +68,18 @@ impl Lexicon {
 }
 
 impl Class {
-    /// A word in the form that `tag` asks for.
-    pub(super) fn pick(&self, genre: Genre, tag: &str, random: &mut Random) -> String {
+    /// A word's base form, and the one that `tag` asks for.
+    pub(super) fn pick(&self, genre: Genre, tag: &str, random: &mut Random) -> [String; 2] {
         if let Some((rate, [fronts, backs])) = &self.coined
             && random.uniform(0.0, 1.0) < *rate
         {
             let front = fronts[random.below(fronts.len())];
             let word = format!("{front}{}", backs[random.below(backs.len())]);
-            return inflect(&[&word], tag);
+            let form = inflect(&[&word], tag);
+            return [word, form];
         }
-        inflect(self.zipf(genre, random), tag)
+        let word = self.zipf(genre, random);
+        [word[0].to_owned(), inflect(word, tag)]
     }
 
     /// A word whose weight falls with its rank among its like.
@@ -145,12 +155,11 @@ mod tests {
     fn frequent_words_come_first() {
         let lexicon = Lexicon::parse("noun: one two\nnoun news: three\nnoun coined 10%: a + b");
         let mut random = Random::new(1);
-        let words: Vec<_> =
-            (0..1000).map(|_| lexicon.class("noun").pick(Genre::News, "NN", &mut random)).collect();
+        let mut pick = |genre| lexicon.class("noun").pick(genre, "NN", &mut random)[1].clone();
+        let words: Vec<_> = (0..1000).map(|_| pick(Genre::News)).collect();
         let count = |word: &str| words.iter().filter(|w| *w == word).count();
         assert!(count("one") > count("two") && count("two") > 100);
         assert!(count("three") > 100 && (50..200).contains(&count("ab")));
-        let letters = |_| lexicon.class("noun").pick(Genre::Letters, "NN", &mut random);
-        assert!(!(0..1000).map(letters).any(|word| word == "three"));
+        assert!(!(0..1000).map(|_| pick(Genre::Letters)).any(|word| word == "three"));
     }
 }

@@ -23,6 +23,7 @@ use cajole_nn::random::Random;
 
 use super::{Sentence, Tree};
 use grammar::Grammar;
+pub(crate) use grammar::Origin;
 use lexicon::Lexicon;
 
 /// No sentence has more words.
@@ -62,8 +63,7 @@ impl Genre {
     }
 }
 
-static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::parse(include_str!("grammar.txt")));
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(include_str!("lexicon.txt")));
+static ENGLISH: LazyLock<Language> = LazyLock::new(|| Language::extended("", ""));
 
 /// The first `n` sentences of a genre under a seed.
 ///
@@ -78,14 +78,44 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(include_str!
 /// assert_eq!(news[7].id, "news-1-7");
 /// ```
 pub fn generate(genre: Genre, n: usize, seed: u64) -> Vec<Sentence> {
-    let sentence = |i: usize| {
-        let mut random = Random::derive(seed, &[genre as u64, i as u64]);
-        let mut tree = GRAMMAR.write(&LEXICON, genre, &mut random);
-        finish(&mut tree);
-        let genre = genre.name();
-        Sentence { id: format!("{genre}-{seed}-{i}"), genre: genre.to_owned(), tree }
-    };
-    (0..n).map(sentence).collect()
+    ENGLISH.write(genre, n, seed).map(|(sentence, _)| sentence).collect()
+}
+
+/// A grammar with its lexicon.
+#[derive(Debug)]
+pub(crate) struct Language {
+    grammar: Grammar,
+    lexicon: Lexicon,
+}
+
+impl Language {
+    /// The treebank's rules and words, where these do not replace them, and these.
+    ///
+    /// # Panics
+    /// On lines that do not follow the format, which only an edit of a file can bring about.
+    pub(crate) fn extended(rules: &str, words: &'static str) -> Self {
+        let grammar = Grammar::parse(&format!("{}\n{rules}", include_str!("grammar.txt")));
+        let mut lexicon = Lexicon::parse(include_str!("lexicon.txt"));
+        lexicon.extend(words);
+        Language { grammar, lexicon }
+    }
+
+    /// The first sentences of a genre under a seed, each with the origins of its phrases and words
+    /// in preorder.
+    pub(crate) fn write(
+        &self,
+        genre: Genre,
+        n: usize,
+        seed: u64,
+    ) -> impl Iterator<Item = (Sentence, Vec<Origin<'_>>)> {
+        (0..n).map(move |i| {
+            let mut random = Random::derive(seed, &[genre as u64, i as u64]);
+            let (mut tree, origins) = self.grammar.write(&self.lexicon, genre, &mut random);
+            finish(&mut tree);
+            let genre = genre.name();
+            (Sentence { id: format!("{genre}-{seed}-{i}"), genre: genre.to_owned(), tree }, origins)
+        })
+    }
 }
 
 /// Spells what depends on the words around: `an`, and capitals where a sentence or speech begins.
