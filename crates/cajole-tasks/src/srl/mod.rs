@@ -3,6 +3,24 @@
 //! The paper's first task. A network tags every word of a sentence, for one predicate, with the
 //! role of the argument it belongs to (`B-ARG0 I-ARG0 O …`); arguments should be nodes of the
 //! sentence's parse tree.
+//!
+//! [`read`](read()) takes a file with roles, in JSON Lines or CoNLL-2012's columns. A malformed
+//! sentence does not spoil it. [`eval`] scores what was predicted as the field does.
 
 pub mod generated;
+pub mod bio;
+mod columns;
+pub mod conll2012;
+pub mod error;
+pub mod eval;
+pub mod jsonl;
+pub mod nodes;
+pub mod props;
+pub mod read;
 pub mod sentence;
+
+pub use bio::{Argument, BioFault};
+pub use error::{RoleError, RoleFault};
+pub use nodes::{Reading, nodes};
+pub use read::read;
+pub use sentence::{Proposition, Sentence};

@@ -1,0 +1,210 @@
+//! Two files of propositions, sentence by sentence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::score::Score;
+use crate::srl::bio::BioFault;
+use crate::srl::error::RoleError;
+use crate::srl::props::{self, Props};
+use crate::srl::sentence::Proposition;
+use crate::treebank::read::text_of;
+use crate::treebank::{Located, Problem, ReadError};
+
+/// The score of many sentences. It displays as the table of `srl-eval.pl`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evaluation {
+    /// How many there are.
+    pub sentences: usize,
+    /// All their propositions together.
+    pub score: Score,
+    /// Predicates that gold and test do not share.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// A predicate that gold and test do not share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Which sentence, from 1.
+    pub sentence: usize,
+    /// Which word, from 1.
+    pub word: usize,
+    /// The lemma in gold, if it is a predicate there.
+    pub gold: Option<String>,
+    /// The lemma in test, if it is a predicate there.
+    pub test: Option<String>,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { sentence, word, gold, test } = self;
+        write!(f, "sentence {sentence}, word {word}: ")?;
+        match (gold, test) {
+            (Some(gold), Some(test)) => {
+                write!(f, "the predicate is {gold:?}, not {test:?}: all its arguments are missed")
+            }
+            (Some(gold), None) => {
+                write!(f, "the predicate {gold:?} is not in test: all its arguments are missed")
+            }
+            (None, test) => {
+                let test = test.as_deref().unwrap_or_default();
+                write!(f, "the predicate {test:?} is not in gold: left out")
+            }
+        }
+    }
+}
+
+/// Why two files cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluationError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A sentence is malformed.
+    #[error("{0}")]
+    Malformed(Problem),
+    /// Sentences do not go together.
+    #[error(
+        "numbers of sentences differ: {gold_sentences} in {gold}, {test_sentences} in {test}",
+        gold = gold.display(), test = test.display()
+    )]
+    Sentences {
+        /// The file with the right propositions.
+        gold: PathBuf,
+        /// Its sentences.
+        gold_sentences: usize,
+        /// The file that is scored.
+        test: PathBuf,
+        /// Its sentences.
+        test_sentences: usize,
+    },
+    /// Words do not go together.
+    #[error(
+        "lengths of sentence {sentence} differ: {gold_words} rows from {gold}:{gold_line} on, \
+         {test_words} from {test}:{test_line} on",
+        gold = gold.display(), test = test.display()
+    )]
+    Words {
+        /// Which sentence, from 1.
+        sentence: usize,
+        /// The file with the right propositions.
+        gold: PathBuf,
+        /// Where the sentence begins there.
+        gold_line: usize,
+        /// Its words there.
+        gold_words: usize,
+        /// The file that is scored.
+        test: PathBuf,
+        /// Where the sentence begins there.
+        test_line: usize,
+        /// Its words there.
+        test_words: usize,
+    },
+}
+
+impl Evaluation {
+    /// Scores a file of [`props`] against gold's, sentence by sentence; either may be gzipped.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or they are not about the same sentences.
+    pub fn of_files(gold: &Path, test: &Path) -> Result<Self, EvaluationError> {
+        let (gold_props, test_props) = (read(gold)?, read(test)?);
+        let (gold_sentences, test_sentences) = (gold_props.len(), test_props.len());
+        let (gold, test) = (gold.to_owned(), test.to_owned());
+        if gold_sentences != test_sentences {
+            return Err(EvaluationError::Sentences { gold, gold_sentences, test, test_sentences });
+        }
+        let mut evaluation = Evaluation::default();
+        for (g, t) in gold_props.iter().zip(&test_props) {
+            if g.item.words != t.item.words {
+                let sentence = evaluation.sentences + 1;
+                let (gold_line, gold_words) = (g.line, g.item.words);
+                let (test_line, test_words) = (t.line, t.item.words);
+                #[rustfmt::skip] // a field a line says no more
+                return Err(EvaluationError::Words {
+                    sentence, gold, gold_line, gold_words, test, test_line, test_words,
+                });
+            }
+            evaluation
+                .add(&g.item.propositions, &t.item.propositions)
+                .map_err(|fault| EvaluationError::Malformed(Problem::new(&test, t.line, &fault)))?;
+        }
+        Ok(evaluation)
+    }
+
+    /// Adds a sentence, of which gold and test say this.
+    ///
+    /// # Errors
+    /// If tags of a proposition are no arguments; then nothing is added.
+    pub fn add(&mut self, gold: &[Proposition], test: &[Proposition]) -> Result<(), BioFault> {
+        let sentence = self.sentences + 1;
+        let mut pairs = BTreeMap::<usize, [Option<&Proposition>; 2]>::new();
+        for (side, propositions) in [gold, test].into_iter().enumerate() {
+            for proposition in propositions {
+                pairs.entry(proposition.predicate).or_default()[side] = Some(proposition);
+            }
+        }
+        let (mut score, mut mismatches) = (Score::default(), Vec::new());
+        for (predicate, [gold, test]) in pairs {
+            let lemma = |side: Option<&Proposition>| side.map(|found| found.lemma.clone());
+            let same = lemma(gold) == lemma(test);
+            if !same {
+                let (gold, test) = (lemma(gold), lemma(test));
+                mismatches.push(Mismatch { sentence, word: predicate + 1, gold, test });
+            }
+            let Some(gold) = gold else { continue };
+            let test = test.filter(|_| same).map(Proposition::arguments).transpose()?;
+            score += Score::of(&gold.arguments()?, &test.unwrap_or_default());
+        }
+        self.sentences = sentence;
+        self.score += score;
+        self.mismatches.extend(mismatches);
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Located<Props>>, EvaluationError> {
+    let malformed =
+        |RoleError { line, fault }| EvaluationError::Malformed(Problem::new(path, line, &fault));
+    props::sentences(&text_of(path)?).map(|found| found.map_err(malformed)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Counts;
+    use super::*;
+
+    fn sentence(text: &str) -> Vec<Proposition> {
+        let props = props::sentences(text).next().unwrap().unwrap().item;
+        props.propositions
+    }
+
+    #[test]
+    fn predicates_that_do_not_match_are_said() {
+        let gold = sentence("be (V*) * \n- (A*) (B*)\ngo * (V*)\n- * *\n");
+        let test = sentence("- * *\n- (B*) *\ncome (V*) *\nrun * (V*)\n");
+        let mut evaluation = Evaluation::default();
+        evaluation.add(&gold, &test).unwrap();
+        let said: Vec<_> = evaluation.mismatches.iter().map(Mismatch::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "sentence 1, word 1: the predicate \"be\" is not in test: all its arguments are \
+                 missed",
+                "sentence 1, word 3: the predicate is \"go\", not \"come\": all its arguments are \
+                 missed",
+                "sentence 1, word 4: the predicate \"run\" is not in gold: left out",
+            ]
+        );
+        assert_eq!((evaluation.sentences, evaluation.score.propositions), (1, 2));
+        assert_eq!(evaluation.score.overall(), Counts { correct: 0, excess: 0, missed: 2 });
+        assert_eq!(evaluation.score.roles["V"], Counts { correct: 0, excess: 0, missed: 2 });
+    }
+
+    #[test]
+    fn nothing_to_score_is_a_table_all_the_same() {
+        let table = Evaluation::default().to_string();
+        assert!(table.contains("   Overall        0       0       0     0.00    0.00    0.00\n"));
+    }
+}
