@@ -50,16 +50,18 @@ pub(crate) enum Task {
     Transduction,
     /// Constituency parsing by shift-reduce commands
     Parsing,
+    /// Semantic role labeling by tags
+    Srl,
 }
 
-/// Where treebanks are.
+/// Where corpora are.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Data {
-    /// The folder that holds the treebanks
+    /// The folder that holds the corpora
     #[arg(long = "data", value_name = "FOLDER", env = "CAJOLE_DATA")]
     pub(crate) folder: Option<PathBuf>,
 
-    /// Work on generated trees, with small networks: needs no data, takes minutes
+    /// Work on generated sentences, with small networks: needs no data, takes minutes
     #[arg(long)]
     pub(crate) quick: bool,
 }
@@ -108,13 +110,13 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write the weights in half precision (parsing)
+    /// Write the weights in half precision (parsing, srl)
     #[arg(long)]
     pub(crate) half: bool,
 
-    /// Which of the configured networks (parsing)
-    #[arg(long, value_name = "NAME", default_value = "net1")]
-    pub(crate) network: String,
+    /// Which of the configured networks (parsing, srl) [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) network: Option<String>,
 
     #[command(flatten)]
     pub(crate) data: Data,

@@ -23,6 +23,7 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
     let report = match what.task {
         Task::Transduction => transduction(what, &screen)?,
         Task::Parsing => parsing(what, &screen)?,
+        Task::Srl => anyhow::bail!("not yet"),
     };
     write(&report, what)?;
     if args.json {

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::experiment::{Watch, finish};
 use cajole_tasks::parsing::{self, ParsingConfig, parser};
+use cajole_tasks::srl::{self, SrlConfig};
 use cajole_tasks::transduction::{self, TransductionConfig, checkpoint};
 
 use crate::args::{Args, Data, Task, Train};
@@ -17,6 +18,7 @@ pub(crate) fn run(what: &Train, args: &Args) -> anyhow::Result<()> {
     match what.task {
         Task::Transduction => transducer(what, args),
         Task::Parsing => parser(what, args),
+        Task::Srl => tagger(what, args),
     }
 }
 
@@ -54,10 +56,7 @@ fn transducer(what: &Train, args: &Args) -> anyhow::Result<()> {
 fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
     let mut config = parsing_config(&what.settings, &what.data)?;
     config.seed = what.seed;
-    let Some(network) = config.networks.iter().find(|n| n.name == what.network) else {
-        let names: Vec<&str> = config.networks.iter().map(|n| n.name.as_str()).collect();
-        bail!("no network is called {:?}; there are {}", what.network, names.join(", "));
-    };
+    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
     let treebank = config.treebank_of(network)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(treebank, what.data.folder.as_deref(), config.seed)?;
@@ -80,6 +79,55 @@ fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
         card.best_epoch,
         card.epochs
     ))
+}
+
+fn tagger(what: &Train, args: &Args) -> anyhow::Result<()> {
+    let mut config = srl_config(&what.settings, &what.data)?;
+    config.seed = what.seed;
+    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
+    let corpus = config.corpus_of(network)?;
+    let screen = Screen::new();
+    let splits = srl::Splits::load(corpus, what.data.folder.as_deref(), config.seed)?;
+    let folder = folder(what, &network.name)?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (tagger, card) = srl::train(network, &config, corpus, &splits, Some(&folder), &screen)
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    srl::tagger::save(&folder, &tagger, &card, precision)?;
+    finish(&folder)?;
+    if args.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    screen::print(&format!(
+        "{}: F1 {:.2} on the development data, in epoch {} of {}.\n\
+         Try `echo \"The dog chased the cat .\" | cajole tag --model {0}`.",
+        folder.display(),
+        card.dev_f1,
+        card.best_epoch,
+        card.epochs
+    ))
+}
+
+/// The network of this name, or the first.
+fn chosen<'n, T>(
+    networks: &'n [T],
+    name_of: impl Fn(&T) -> &String,
+    name: Option<&str>,
+) -> anyhow::Result<&'n T> {
+    let found = networks.iter().find(|n| name.is_none_or(|name| name_of(n) == name));
+    found.with_context(|| {
+        let names: Vec<&str> = networks.iter().map(|n| name_of(n).as_str()).collect();
+        format!("no network is called {:?}; there are {}", name.unwrap_or(""), names.join(", "))
+    })
+}
+
+/// The settings of the experiment on role labeling that were asked for.
+pub(crate) fn srl_config(
+    settings: &crate::args::Settings,
+    data: &Data,
+) -> anyhow::Result<SrlConfig> {
+    let built_in = if data.quick { SrlConfig::QUICK } else { SrlConfig::DEFAULT };
+    settings::read(built_in, settings)
 }
 
 /// The settings of the parsing experiment that were asked for.

@@ -6,6 +6,7 @@
 
 use cajole::model::{Candidate, Mark, Symbol};
 
+use crate::decoders::TagBuffers;
 use crate::layout::Layout;
 use crate::network::Network;
 use crate::tape::{Graph, Tape, Var};
@@ -34,29 +35,48 @@ pub trait Tagger: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Tagging<N>(pub N);
 
-/// One thread's recording of one input.
+/// One thread's recording, with what searches over it need.
 #[derive(Default)]
 pub struct TagScratch {
-    /// The recording.
-    pub tape: Tape,
-    /// The log-probabilities in it, `(T, V)`; none before the first pass.
+    recorded: Recorded,
+    buffers: TagBuffers,
+}
+
+/// A recording with the log-probabilities in it.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    tape: Tape,
+    /// `(T·B, V)`; none before the first pass.
     log_probs: Option<Var>,
 }
 
 impl AsMut<Tape> for TagScratch {
     fn as_mut(&mut self) -> &mut Tape {
-        &mut self.tape
+        &mut self.recorded.tape
     }
 }
 
 impl TagScratch {
     /// Runs `xs` through the network under `w`, in a new recording.
     pub(crate) fn record<N: Tagger>(&mut self, net: &N, w: &[f32], xs: &[&N::Input]) {
-        self.tape.clear();
-        self.log_probs = Some(net.log_probs(&mut Graph::new(w, &mut self.tape), xs));
+        let Recorded { tape, log_probs } = &mut self.recorded;
+        tape.clear();
+        *log_probs = Some(net.log_probs(&mut Graph::new(w, tape), xs));
     }
 
-    /// The log-probabilities of what was recorded, row by row.
+    /// The recording, and what searches over it write.
+    pub(crate) fn parts(&mut self) -> (&Recorded, &mut TagBuffers) {
+        (&self.recorded, &mut self.buffers)
+    }
+
+    /// The log-probabilities of what was recorded last, row by row: `(T·B, V)`.
+    pub fn log_probs(&self) -> &[f32] {
+        self.recorded.scores()
+    }
+}
+
+impl Recorded {
+    /// The log-probabilities, row by row: `(T·B, V)`.
     pub(crate) fn scores(&self) -> &[f32] {
         self.log_probs.map_or(&[], |log_probs| self.tape.value(log_probs))
     }
@@ -117,6 +137,6 @@ impl<N: Tagger> Network for Tagging<N> {
         scratch: &mut TagScratch,
         forced: &mut Candidate,
     ) {
-        scratch.mark(y, forced);
+        scratch.recorded.mark(y, forced);
     }
 }

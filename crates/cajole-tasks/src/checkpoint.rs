@@ -49,6 +49,14 @@ pub enum LoadError {
         /// How many it should have.
         expected: usize,
     },
+    /// A list of tags is none.
+    #[error("{path}: {source}", path = path.display())]
+    Tags {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: cajole::constraints::TagSetError,
+    },
     /// An unfinished training run with other settings lies there.
     #[error(
         "{path} belongs to an unfinished run with other settings or another seed",

@@ -11,7 +11,7 @@
 //! Taggers give all their scores at once, a matrix of [`TagScores`], and what remains is to find
 //! the best sequence of tags: [`Viterbi`] and [`KBest`] by the rule of BIO tags alone; [`Exact`]
 //! and [`AStar`] know which spans and roles the constraints allow. Each writes into a table that
-//! its caller keeps.
+//! its caller keeps; [`Tagged`] makes decoders of them.
 
 mod astar;
 mod beam;
@@ -22,6 +22,7 @@ mod k_best;
 mod masked;
 mod sampling;
 mod tag_scores;
+mod tagged;
 mod viterbi;
 
 pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
@@ -34,6 +35,7 @@ pub use k_best::{KBest, SuffixLists};
 pub use masked::MaskedBeam;
 pub use sampling::Sampling;
 pub use tag_scores::TagScores;
+pub use tagged::{TagBuffers, TagSearch, Tagged};
 pub use viterbi::{Space, Suffixes, Viterbi};
 
 /// The index of the largest value; of equals, the first. NaN never wins; if all are NaN, `else_`.

@@ -1,12 +1,14 @@
-//! What all experiments share: methods that repair, and training that can be
-//! resumed, and figures over seeds.
+//! What all experiments share: files, training that can be resumed, methods that repair, results
+//! that are kept, and figures over seeds.
 
+mod files;
 mod kept;
 mod method;
 mod summary;
 mod training;
 mod watch;
 
+pub use files::{CorpusError, Files, Selection};
 pub use kept::{Kept, KeptError};
 pub use method::{Repair, with_decoder, with_gbi};
 pub use summary::{Summary, conversion_curve, converted_steps, steps_to_convert};

@@ -8,6 +8,7 @@ use cajole_nn::settings::positive;
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::Selection;
 use crate::words::Reads;
 
 /// Everything that `configs/parsing.toml` sets.
@@ -74,17 +75,6 @@ pub enum Source {
         /// Trees to report on, and as many of every other genre.
         test: usize,
     },
-}
-
-/// Trees of one file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Selection {
-    /// The file.
-    pub file: String,
-    /// Only those whose id begins so.
-    #[serde(default)]
-    pub ids: String,
 }
 
 /// One network.

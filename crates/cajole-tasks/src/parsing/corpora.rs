@@ -1,11 +1,12 @@
 //! The trees of an experiment: read from files or generated, by split.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::config::{Selection, Source, TreebankConfig};
+use super::config::{Source, TreebankConfig};
+use crate::experiment::{CorpusError, Files, Selection};
 use crate::treebank::generated::{Genre, generate};
-use crate::treebank::{Problem, ReadError, Sentence, read};
-use crate::words::{Vectors, VectorsError};
+use crate::treebank::{Problem, Sentence, read};
+use crate::words::Vectors;
 
 /// A treebank with its splits.
 #[derive(Clone, Debug, Default)]
@@ -24,34 +25,6 @@ pub struct Splits {
     pub problems: Vec<Problem>,
 }
 
-/// Why a treebank cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CorpusError {
-    /// A file of trees.
-    #[error(transparent)]
-    Trees(#[from] ReadError),
-    /// A file of vectors.
-    #[error(transparent)]
-    Vectors(#[from] VectorsError),
-    /// Nothing is left of a file.
-    #[error("no sentence of {path} has an id that begins with {ids:?}", path = path.display())]
-    NoneSelected {
-        /// The file.
-        path: PathBuf,
-        /// The beginning asked for.
-        ids: String,
-    },
-    /// A file is named, but no folder to look for it in.
-    #[error(
-        "no data folder is given: name the one that holds {file} with --data or CAJOLE_DATA, or \
-         run with --quick, which needs none"
-    )]
-    NoFolder {
-        /// The first file needed.
-        file: String,
-    },
-}
-
 impl Splits {
     /// Reads or generates a treebank; files are looked for in the folder `data`.
     ///
@@ -62,7 +35,7 @@ impl Splits {
         data: Option<&Path>,
         seed: u64,
     ) -> Result<Self, CorpusError> {
-        let mut splits = Splits::default();
+        let (mut splits, mut files) = (Splits::default(), Files::of(data));
         match &config.source {
             Source::Generated { train, dev, test } => {
                 let [home, others @ ..] = Genre::ALL;
@@ -74,23 +47,21 @@ impl Splits {
                 splits.domains = others.map(other).to_vec();
             }
             Source::Files { train, dev, test, domains } => {
-                let mut reader = Reader { data, problems: Vec::new() };
-                splits.train = reader.all(train)?;
-                splits.dev = reader.all(dev)?;
-                splits.test = reader.all(test)?;
-                for sentence in reader.all(domains)? {
+                let mut trees = |of: &[Selection]| files.read(of, read, |s| &s.id);
+                splits.train = trees(train)?;
+                splits.dev = trees(dev)?;
+                splits.test = trees(test)?;
+                for sentence in trees(domains)? {
                     let corpus = sentence.id.split(['/', '_']).next().unwrap_or_default();
                     let corpus = corpus.to_lowercase();
                     // By genre, and all genres of a corpus together: many have few failures.
                     splits.add(format!("{corpus} {}", sentence.genre), sentence.clone());
                     splits.add(format!("{corpus}, all"), sentence);
                 }
-                splits.problems = reader.problems;
             }
         }
-        if let Some(file) = &config.vectors {
-            splits.vectors = Vectors::read(&folder(data, file)?.join(file))?;
-        }
+        splits.vectors = files.vectors(config.vectors.as_deref())?;
+        splits.problems = files.problems;
         Ok(splits)
     }
 
@@ -105,30 +76,4 @@ impl Splits {
     pub fn train_share(&self, share: usize) -> &[Sentence] {
         &self.train[..(self.train.len() * share.min(100)).div_ceil(100)]
     }
-}
-
-struct Reader<'a> {
-    data: Option<&'a Path>,
-    problems: Vec<Problem>,
-}
-
-impl Reader<'_> {
-    fn all(&mut self, selections: &[Selection]) -> Result<Vec<Sentence>, CorpusError> {
-        let mut all = Vec::new();
-        for Selection { file, ids } in selections {
-            let path = folder(self.data, file)?.join(file);
-            let corpus = read(&path)?;
-            self.problems.extend(corpus.problems);
-            let before = all.len();
-            all.extend(corpus.sentences.into_iter().filter(|s| s.id.starts_with(ids.as_str())));
-            if all.len() == before {
-                return Err(CorpusError::NoneSelected { path, ids: ids.clone() });
-            }
-        }
-        Ok(all)
-    }
-}
-
-fn folder<'a>(data: Option<&'a Path>, file: &str) -> Result<&'a Path, CorpusError> {
-    data.ok_or_else(|| CorpusError::NoFolder { file: file.to_owned() })
 }

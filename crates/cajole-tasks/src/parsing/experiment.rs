@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::case_study::case_study;
 use super::config::{NetworkConfig, ParsingConfig, UnknownTreebank};
-use super::corpora::{CorpusError, Splits};
+use super::corpora::Splits;
 use super::methods::{Failures, Method, decoder_name};
 use super::parser::{self, Parser};
 use super::tables;
 use super::training::train;
 use crate::checkpoint::{self, LoadError};
-use crate::experiment::{Kept, KeptError, Watch, converted_steps, finish};
+use crate::experiment::{CorpusError, Kept, KeptError, Watch, converted_steps, finish};
 use crate::treebank::Sentence;
 
 /// Why the experiment could not be finished.

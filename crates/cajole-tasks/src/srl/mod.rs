@@ -7,20 +7,31 @@
 //! [`read`](read()) takes a file with roles, in JSON Lines or CoNLL-2012's columns. A malformed
 //! sentence does not spoil it. [`eval`] scores what was predicted as the field does.
 
-pub mod generated;
 pub mod bio;
 mod columns;
+pub mod config;
 pub mod conll2012;
+pub mod constraint_loss;
+pub mod corpora;
 pub mod error;
 pub mod eval;
+pub mod generated;
+pub mod instance;
 pub mod jsonl;
 pub mod nodes;
 pub mod props;
 pub mod read;
 pub mod sentence;
+pub mod tagger;
+pub mod training;
 
 pub use bio::{Argument, BioFault};
+pub use config::SrlConfig;
+pub use corpora::Splits;
 pub use error::{RoleError, RoleFault};
+pub use instance::{Instance, Noise};
 pub use nodes::{Reading, nodes};
 pub use read::read;
 pub use sentence::{Proposition, Sentence};
+pub use tagger::{Card, Net, RoleTagger, Vocabulary};
+pub use training::train;

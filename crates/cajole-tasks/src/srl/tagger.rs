@@ -1,0 +1,250 @@
+//! A role tagger: a network, what it reads and what it writes. As a folder: a checkpoint with the
+//! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt` and `vocab.tags.txt`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use cajole::Symbol;
+use cajole::constraints::{RoleSet, SpansInTree, TagSet};
+use cajole_nn::checkpoint::Precision;
+use cajole_nn::decoders::{Tagged, Viterbi};
+use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
+use cajole_nn::{Tagging, Trained};
+use serde::{Deserialize, Serialize};
+
+use super::bio::Argument;
+use super::instance::{Instance, PREDICATE};
+use super::sentence::{Proposition, Sentence};
+use crate::checkpoint::{self, LoadError};
+use crate::words::{Lexicon, Reads};
+
+/// The networks of this task.
+pub type Net = Trained<Tagging<LstmTagger<Instance>>>;
+
+/// A trained tagger.
+#[derive(Clone, Debug)]
+pub struct RoleTagger {
+    /// The network.
+    pub model: Net,
+    /// What goes in and comes out of it.
+    pub vocabulary: Vocabulary,
+}
+
+/// From sentences to a network's input, and from its output to roles.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// From words to tokens.
+    pub lexicon: Lexicon,
+    /// From symbols to tags.
+    pub tags: TagSet,
+    lemmas: Vec<String>,
+    lemma_numbers: HashMap<String, Symbol>,
+}
+
+/// The lemma of a predicate that training never saw.
+const UNKNOWN: &str = "UNK";
+
+impl Vocabulary {
+    /// One with these entries; without lemmas, the network reads none.
+    pub fn new(lexicon: Lexicon, tags: TagSet, lemmas: Vec<String>) -> Self {
+        let lemma_numbers = lemmas.iter().cloned().zip(0..).collect();
+        Vocabulary { lexicon, tags, lemmas, lemma_numbers }
+    }
+
+    /// The lemmas of predicates, by number.
+    pub fn lemmas(&self) -> &[String] {
+        &self.lemmas
+    }
+
+    /// The lemmas that occur at least `often` times among these, and what stands for all others.
+    pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
+        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+        lemmas.for_each(|lemma| *counts.entry(lemma).or_default() += 1);
+        let known = counts.into_iter().filter(|(_, n)| often <= *n).map(|(lemma, _)| lemma);
+        [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
+    }
+
+    /// A predicate as the network sees it.
+    pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
+        let leaves = sentence.pos.iter().zip(&sentence.tokens);
+        let leaves: Vec<(&str, &str)> =
+            leaves.map(|(tag, word)| (tag.as_str(), word.as_str())).collect();
+        Features {
+            tokens: self.lexicon.tokens(&leaves),
+            dense: Arc::default(),
+            predicate: proposition.predicate,
+            lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),
+        }
+    }
+
+    /// The symbols of these tags; none, if one is unknown.
+    pub fn symbols(&self, tags: &[String]) -> Option<Vec<Symbol>> {
+        tags.iter().map(|tag| self.tags.find(tag)).collect()
+    }
+
+    /// The arguments that an output marks.
+    pub fn arguments(&self, y: &[Symbol]) -> Vec<Argument> {
+        let mut spans = Vec::new();
+        self.tags.spans(y, &mut spans);
+        let role = |role| self.tags.role_name(role).to_owned();
+        spans.iter().map(|span| Argument { at: span.at(), role: role(span.role) }).collect()
+    }
+}
+
+impl RoleTagger {
+    /// A predicate as the network sees it.
+    pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
+        self.vocabulary.features(sentence, proposition)
+    }
+
+    /// Its own inference procedure.
+    pub fn viterbi(&self) -> Tagged<'_, Viterbi> {
+        Tagged::viterbi(&self.vocabulary.tags)
+    }
+
+    /// What its outputs have to satisfy: arguments are among an instance's brackets.
+    pub fn constraint(&self) -> SpansInTree<'_> {
+        let tags = &self.vocabulary.tags;
+        SpansInTree { tags, free: RoleSet::named(tags, &[PREDICATE]) }
+    }
+}
+
+/// What `config.json` says of a tagger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Card {
+    /// Always `srl`.
+    pub task: String,
+    /// As the experiment calls it.
+    pub name: String,
+    /// What it was trained on.
+    pub corpus: String,
+    /// How many propositions of it.
+    pub propositions: usize,
+    /// What it reads.
+    pub reads: Reads,
+    /// The architecture.
+    pub network: TaggerConfig,
+    /// The seed it was trained from.
+    pub seed: u64,
+    /// Epochs of training.
+    pub epochs: usize,
+    /// The epoch with the best development score, whose weights these are.
+    pub best_epoch: usize,
+    /// F1 on the development data by Viterbi decoding, in per cent.
+    pub dev_f1: f64,
+}
+
+const WORDS: &str = "vocab.words.txt";
+const VECTORS: &str = "vocab.vectors.txt";
+const LEMMAS: &str = "vocab.lemmas.txt";
+const TAGS: &str = "vocab.tags.txt";
+
+/// Writes a checkpoint folder.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn save(
+    folder: &Path,
+    tagger: &RoleTagger,
+    card: &Card,
+    precision: Precision,
+) -> Result<(), LoadError> {
+    let lines = |entries: &[String]| entries.iter().map(|e| format!("{e}\n")).collect::<String>();
+    let Vocabulary { lexicon, tags, lemmas, .. } = &tagger.vocabulary;
+    let vocabularies = [
+        (WORDS, lines(lexicon.words())),
+        (VECTORS, lines(lexicon.vectors())),
+        (LEMMAS, lines(lemmas)),
+        (TAGS, lines(tags.names())),
+    ];
+    checkpoint::save(folder, &tagger.model, card, precision, &vocabularies)
+}
+
+/// Reads a checkpoint folder.
+///
+/// # Errors
+/// If it is missing, damaged, or for another task.
+pub fn load(folder: &Path) -> Result<(RoleTagger, Card), LoadError> {
+    let card: Card = checkpoint::load_card(folder)?;
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(LoadError::io(&path))
+    };
+    let vocabulary = vocabulary(&card, folder, read)?;
+    let net = Tagging(LstmTagger::new(card.network.clone()));
+    let model = checkpoint::load_weights(folder, net)?;
+    Ok((RoleTagger { model, vocabulary }, card))
+}
+
+/// The vocabularies of a checkpoint, each as long as its network says.
+fn vocabulary(
+    card: &Card,
+    folder: &Path,
+    text: impl Fn(&str) -> Result<String, LoadError>,
+) -> Result<Vocabulary, LoadError> {
+    let read = |name: &str, expected: usize| {
+        let lines: Vec<String> = text(name)?.lines().map(str::to_owned).collect();
+        match lines.len() == expected {
+            true => Ok(lines),
+            false => {
+                let (path, entries) = (folder.join(name), lines.len());
+                Err(LoadError::Vocabulary { path, entries, expected })
+            }
+        }
+    };
+    let network = &card.network;
+    let words = read(WORDS, network.words)?;
+    let vectors = read(VECTORS, network.vectors.saturating_sub(1))?;
+    let lemmas = read(LEMMAS, network.lemmas)?;
+    let tags = TagSet::new(read(TAGS, network.tags)?)
+        .map_err(|source| LoadError::Tags { path: folder.join(TAGS), source })?;
+    Ok(Vocabulary::new(Lexicon::new(card.reads, words, vectors), tags, lemmas))
+}
+
+impl checkpoint::Card for Card {
+    const TASK: &'static str = "srl";
+
+    fn to_markdown(&self) -> String {
+        let Card { name, corpus, propositions, network, seed, epochs, best_epoch, dev_f1, .. } =
+            self;
+        let input = match (self.reads, network.lemmas) {
+            (Reads::Words, 0) => "words",
+            (Reads::Words, _) => "words, and the predicate's lemma,",
+            (Reads::Tags, 0) => "part-of-speech tags",
+            (Reads::Tags, _) => "part-of-speech tags, and the predicate's lemma,",
+        };
+        let vectors = match network.vectors {
+            0 => String::new(),
+            n => format!(", and {n} word vectors of {}", network.vector_size),
+        };
+        let cell = match network.cell {
+            CellKind::Lstm => "LSTMs",
+            CellKind::Highway => "LSTMs with highway connections",
+        };
+        let reading = match network.reading {
+            Reading::Forward => "reading forward",
+            Reading::Alternating => "reading in alternating directions",
+        };
+        format!(
+            "# Role tagger {name}\n\n\
+             Reads the {input} of a sentence and tags the arguments of one predicate with their \
+             roles.\n\n\
+             - **Architecture**: {layers} layers of {hidden} units, {cell} {reading}, recurrent \
+             dropout {dropout}; {words} words and word classes with embeddings of \
+             {embedding}{vectors}; {tags} tags.\n\
+             - **Data**: {propositions} training propositions of `{corpus}`.\n\
+             - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
+             of which number {best_epoch} was kept.\n\
+             - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n",
+            layers = network.layers,
+            hidden = network.hidden,
+            dropout = network.recurrent_dropout,
+            words = network.words,
+            embedding = network.embedding,
+            tags = network.tags,
+        )
+    }
+}

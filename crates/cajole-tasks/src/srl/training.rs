@@ -1,0 +1,203 @@
+//! Training a tagger, judged by its F1 on the development data after every epoch.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use cajole::Symbol;
+use cajole::constraints::TagSet;
+use cajole::corpus::decode_all;
+use cajole_nn::models::{LstmTagger, TaggerConfig};
+use cajole_nn::{Example, Network, Tagging, TrainConfig, Trained};
+use serde::Serialize;
+
+use super::config::{CorpusConfig, NetworkConfig, Sizes, SrlConfig};
+use super::constraint_loss::{ConstraintLoss, Lesson};
+use super::corpora::Splits;
+use super::eval::Score;
+use super::instance::{Instance, Noise};
+use super::sentence::{Proposition, Sentence};
+use super::tagger::{Card, Net, RoleTagger, Vocabulary};
+use crate::checkpoint::LoadError;
+use crate::experiment::{Training, Watch};
+use crate::words::Lexicon;
+
+/// What makes a run the run it is: with other settings its state must not be gone on with.
+#[derive(Serialize)]
+struct Run<'a> {
+    network: &'a TaggerConfig,
+    training: &'a TrainConfig,
+    corpus: &'a CorpusConfig,
+    of: &'a NetworkConfig,
+    seed: u64,
+}
+
+/// Trains the network `of` on its corpus. With a `folder`, the run's state is kept there after
+/// every epoch, and a run found there is gone on with.
+///
+/// # Errors
+/// If the state in the folder cannot be read or written.
+pub fn train(
+    of: &NetworkConfig,
+    config: &SrlConfig,
+    corpus: &CorpusConfig,
+    splits: &Splits,
+    folder: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<(RoleTagger, Card), LoadError> {
+    let sentences = splits.train_share(of.share);
+    let vocabulary = vocabulary(sentences, corpus, splits);
+    let network = network(of, &config.sizes, &vocabulary, splits.vectors.size);
+    let net = Tagging(LstmTagger::<Instance>::new(network.clone()));
+    let mut training = config.training.clone();
+    training.epochs = of.epochs.unwrap_or(training.epochs);
+    training.step_size = of.step_size.unwrap_or(training.step_size);
+    let mut initial = net.layout().initial(config.seed);
+    if let Some(table) = net.0.vectors() {
+        let table = &mut initial[table.range()];
+        table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
+    }
+    let tagger = |weights: &[f32]| RoleTagger {
+        model: Trained { net: net.clone(), weights: weights.into() },
+        vocabulary: vocabulary.clone(),
+    };
+    let blank = tagger(&initial);
+    let dev = instances(&blank, &splits.dev, corpus, Instance::new);
+    let measure = |weights: &[f32]| {
+        let f1 = evaluate(&tagger(weights), &dev).f1();
+        (f1, format!("dev F1 {f1:.2}"))
+    };
+
+    let labelled = instances(&blank, sentences, corpus, Instance::new);
+    let golds = propositions(sentences, corpus).map(|(_, p)| vocabulary.symbols(&p.tags));
+    let golds: Vec<_> = golds.map(|y| y.expect("every tag of these is known")).collect();
+    let seed = config.seed;
+    let run = Run { network: &network, training: &training, corpus, of, seed };
+    let state = match &of.constraint_loss {
+        None => {
+            let examples = labelled.iter().zip(&golds);
+            let examples = examples.map(|(input, output)| Example { input, output }).collect();
+            let (net, config) = (&net, &training);
+            let job = Training { net, config, examples, seed, initial, every: 1, folder };
+            job.run(&run, measure, watch)?
+        }
+        Some(loss) => {
+            // The rest of the training data has trees, but its roles are not looked at.
+            let others = &splits.train[sentences.len()..];
+            let take = others.len() * loss.share.min(100) / 100;
+            let unlabelled = instances(&blank, &others[..take], corpus, |tagger, s, p| {
+                let instance = Instance::new(tagger, s, p);
+                let tree = s.tree.as_ref();
+                tree.map_or(Instance::default(), |tree| {
+                    instance.within(tree, config.readings[0], Noise::Noisy)
+                })
+            });
+            let empty: Vec<Vec<Symbol>> =
+                unlabelled.iter().map(|x| vec![0; x.features.tokens.len()]).collect();
+            let known = labelled.iter().zip(&golds).map(|(x, y)| (Lesson::Labelled(x), y));
+            let others = unlabelled.iter().zip(&empty).map(|(x, y)| (Lesson::Unlabelled(x), y));
+            let lessons: Vec<(Lesson<'_>, &Vec<Symbol>)> = known.chain(others).collect();
+            let examples = lessons.iter().map(|(input, output)| Example { input, output });
+            let examples = examples.collect();
+            let net = ConstraintLoss::new(&net, &blank, loss.weight);
+            let (net, config) = (&net, &training);
+            let job = Training { net, config, examples, seed, initial, every: 1, folder };
+            job.run(&run, measure, watch)?
+        }
+    };
+    let card = Card {
+        task: "srl".to_owned(),
+        name: of.name.clone(),
+        corpus: of.corpus.clone(),
+        propositions: labelled.len(),
+        reads: corpus.reads,
+        network: network.clone(),
+        seed,
+        epochs: state.progress.epoch,
+        best_epoch: state.progress.best_epoch,
+        dev_f1: state.progress.best_score,
+    };
+    Ok((tagger(&state.best_weights), card))
+}
+
+/// The propositions of the task: all, or those of verbs.
+pub fn propositions<'a>(
+    sentences: &'a [Sentence],
+    corpus: &CorpusConfig,
+) -> impl Iterator<Item = (&'a Sentence, &'a Proposition)> {
+    let verbal = corpus.verbal;
+    sentences.iter().flat_map(move |s| {
+        let taken = s.propositions.iter().filter(move |p| !verbal || s.is_verbal(p));
+        taken.map(move |p| (s, p))
+    })
+}
+
+/// The same as inputs.
+pub fn instances(
+    tagger: &RoleTagger,
+    sentences: &[Sentence],
+    corpus: &CorpusConfig,
+    make: impl Fn(&RoleTagger, &Sentence, &Proposition) -> Instance,
+) -> Vec<Instance> {
+    propositions(sentences, corpus).map(|(s, p)| make(tagger, s, p)).collect()
+}
+
+/// Words, lemmas and tags of the training data.
+fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) -> Vocabulary {
+    let leaves: Vec<Vec<(&str, &str)>> = sentences
+        .iter()
+        .map(|s| s.pos.iter().map(String::as_str).zip(s.tokens.iter().map(String::as_str)))
+        .map(Iterator::collect)
+        .collect();
+    let words = splits.vectors.words.clone();
+    let lexicon =
+        Lexicon::of(corpus.reads, leaves.iter().map(Vec::as_slice), corpus.often, words);
+    let lemmas = || propositions(sentences, corpus).map(|(_, p)| p.lemma.as_str());
+    let lemmas = match corpus.lemmas {
+        true => Vocabulary::frequent(lemmas(), corpus.often),
+        false => Vec::new(),
+    };
+    let tags = propositions(sentences, corpus).flat_map(|(_, p)| &p.tags);
+    let roles: BTreeSet<&str> = tags.filter_map(|tag| tag.get(2..)).collect();
+    let spans = roles.iter().flat_map(|role| [format!("B-{role}"), format!("I-{role}")]);
+    let tags = TagSet::new(std::iter::once("O".to_owned()).chain(spans)).expect("made of O, and of B and I for every role");
+    Vocabulary::new(lexicon, tags, lemmas)
+}
+
+fn network(
+    of: &NetworkConfig,
+    sizes: &Sizes,
+    vocabulary: &Vocabulary,
+    vector_size: usize,
+) -> TaggerConfig {
+    let Sizes { embedding, indicator, lemma_embedding, .. } = *sizes;
+    TaggerConfig {
+        words: vocabulary.lexicon.words().len(),
+        embedding,
+        vectors: vocabulary.lexicon.n_vectors(),
+        vector_size,
+        dense: 0,
+        lemmas: vocabulary.lemmas().len(),
+        lemma_embedding,
+        indicator,
+        tags: vocabulary.tags.n_tags(),
+        cell: sizes.cell,
+        reading: sizes.reading,
+        layers: of.layers,
+        hidden: of.hidden,
+        input_dropout: sizes.input_dropout,
+        recurrent_dropout: sizes.recurrent_dropout,
+        dropout: sizes.dropout,
+    }
+}
+
+/// The score of Viterbi decoding on these.
+pub fn evaluate(tagger: &RoleTagger, instances: &[Instance]) -> Score {
+    let xs: Vec<&Instance> = instances.iter().collect();
+    let decoded = decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &xs);
+    let pairs = decoded.iter().zip(instances);
+    let mut total = Score::default();
+    for (y, x) in pairs {
+        total += Score::of(&x.gold, &tagger.vocabulary.arguments(&y.output));
+    }
+    total
+}
