@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use cajole::corpus::in_parallel;
-use cajole::{
-    Candidate, Constraint, Decoder, Found, Gbi, Model, Outcome, Symbol, UnknownGroup, Workspace,
-};
+use cajole::Step;
+use cajole::{Candidate, Constraint, Decoder, Found, Gbi, Model, Outcome, Symbol, UnknownGroup};
 
 use super::Watch;
 
@@ -20,6 +19,8 @@ pub struct Repair {
     pub output: Vec<Symbol>,
     /// Whether it satisfies the constraint.
     pub converted: bool,
+    /// Whether the method ran into a limit and found nothing.
+    pub gave_up: bool,
     /// Nudges taken; none for methods that do not nudge.
     pub steps: Option<usize>,
     /// Sequences the network was run over.
@@ -28,11 +29,33 @@ pub struct Repair {
     pub milliseconds: f64,
 }
 
+impl Repair {
+    /// What Algorithm 1 would have given, had it been stopped after `limit` nudges.
+    pub fn within(outcome: &Outcome, limit: usize) -> Self {
+        let steps = outcome.trace.steps();
+        let steps = &steps[..steps.len().min(limit + 1)];
+        let g = |step: &&Step| if step.g.is_nan() { f32::INFINITY } else { step.g };
+        // Of equals, the earliest.
+        let best = steps.iter().min_by(|a, b| g(a).total_cmp(&g(b)));
+        let last = steps.last();
+        let share = steps.len() as f64 / outcome.trace.steps().len().max(1) as f64;
+        Repair {
+            output: best.map_or_else(Vec::new, |step| outcome.trace.output(step).to_vec()),
+            converted: best.is_some_and(|step| step.g == 0.0 && !step.capped),
+            gave_up: false,
+            steps: Some(steps.len().saturating_sub(1)),
+            passes: (outcome.passes as f64 * share).round() as usize,
+            milliseconds: last.map_or(f64::NAN, |step| step.elapsed.as_secs_f64() * 1e3),
+        }
+    }
+}
+
 impl From<Outcome> for Repair {
     fn from(outcome: Outcome) -> Self {
         let last = outcome.trace.steps().last();
         Repair {
             converted: outcome.is_satisfied(),
+            gave_up: false,
             steps: Some(outcome.steps),
             passes: outcome.passes,
             milliseconds: last.map_or(f64::NAN, |step| step.elapsed.as_secs_f64() * 1e3),
@@ -49,35 +72,37 @@ pub fn with_gbi<M, D, C>(
     gbi: &Gbi<'_, M, D, C>,
     failures: &[&M::Input],
     watch: &dyn Watch,
-) -> Result<Vec<Repair>, UnknownGroup>
+) -> Result<Vec<Outcome>, UnknownGroup>
 where
     M: Model,
     D: Decoder<M> + ?Sized,
     C: Constraint<M::Input> + ?Sized,
 {
-    drop(Workspace::new(gbi.model, &gbi.config)?); // the configuration is sound
     let (done, converted) = (AtomicU64::new(0), AtomicU64::new(0));
-    Ok(in_parallel(
-        failures.len(),
-        || Workspace::new(gbi.model, &gbi.config).expect("checked above"),
-        |workspace, i| {
-            let outcome = gbi.run(failures[i], workspace);
-            let good = u64::from(outcome.is_satisfied());
-            let good = good + converted.fetch_add(good, Ordering::Relaxed);
-            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
-            watch.advance(n, &format!("{good} converted"));
-            Repair::from(outcome)
-        },
-    ))
+    gbi.run_all(failures, |_, outcome| {
+        let good = u64::from(outcome.is_satisfied());
+        let good = good + converted.fetch_add(good, Ordering::Relaxed);
+        let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+        watch.advance(n, &format!("{good} converted"));
+    })
 }
 
-/// A decoder that knows the constraint, on every failure. Where it finds nothing, or nothing that
-/// satisfies, the first output stays.
+/// What stays where a decoder's output does not satisfy the constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Otherwise {
+    /// The network's first output.
+    First,
+    /// What the decoder found.
+    Found,
+}
+
+/// Another decoder on every failure. Where it finds nothing, the first output stays.
 pub fn with_decoder<M: Model>(
     model: &M,
     decoder: &dyn Decoder<M>,
     constraint: &(impl Constraint<M::Input> + ?Sized),
     failures: &[(&M::Input, &Candidate)],
+    otherwise: Otherwise,
     watch: &dyn Watch,
 ) -> Vec<Repair> {
     let done = AtomicU64::new(0);
@@ -89,12 +114,14 @@ pub fn with_decoder<M: Model>(
             let started = Instant::now();
             decoder.decode(model, model.weights(), x, scratch, found);
             let satisfies =
-                |y: &&Candidate| !y.capped && constraint.check(x, &y.output).is_satisfied();
-            let good = found.best().filter(satisfies);
+                |y: &Candidate| !y.capped && constraint.check(x, &y.output).is_satisfied();
+            let converted = found.best().is_some_and(satisfies);
             watch.advance(done.fetch_add(1, Ordering::Relaxed) + 1, "");
+            let kept = found.best().filter(|_| converted || otherwise == Otherwise::Found);
             Repair {
-                output: good.unwrap_or(first).output.clone(),
-                converted: good.is_some(),
+                output: kept.unwrap_or(first).output.clone(),
+                converted,
+                gave_up: found.best().is_none(),
                 steps: None,
                 passes: found.passes,
                 milliseconds: started.elapsed().as_secs_f64() * 1e3,

@@ -74,6 +74,7 @@ mod tests {
         let repair = |converted, steps| Repair {
             output: vec![],
             converted,
+            gave_up: false,
             steps: Some(steps),
             passes: 0,
             milliseconds: 0.0,

@@ -1,11 +1,10 @@
 //! A parser's failures, and every way of repairing them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use cajole::corpus::{decode_all, in_parallel};
+use cajole::corpus::decode_all;
 use cajole::report::Row;
-use cajole::{Candidate, Config, Constraint, Decoder, Found, Gbi, Model, UnknownGroup};
+use cajole::{Candidate, Config, Constraint, Decoder, Gbi, UnknownGroup};
 use cajole_nn::decoders::{Beam, Greedy, MaskedBeam};
 use cajole_nn::models::Token;
 
@@ -15,7 +14,7 @@ use super::constraint::ShiftReduce;
 use super::evalb::Params;
 use super::metric::{Score, scores};
 use super::parser::{Net, Parser};
-use crate::experiment::{Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
 use crate::treebank::{Sentence, Tree};
 
 /// A way of repairing.
@@ -154,9 +153,15 @@ impl<'a> Failures<'a> {
                 self.gbi(width, config.gbi.best.clone(), sources, watch)
             }
             Method::Constrained => Ok(self.constrained()),
-            Method::MaskedGreedy => Ok(self.masked(&masked(1), watch)),
-            Method::MaskedBeam => Ok(self.masked(&masked(config.rivals.masked_width), watch)),
-            Method::Beam => Ok(self.beam(config.rivals.beam_width, watch)),
+            Method::MaskedGreedy => Ok(self.with(&masked(1), Otherwise::First, watch)),
+            Method::MaskedBeam => {
+                Ok(self.with(&masked(config.rivals.masked_width), Otherwise::First, watch))
+            }
+            // What comes out may be no tree either.
+            Method::Beam => {
+                let width = config.rivals.beam_width;
+                Ok(self.with(&Beam { width }, Otherwise::Found, watch))
+            }
         }
     }
 
@@ -171,12 +176,18 @@ impl<'a> Failures<'a> {
         let xs: Vec<&[Token]> = self.cases.iter().map(|case| case.tokens.as_slice()).collect();
         let decoder = &*decoder(width);
         let (model, constraint) = (&self.parser.model, &self.constraint);
-        with_gbi(&Gbi { model, decoder, constraint, sources, config }, &xs, watch)
+        let gbi = Gbi { model, decoder, constraint, sources, config };
+        Ok(with_gbi(&gbi, &xs, watch)?.into_iter().map(Repair::from).collect())
     }
 
-    fn masked(&self, decoder: &dyn Decoder<Net>, watch: &dyn Watch) -> Vec<Repair> {
+    fn with(
+        &self,
+        decoder: &dyn Decoder<Net>,
+        otherwise: Otherwise,
+        watch: &dyn Watch,
+    ) -> Vec<Repair> {
         let cases: Vec<_> = self.cases.iter().map(|c| (c.tokens.as_slice(), &c.first)).collect();
-        with_decoder(&self.parser.model, decoder, &self.constraint, &cases, watch)
+        with_decoder(&self.parser.model, decoder, &self.constraint, &cases, otherwise, watch)
     }
 
     fn constrained(&self) -> Vec<Repair> {
@@ -185,35 +196,9 @@ impl<'a> Failures<'a> {
             let output = complete(&self.parser.commands, &case.first.output, case.tokens.len());
             let converted = self.constraint.check(case.tokens.as_slice(), &output).is_satisfied();
             let milliseconds = started.elapsed().as_secs_f64() * 1e3;
-            Repair { output, converted, steps: None, passes: 1, milliseconds }
+            Repair { output, converted, gave_up: false, steps: None, passes: 1, milliseconds }
         };
         self.cases.iter().map(repair).collect()
-    }
-
-    /// What a plain beam makes of them; it may be no tree either.
-    fn beam(&self, width: usize, watch: &dyn Watch) -> Vec<Repair> {
-        let model = &self.parser.model;
-        let done = AtomicU64::new(0);
-        in_parallel(
-            self.cases.len(),
-            || (model.scratch(), Found::default()),
-            |(scratch, found), i| {
-                let started = Instant::now();
-                let x = self.cases[i].tokens.as_slice();
-                Beam { width }.decode(model, model.weights(), x, scratch, found);
-                watch.advance(done.fetch_add(1, Ordering::Relaxed) + 1, "");
-                let best = found.best();
-                let output = best.map_or_else(Vec::new, |y| y.output.clone());
-                Repair {
-                    converted: best.is_some_and(|y| !y.capped)
-                        && self.constraint.check(x, &output).is_satisfied(),
-                    output,
-                    steps: None,
-                    passes: found.passes,
-                    milliseconds: started.elapsed().as_secs_f64() * 1e3,
-                }
-            },
-        )
     }
 
     /// The network's own outputs, as a method that changes nothing.
@@ -221,6 +206,7 @@ impl<'a> Failures<'a> {
         let keep = |case: &Case<'_>| Repair {
             output: case.first.output.clone(),
             converted: false,
+            gave_up: false,
             steps: None,
             passes: self.width,
             milliseconds: f64::NAN,

@@ -11,7 +11,7 @@ use super::config::{Rivals, TransductionConfig};
 use super::constraint::ConstraintKind;
 use super::language::transduce;
 use super::metric::Score;
-use crate::experiment::{Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
 
 /// The networks of this task.
 pub type Net = Trained<Transducer>;
@@ -151,12 +151,13 @@ impl<'a> Failures<'a> {
     ) -> Result<Vec<Repair>, UnknownGroup> {
         let xs: Vec<&[Symbol]> = self.cases.iter().map(|(x, _)| *x).collect();
         let constraint = &*self.constraint;
-        with_gbi(&Gbi { model: self.model, decoder, constraint, sources, config }, &xs, watch)
+        let gbi = Gbi { model: self.model, decoder, constraint, sources, config };
+        Ok(with_gbi(&gbi, &xs, watch)?.into_iter().map(Repair::from).collect())
     }
 
     fn decode(&self, decoder: &dyn Decoder<Net>, watch: &dyn Watch) -> Vec<Repair> {
         let cases: Vec<_> = self.cases.iter().map(|(x, y)| (*x, y)).collect();
-        with_decoder(self.model, decoder, &*self.constraint, &cases, watch)
+        with_decoder(self.model, decoder, &*self.constraint, &cases, Otherwise::First, watch)
     }
 
     /// The network's own outputs, as a method that changes nothing.
@@ -164,6 +165,7 @@ impl<'a> Failures<'a> {
         let keep = |(_, y): &(&[Symbol], Candidate)| Repair {
             output: y.output.clone(),
             converted: false,
+            gave_up: false,
             steps: None,
             passes: 1,
             milliseconds: f64::NAN,

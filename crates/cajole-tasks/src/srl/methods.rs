@@ -1,0 +1,160 @@
+//! A tagger's failures, and every way of repairing them.
+
+use cajole::constraints::SpansInTree;
+use cajole::corpus::decode_all;
+use cajole::report::Row;
+use cajole::{Candidate, Config, Constraint, Decoder, Gbi, Outcome, Symbol, UnknownGroup};
+use cajole_nn::decoders::{AStar, Exact, Heuristic, Penalties, Tagged};
+
+use super::eval::Score;
+use super::instance::Instance;
+use super::tagger::{Net, RoleTagger};
+use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+
+/// The predicates for which a tagger's own output violates the constraint.
+pub struct Failures<'a> {
+    /// The tagger.
+    pub tagger: &'a RoleTagger,
+    /// The failures, each with its first output.
+    pub cases: Vec<(&'a Instance, Candidate)>,
+    /// How many predicates there were.
+    pub total: usize,
+    constraint: SpansInTree<'a>,
+    /// Score of all other outputs.
+    rest: Score,
+}
+
+impl<'a> Failures<'a> {
+    /// Tags `instances` and keeps those that fail.
+    pub fn find(tagger: &'a RoleTagger, instances: &'a [Instance], watch: &dyn Watch) -> Self {
+        /// Predicates between two signs of progress.
+        const CHUNK: usize = 512;
+        let constraint = tagger.constraint();
+        let (mut rest, mut cases) = (Score::default(), Vec::new());
+        watch.begin("viterbi", instances.len() as u64);
+        for (i, chunk) in instances.chunks(CHUNK).enumerate() {
+            let xs: Vec<&Instance> = chunk.iter().collect();
+            let decoded = decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &xs);
+            for (x, first) in chunk.iter().zip(decoded) {
+                match constraint.check(x, &first.output).is_satisfied() {
+                    true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
+                    false => cases.push((x, first)),
+                }
+            }
+            watch.advance((i * CHUNK + chunk.len()) as u64, &format!("{} fail", cases.len()));
+        }
+        watch.end();
+        Failures { tagger, cases, total: instances.len(), constraint, rest }
+    }
+
+    /// Only the first `n` failures.
+    #[must_use]
+    pub fn truncated(mut self, n: usize) -> Self {
+        self.cases.truncate(n);
+        self
+    }
+
+    /// A* search, with this penalty for an argument that is no node.
+    pub fn a_star(&self, penalty: f32, agenda_limit: usize, watch: &dyn Watch) -> Vec<Repair> {
+        let tags = &self.tagger.vocabulary.tags;
+        let penalties = Penalties { syntax: penalty, ..Penalties::default() };
+        let mut search = AStar::new(tags, penalties);
+        (search.agenda_limit, search.heuristic) = (agenda_limit, Heuristic::Viterbi);
+        self.with(&Tagged { tags, search }, watch)
+    }
+
+    /// The most probable output that satisfies the constraint.
+    pub fn exact(&self, watch: &dyn Watch) -> Vec<Repair> {
+        let tags = &self.tagger.vocabulary.tags;
+        self.with(&Tagged { tags, search: Exact { free: &self.constraint.free } }, watch)
+    }
+
+    /// The network's own decoder, one input at a time.
+    pub fn viterbi(&self, watch: &dyn Watch) -> Vec<Repair> {
+        self.with(&self.tagger.viterbi(), watch)
+    }
+
+    /// Gradient-based inference; exact decoding proposes what is raised, if anything is.
+    ///
+    /// # Errors
+    /// If the preset names a parameter group that the network does not have.
+    pub fn gbi(&self, config: Config, watch: &dyn Watch) -> Result<Vec<Outcome>, UnknownGroup> {
+        let tags = &self.tagger.vocabulary.tags;
+        let exact = Tagged { tags, search: Exact { free: &self.constraint.free } };
+        let (model, constraint) = (&self.tagger.model, &self.constraint);
+        let decoder = &self.tagger.viterbi();
+        let gbi = Gbi { model, decoder, constraint, sources: vec![&exact], config };
+        let xs: Vec<&Instance> = self.cases.iter().map(|(x, _)| *x).collect();
+        with_gbi(&gbi, &xs, watch)
+    }
+
+    fn with(&self, decoder: &dyn Decoder<Net>, watch: &dyn Watch) -> Vec<Repair> {
+        let cases: Vec<_> = self.cases.iter().map(|(x, first)| (*x, first)).collect();
+        let model = &self.tagger.model;
+        with_decoder(model, decoder, &self.constraint, &cases, Otherwise::Found, watch)
+    }
+
+    /// The score of these outputs on the failures.
+    pub fn score<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> Score {
+        let mut total = Score::default();
+        for ((x, _), y) in self.cases.iter().zip(outputs) {
+            total += Score::of(&x.gold, &self.tagger.vocabulary.arguments(y));
+        }
+        total
+    }
+
+    /// The share of arguments that are no node, averaged over the failures, in per cent.
+    fn disagreement<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> f64 {
+        let (tags, free) = (self.constraint.tags, &self.constraint.free);
+        let of_one = |((x, _), y): (&(&Instance, Candidate), &'y [Symbol])| {
+            let arguments = tags.iter_spans(y).filter(|span| !free.contains(span.role)).count();
+            self.constraint.faults(*x, y).count() as f64 / arguments.max(1) as f64
+        };
+        let sum: f64 = self.cases.iter().zip(outputs).map(of_one).sum();
+        100.0 * sum / self.cases.len() as f64
+    }
+
+    /// All figures of one method, in per cent where they are shares.
+    pub fn row(&self, net: &str, method: &str, data: &str, repairs: &[Repair]) -> Row {
+        let n = repairs.len() as f64;
+        let mean = |f: &dyn Fn(&Repair) -> f64| repairs.iter().map(f).sum::<f64>() / n;
+        let share = |f: &dyn Fn(&Repair) -> bool| 100.0 * mean(&|r| f64::from(u8::from(f(r))));
+        let firsts = || self.cases.iter().map(|(_, first)| first.output.as_slice());
+        let outputs = || repairs.iter().map(|r| r.output.as_slice());
+        let (before, after) = (self.score(firsts()), self.score(outputs()));
+        let whole = |score: &Score| {
+            let mut whole = self.rest.clone();
+            whole += score.clone();
+            whole
+        };
+        let (whole_before, whole_after) = (whole(&before), whole(&after));
+        let mut row = Row::new(net, method, data)
+            .counted(self.total, self.cases.len())
+            .with("failure_rate", 100.0 * self.cases.len() as f64 / self.total as f64)
+            .with("conversion", share(&|r| r.converted))
+            .with("gave_up", share(&|r| r.gave_up))
+            .with("disagreement_before", self.disagreement(firsts()))
+            .with("disagreement_after", self.disagreement(outputs()));
+        for (when, score, whole) in
+            [("before", &before, &whole_before), ("after", &after, &whole_after)]
+        {
+            row = row
+                .with(format!("precision_{when}"), score.precision())
+                .with(format!("recall_{when}"), score.recall())
+                .with(format!("f1_{when}"), score.f1())
+                .with(format!("exact_{when}"), score.perfect_rate())
+                .with(format!("whole_precision_{when}"), whole.precision())
+                .with(format!("whole_recall_{when}"), whole.recall())
+                .with(format!("whole_f1_{when}"), whole.f1())
+                .with(format!("whole_exact_{when}"), whole.perfect_rate());
+        }
+        if repairs.iter().any(|r| r.steps.is_some()) {
+            for quantile in [25.0, 50.0, 80.0, 95.0] {
+                let steps = steps_to_convert(repairs, quantile).map_or(f64::NAN, |s| s as f64);
+                row = row.with(format!("steps_{quantile}"), steps);
+            }
+        }
+        row.with("passes", mean(&|r| r.passes as f64))
+            .with("milliseconds", mean(&|r| r.milliseconds))
+    }
+}
