@@ -9,7 +9,8 @@
 //!   it. Decoding records; the backward pass reuses the decode's activations.
 //! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
 //!   [`Trained`] joins it with weights and makes it a [`cajole::Model`].
-//! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling.
+//! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling; for tags Viterbi, k best,
+//!   exact within brackets, A*.
 //! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
 
