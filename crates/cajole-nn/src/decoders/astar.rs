@@ -22,7 +22,8 @@ use std::collections::BinaryHeap;
 
 use cajole::Symbol;
 use cajole::constraints::{
-    Brackets, Continuations, References, Role, RoleSet, SpansInTree, Tag, TagSet, UniqueRoles,
+    Brackets, Continuations, PREDICATE_ROLES, References, Role, RoleSet, SpansInTree, Tag, TagSet,
+    UniqueRoles,
 };
 
 use super::{Space, Suffixes, TagScores};
@@ -72,14 +73,14 @@ pub struct AStar<'a> {
 }
 
 impl<'a> AStar<'a> {
-    /// PropBank's core roles, `V` free, a million prefixes.
+    /// PropBank's core roles, the predicate's own free, a million prefixes.
     pub fn new(tags: &'a TagSet, penalties: Penalties) -> Self {
         AStar {
             penalties,
             unique: UniqueRoles::new(tags),
             continuations: Continuations::new(tags),
             references: References::new(tags),
-            syntax: SpansInTree { tags, free: RoleSet::named(tags, &["V"]) },
+            syntax: SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) },
             heuristic: Heuristic::default(),
             agenda_limit: 1_000_000,
         }

@@ -104,7 +104,9 @@ impl SuffixLists {
             self.merge(next, self.inside(t + 1, role));
             let begin = tags.begin(role);
             for i in 0..self.merged.len() {
-                self.insert(open, begin, value(begin), self.merged[i]);
+                if !self.insert(open, begin, value(begin), self.merged[i]) {
+                    break; // what follows is no better
+                }
             }
             let Some(inside) = tags.inside(role) else { continue };
             for i in 0..self.merged.len() {
@@ -113,19 +115,21 @@ impl SuffixLists {
         }
     }
 
-    /// Puts `symbol` and `rest` where they belong in `list`, if they are among the `k` best.
-    fn insert(&mut self, list: usize, symbol: Symbol, value: f64, rest: u32) {
+    /// Puts `symbol` and `rest` where they belong in `list`; false if they are not among the `k`
+    /// best so far.
+    fn insert(&mut self, list: usize, symbol: Symbol, value: f64, rest: u32) -> bool {
         let new = Suffix { sum: value + self.suffixes[rest as usize].sum, symbol, rest };
         let (first, len) = (list * self.k, self.lens[list]);
         let here = &self.suffixes[first..first + len];
         let place = here.partition_point(|old| !new.is_before(old));
         if place == self.k {
-            return;
+            return false;
         }
         let len = (len + 1).min(self.k);
         self.suffixes[first + place..first + len].rotate_right(1);
         self.suffixes[first + place] = new;
         self.lens[list] = len;
+        true
     }
 
     /// The `k` best of two lists, in order.

@@ -60,6 +60,6 @@ pub use language::Language;
 pub use length::Length;
 pub use regular::Regular;
 pub use role_set::RoleSet;
-pub use roles::{CORE_ROLES, Continuations, References, UniqueRoles};
+pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
 pub use spans::SpansInTree;
 pub use tag_set::{Role, Span, Tag, TagSet, TagSetError};

@@ -20,6 +20,10 @@ use crate::model::Symbol;
 /// The numbered arguments of PropBank, of which a predicate has at most one each.
 pub const CORE_ROLES: &[&str] = &["ARG0", "ARG1", "ARG2", "ARG3", "ARG4", "ARG5", "ARGA"];
 
+/// The predicate itself and what belongs to it, such as a particle: no arguments, so
+/// [`SpansInTree`](super::SpansInTree) should leave them free.
+pub const PREDICATE_ROLES: &[&str] = &["V", "C-V"];
+
 /// No core role may occur twice; second and later spans are blamed.
 #[derive(Clone, Debug)]
 pub struct UniqueRoles<'a> {
