@@ -55,7 +55,8 @@ impl Hdf5 {
             other => return Err(damaged(path, format!("{name:?} holds {other:?}"))),
         };
         let array = array.map_err(|e| damaged(path, format!("{name:?}: {e}")))?;
-        Ok(Tensor { shape: array.shape().to_vec(), values: array.into_iter().collect() })
+        let shape = array.shape().to_vec();
+        Ok(Tensor { shape, values: array.into_raw_vec_and_offset().0 })
     }
 
     /// The numbers of the dataset `name`, which has to have this shape.

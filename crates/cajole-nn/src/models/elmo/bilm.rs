@@ -5,10 +5,11 @@
 //! `c` and `h` bounded. Sentences run side by side, the longest first, so that those still going
 //! are always the first few rows.
 
+use super::matrix::Matrix;
 use super::options::LstmOptions;
 use crate::import::ImportError;
 use crate::import::hdf5::Hdf5;
-use crate::kernels::{add_product, sigmoid, tanh};
+use crate::kernels::{sigmoid, tanh};
 
 /// Which end a language model starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,13 +120,13 @@ impl Lm {
 /// Gates lie in the order `i, f, o, g`: three to squash by a sigmoid, one by tanh.
 struct Cell {
     /// `(P, 4·C)`.
-    w_x: Vec<f32>,
+    w_x: Matrix,
     /// `(P, 4·C)`.
-    w_h: Vec<f32>,
+    w_h: Matrix,
     /// `(4·C)`.
     bias: Vec<f32>,
     /// `(C, P)`.
-    w_p: Vec<f32>,
+    w_p: Matrix,
     p: usize,
     cell_clip: f32,
     proj_clip: f32,
@@ -146,13 +147,14 @@ impl Cell {
         // TensorFlow adds this when it runs; it is not in the file.
         bias[c..2 * c].iter_mut().for_each(|b| *b += 1.0);
         let (w_x, w_h) = w.split_at(p * 4 * c);
+        let w_p = file.dataset_of(&format!("{group}/W_P_0"), &[c, p])?;
         // Zero stands for no bound.
         let bound = |clip: Option<f32>| clip.filter(|&c| 0.0 < c).unwrap_or(f32::INFINITY);
         Ok(Cell {
-            w_x: w_x.to_vec(),
-            w_h: w_h.to_vec(),
+            w_x: Matrix::new(w_x, p, 4 * c),
+            w_h: Matrix::new(w_h, p, 4 * c),
             bias,
-            w_p: file.dataset_of(&format!("{group}/W_P_0"), &[c, p])?,
+            w_p: Matrix::new(&w_p, c, p),
             p,
             cell_clip: bound(options.cell_clip),
             proj_clip: bound(options.proj_clip),
@@ -174,7 +176,7 @@ impl Cell {
     ) -> Vec<f32> {
         let (p, n) = (self.p, self.bias.len());
         let mut projected = self.bias.repeat(x.len() / p); // (R, 4·C)
-        add_product(&mut projected, x, &self.w_x, p, n);
+        self.w_x.add_product(&mut projected, x);
         let mut output = vec![0.0; x.len()]; // (R, P)
         let (mut gates, mut squashed) = (Vec::new(), Vec::new());
         for t in 0.. {
@@ -187,10 +189,10 @@ impl Cell {
                 break;
             }
             let (h, c) = (&mut h[..going * p], &mut c[..going * self.c()]);
-            add_product(&mut gates, h, &self.w_h, p, n);
+            self.w_h.add_product(&mut gates, h);
             self.remember(&mut gates, c, &mut squashed);
             h.fill(0.0);
-            add_product(h, &squashed, &self.w_p, self.c(), p);
+            self.w_p.add_product(h, &squashed);
             h.iter_mut().for_each(|v| *v = v.clamp(-self.proj_clip, self.proj_clip));
             for (row, h) in spans.rows_at(t, direction).zip(h.chunks_exact(p)) {
                 output[row * p..(row + 1) * p].copy_from_slice(h);

@@ -13,6 +13,9 @@ use super::{Elmo, Layers};
 use crate::checkpoint::write_atomically;
 use crate::import::{ImportError, io};
 
+/// Sentences that are computed before they are kept.
+const AT_ONCE: usize = 64;
+
 /// An ELMo that remembers on disk.
 pub struct Cache {
     elmo: Elmo,
@@ -38,6 +41,8 @@ impl Cache {
 
     /// Embeds each sentence by itself, as [`Elmo::embed`] does without a state.
     ///
+    /// What is computed is kept every few sentences, so that a kill loses little.
+    ///
     /// # Errors
     /// If an entry cannot be written.
     pub fn embed<W: AsRef<str> + Sync>(
@@ -47,17 +52,17 @@ impl Cache {
         let found: Vec<Option<Layers>> = sentences.iter().map(|s| self.find(s)).collect();
         // Roles are labelled for one verb at a time: the same sentence often comes several times.
         let absent = sentences.iter().zip(&found).filter(|(_, found)| found.is_none());
-        let absent: BTreeMap<PathBuf, &[W]> = absent.map(|(&s, _)| (self.path(s), s)).collect();
-        let new: Vec<&[W]> = absent.values().copied().collect();
+        let absent: BTreeMap<Vec<u8>, &[W]> = absent.map(|(&s, _)| (spelled(s), s)).collect();
+        let absent: Vec<&[W]> = absent.into_values().collect();
         let mut computed = BTreeMap::new();
-        for ((path, words), layers) in absent.into_iter().zip(self.elmo.embed(&new, None)) {
-            self.keep(words, &layers)?;
-            computed.insert(path, layers);
+        for batch in absent.chunks(AT_ONCE) {
+            for (words, layers) in batch.iter().zip(self.elmo.embed(batch, None)) {
+                self.keep(words, &layers)?;
+                computed.insert(spelled(words), layers);
+            }
         }
-        let layers = sentences.iter().zip(found);
-        Ok(layers
-            .map(|(s, found)| found.unwrap_or_else(|| computed[&self.path(s)].clone()))
-            .collect())
+        let all = sentences.iter().zip(found);
+        Ok(all.map(|(s, found)| found.unwrap_or_else(|| computed[&spelled(s)].clone())).collect())
     }
 
     fn find<W: AsRef<str>>(&self, words: &[W]) -> Option<Layers> {
@@ -107,14 +112,16 @@ fn spelled<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
     words.iter().flat_map(word).collect()
 }
 
-/// FNV-1a of 128 bits: the same on every machine and in every version, which the standard
-/// library's hashes are not. Parts are told apart by their lengths.
+/// A hash of 128 bits after the manner of FNV-1a, eight bytes at a time: the same on every machine
+/// and in every version, which the standard library's are not. Lengths tell the parts apart.
 pub(super) fn hash<const N: usize>(parts: [&[u8]; N]) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let add = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(PRIME);
+    let add = |hash: u128, word: u64| (hash ^ u128::from(word)).wrapping_mul(PRIME);
     parts.iter().fold(BASIS, |hash, part| {
-        let hash = (part.len() as u64).to_le_bytes().iter().fold(hash, add);
-        part.iter().fold(hash, add)
+        let (words, rest) = part.as_chunks::<8>();
+        let hash = add(hash, part.len() as u64);
+        let hash = words.iter().fold(hash, |hash, word| add(hash, u64::from_le_bytes(*word)));
+        rest.iter().fold(hash, |hash, byte| add(hash, u64::from(*byte)))
     })
 }

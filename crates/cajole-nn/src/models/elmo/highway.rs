@@ -3,10 +3,11 @@
 //! A highway layer carries part of its input over: `y = g ∘ relu(x W + b) + (1 − g) ∘ x`, where
 //! the gate `g = σ(x V + c)` decides for each number how much is new.
 
+use super::matrix::Matrix;
 use super::options::Options;
 use crate::import::ImportError;
 use crate::import::hdf5::Hdf5;
-use crate::kernels::{add_product, sigmoid};
+use crate::kernels::sigmoid;
 
 /// Words `(U, F)` to words `(U, P)`.
 pub(super) struct Projection {
@@ -22,7 +23,7 @@ struct Highway {
 /// `x W + b`.
 struct Affine {
     /// `(inputs, outputs)`.
-    weights: Vec<f32>,
+    weights: Matrix,
     /// `(outputs)`.
     bias: Vec<f32>,
 }
@@ -68,17 +69,16 @@ impl Affine {
         inputs: usize,
         outputs: usize,
     ) -> Result<Affine, ImportError> {
+        let weights = file.dataset_of(&format!("{group}/W_{name}"), &[inputs, outputs])?;
         Ok(Affine {
-            weights: file.dataset_of(&format!("{group}/W_{name}"), &[inputs, outputs])?,
+            weights: Matrix::new(&weights, inputs, outputs),
             bias: file.dataset_of(&format!("{group}/b_{name}"), &[outputs])?,
         })
     }
 
     fn forward(&self, x: &[f32]) -> Vec<f32> {
-        let n = self.bias.len();
-        let k = self.weights.len() / n;
-        let mut y = self.bias.repeat(x.len() / k);
-        add_product(&mut y, x, &self.weights, k, n);
+        let mut y = self.bias.repeat(x.len() / self.weights.inputs());
+        self.weights.add_product(&mut y, x);
         y
     }
 }

@@ -12,6 +12,7 @@ mod bilm;
 mod cache;
 mod characters;
 mod highway;
+mod matrix;
 mod mix;
 mod options;
 

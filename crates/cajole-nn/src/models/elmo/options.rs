@@ -61,40 +61,36 @@ const MAX_SIZE: usize = 1 << 20;
 impl Options {
     pub(super) fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Options, ImportError> {
         let options: Options = serde_json::from_slice(bytes).map_err(|e| damaged(path, e))?;
-        let wrong = |problem| Err(ImportError::Options { path: path.to_owned(), problem });
-        let Options { lstm, char_cnn } = &options;
-        for (name, size) in [
-            ("lstm.dim", lstm.dim),
-            ("lstm.projection_dim", lstm.projection_dim),
-            ("lstm.n_layers", lstm.n_layers),
-            ("char_cnn.embedding.dim", char_cnn.embedding.dim),
-            ("number of char_cnn.filters", char_cnn.filters.len()),
-        ] {
-            if !(1..=MAX_SIZE).contains(&size) {
-                return wrong(format!("{name} is {size}"));
-            }
+        match options.problem() {
+            Some(problem) => Err(ImportError::Options { path: path.to_owned(), problem }),
+            None => Ok(options),
         }
-        // 256 bytes, the ends of words and sentences, and padding; the larger number counts the
-        // zero that stands for no character at all.
-        if !(261..=262).contains(&char_cnn.n_characters) {
-            let n = char_cnn.n_characters;
-            return wrong(format!("char_cnn.n_characters is {n}, not 261 or 262"));
-        }
+    }
+
+    /// The first setting that no network can have.
+    fn problem(&self) -> Option<String> {
+        let Options { lstm, char_cnn } = self;
         let max = char_cnn.max_characters_per_token;
-        if !(3..=MAX_SIZE).contains(&max) {
-            return wrong(format!("char_cnn.max_characters_per_token is {max}"));
-        }
-        for &(width, n) in &char_cnn.filters {
-            if !(1..=max).contains(&width) || !(1..=MAX_SIZE).contains(&n) {
-                return wrong(format!("char_cnn.filters has [{width}, {n}]"));
-            }
-        }
-        for clip in [lstm.cell_clip, lstm.proj_clip].into_iter().flatten() {
-            if clip.is_nan() || clip < 0.0 {
-                return wrong(format!("lstm has a clip of {clip}"));
-            }
-        }
-        Ok(options)
+        let sizes = [
+            ("lstm.dim", lstm.dim, 1..=MAX_SIZE),
+            ("lstm.projection_dim", lstm.projection_dim, 1..=MAX_SIZE),
+            ("lstm.n_layers", lstm.n_layers, 1..=MAX_SIZE),
+            ("char_cnn.embedding.dim", char_cnn.embedding.dim, 1..=MAX_SIZE),
+            ("the number of char_cnn.filters", char_cnn.filters.len(), 1..=MAX_SIZE),
+            ("char_cnn.max_characters_per_token", max, 3..=MAX_SIZE),
+            // 256 bytes, the ends of words and sentences, and padding; the larger number counts
+            // the zero that stands for no character at all.
+            ("char_cnn.n_characters", char_cnn.n_characters, 261..=262),
+        ];
+        let size = sizes.into_iter().find(|(_, size, range)| !range.contains(size));
+        let fits = |&(width, n): &(usize, usize)| {
+            (1..=max).contains(&width) && (1..=MAX_SIZE).contains(&n)
+        };
+        let filter = char_cnn.filters.iter().find(|filter| !fits(filter));
+        let mut clips = [lstm.cell_clip, lstm.proj_clip].into_iter().flatten();
+        size.map(|(name, size, _)| format!("{name} is {size}"))
+            .or_else(|| filter.map(|(w, n)| format!("char_cnn.filters has [{w}, {n}]")))
+            .or_else(|| clips.find(|c| *c < 0.0).map(|c| format!("lstm has a clip of {c}")))
     }
 
     /// Filters of all widths together: the size of a word before projection.
