@@ -90,7 +90,9 @@ fn archives_hold_settings_weights_and_vocabulary() {
     let Some(path) = fixtures::find("allennlp_srl/serialization") else { return };
     let [packed, folder] = [path.join("model.tar.gz"), path].map(|p| Archive::read(&p).unwrap());
     assert_eq!(packed.config["model"]["type"], "srl");
-    assert_eq!(packed.vocabulary, folder.vocabulary);
+    for namespace in ["labels", "tokens"] {
+        assert_eq!(packed.vocabulary[namespace], folder.vocabulary[namespace]);
+    }
     let sizes: Vec<_> = folder.vocabulary.iter().map(|(k, v)| (k.as_str(), v.len())).collect();
     assert_eq!(sizes, [("labels", 27), ("non_padded_namespaces", 2), ("tokens", 163)]);
     assert_eq!(folder.vocabulary["tokens"][..2], ["@@UNKNOWN@@", "."]);

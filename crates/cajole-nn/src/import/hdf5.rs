@@ -1,13 +1,11 @@
-//! HDF5 files, as TensorFlow-era projects publish their weights.
+//! HDF5 files, in which ELMo's weights are published.
 //!
-//! The format is read by the `hdf5-reader` crate, which is Rust throughout and checks every
-//! length against the file. Should it panic all the same, that too becomes an error here: a
-//! damaged download must not take the program down.
+//! The format is read by the `hdf5-reader` crate, which is Rust throughout and checks every length
+//! against the file, so that a damaged download is an error and no more.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use hdf5_reader::error::{Error, Result as ReaderResult};
+use hdf5_reader::error::Error;
 use hdf5_reader::{Datatype, Hdf5File, OpenOptions};
 
 use super::{ImportError, Tensor, check_shape, damaged, missing, read_file};
@@ -35,7 +33,7 @@ impl Hdf5 {
         // Compressed datasets are larger than their file, but not without end.
         let largest = bytes.len().saturating_mul(64);
         let options = OpenOptions::default().with_max_read_bytes(largest);
-        let file = guarded(path, || Hdf5File::from_vec_with_options(bytes, options))?;
+        let file = Hdf5File::from_vec_with_options(bytes, options).map_err(|e| damaged(path, e))?;
         Ok(Hdf5 { path: path.to_owned(), file })
     }
 
@@ -45,23 +43,23 @@ impl Hdf5 {
     /// If it is not there, is damaged, or holds no floating-point numbers.
     pub fn dataset(&self, name: &str) -> Result<Tensor, ImportError> {
         let path = &self.path;
-        let dataset = catch(path, || self.file.dataset(name))?.map_err(|e| match e {
-            Error::DatasetNotFound(_) | Error::GroupNotFound(_) => missing(path, name),
-            other => damaged(path, other),
-        })?;
+        let dataset = self
+            .file
+            .dataset(name)
+            .map_err(|e| if is_absence(&e) { missing(path, name) } else { damaged(path, e) })?;
         let array = match dataset.dtype() {
+            Datatype::FloatingPoint { size: 4, .. } => dataset.read_array::<f32>(),
             Datatype::FloatingPoint { size: 8, .. } => {
-                guarded(path, || dataset.read_array::<f64>())?.mapv(|v| v as f32)
-            }
-            Datatype::FloatingPoint { size: 4, .. } => {
-                guarded(path, || dataset.read_array::<f32>())?
+                dataset.read_array::<f64>().map(|array| array.mapv(|v| v as f32))
             }
             other => return Err(damaged(path, format!("{name:?} holds {other:?}"))),
         };
-        Ok(Tensor { shape: array.shape().to_vec(), values: array.into_iter().collect() })
+        let array = array.map_err(|e| damaged(path, format!("{name:?}: {e}")))?;
+        let shape = array.shape().to_vec();
+        Ok(Tensor { shape, values: array.into_raw_vec_and_offset().0 })
     }
 
-    /// The dataset `name`, which has to have this shape.
+    /// The numbers of the dataset `name`, which has to have this shape.
     ///
     /// # Errors
     /// As [`Hdf5::dataset`], and if the shape is another.
@@ -72,10 +70,10 @@ impl Hdf5 {
     }
 }
 
-fn guarded<T>(path: &Path, read: impl FnOnce() -> ReaderResult<T>) -> Result<T, ImportError> {
-    catch(path, read)?.map_err(|e| damaged(path, e))
-}
-
-fn catch<T>(path: &Path, read: impl FnOnce() -> T) -> Result<T, ImportError> {
-    catch_unwind(AssertUnwindSafe(read)).map_err(|_| damaged(path, "the HDF5 reader gave up"))
+/// Whether the file is whole but lacks what was asked for.
+fn is_absence(mut error: &Error) -> bool {
+    while let Error::Context { source, .. } = error {
+        error = source;
+    }
+    matches!(error, Error::DatasetNotFound(_) | Error::GroupNotFound(_))
 }

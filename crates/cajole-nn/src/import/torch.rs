@@ -52,10 +52,8 @@ fn from_zip(path: &Path, bytes: &[u8]) -> Result<Tensors, ImportError> {
     let mut zip = ZipArchive::new(io::Cursor::new(bytes)).map_err(|e| damaged(path, e))?;
     // All files lie in one folder, whose name is the checkpoint's own.
     let suffix = "/data.pkl";
-    let mut names = zip.file_names().flatten();
-    let pickle = names.find(|name| name.ends_with(suffix)).map(Cow::into_owned);
-    drop(names);
-    let pickle = pickle.ok_or_else(|| missing(path, "data.pkl"))?;
+    let pickle = zip.file_names().flatten().find(|name| name.ends_with(suffix));
+    let pickle = pickle.ok_or_else(|| missing(path, "data.pkl"))?.into_owned();
     let folder = pickle[..pickle.len() - suffix.len()].to_owned();
     if let Some(order) = stored(path, bytes, &mut zip, &format!("{folder}/byteorder"))?
         && order != b"little"

@@ -1,5 +1,6 @@
 //! Networks, one per file: parameters, how inputs are read, how one step is taken.
 
+pub mod elmo;
 mod seq2seq;
 mod tagger;
 mod transducer;

@@ -1,0 +1,184 @@
+//! What pickles of tensors are made of.
+
+use std::path::Path;
+
+use crate::import::{ImportError, damaged};
+
+/// Why a pickle was not read, before it is known which file it came from.
+#[derive(Debug, PartialEq)]
+pub(in crate::import) enum Fault {
+    Damaged(String),
+    Refused(String),
+}
+
+impl Fault {
+    pub(in crate::import) fn in_file(self, path: &Path) -> ImportError {
+        match self {
+            Fault::Damaged(problem) => damaged(path, problem),
+            Fault::Refused(what) => ImportError::Refused { path: path.to_owned(), what },
+        }
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn fault<T>(problem: impl Into<String>) -> Result<T> {
+    Err(Fault::Damaged(problem.into()))
+}
+
+/// How the numbers of a storage are written, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::import) enum Dtype {
+    F16,
+    Bf16,
+    F32,
+    F64,
+    U8,
+    I32,
+    I64,
+}
+
+impl Dtype {
+    /// The type of the numbers in PyTorch's class of storages `name`.
+    fn of_storage(name: &str) -> Option<Dtype> {
+        Some(match name {
+            "HalfStorage" => Dtype::F16,
+            "BFloat16Storage" => Dtype::Bf16,
+            "FloatStorage" => Dtype::F32,
+            "DoubleStorage" => Dtype::F64,
+            "BoolStorage" | "ByteStorage" => Dtype::U8,
+            "IntStorage" => Dtype::I32,
+            "LongStorage" => Dtype::I64,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of one number.
+    pub(in crate::import) fn size(self) -> usize {
+        match self {
+            Dtype::U8 => 1,
+            Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::F32 | Dtype::I32 => 4,
+            Dtype::F64 | Dtype::I64 => 8,
+        }
+    }
+}
+
+/// A Python name that a file of tensors may mention.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::import) enum Global {
+    OrderedDict,
+    RebuildTensor,
+    RebuildParameter,
+    Storage(Dtype),
+}
+
+impl Global {
+    pub(super) fn named(module: &str, name: &str) -> Result<Global> {
+        match (module, name) {
+            ("collections", "OrderedDict") => Ok(Global::OrderedDict),
+            ("torch._utils", "_rebuild_tensor_v2" | "_rebuild_tensor") => Ok(Global::RebuildTensor),
+            ("torch._utils", "_rebuild_parameter") => Ok(Global::RebuildParameter),
+            ("torch" | "torch.cuda", _) => Dtype::of_storage(name)
+                .map(Global::Storage)
+                .ok_or_else(|| Fault::Refused(format!("{module}.{name}"))),
+            _ => Err(Fault::Refused(format!("{module}.{name}"))),
+        }
+    }
+}
+
+/// A Python value; containers are indices into the [`Heap`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::import) enum Value<'b> {
+    None,
+    Bool,
+    Int(i128),
+    Float,
+    Text(&'b str),
+    Tuple(usize),
+    List(usize),
+    Dict(usize),
+    Global(Global),
+    Storage(usize),
+    Tensor(usize),
+}
+
+/// A run of numbers that tensors look into; its bytes are elsewhere in the file.
+#[derive(Clone, Debug)]
+pub(in crate::import) struct Storage<'b> {
+    pub(in crate::import) dtype: Dtype,
+    /// The name under which the file keeps it.
+    pub(in crate::import) key: &'b str,
+    /// Where in the kept numbers this view of them begins.
+    pub(in crate::import) start: usize,
+    /// How many numbers it spans.
+    pub(in crate::import) len: usize,
+}
+
+/// How a tensor lies in its storage.
+#[derive(Clone, Debug)]
+pub(in crate::import) struct Strided {
+    pub(in crate::import) storage: usize,
+    pub(in crate::import) offset: usize,
+    pub(in crate::import) shape: Vec<usize>,
+    pub(in crate::import) strides: Vec<usize>,
+}
+
+/// Everything that values refer to.
+#[derive(Default)]
+pub(in crate::import) struct Heap<'b> {
+    pub(in crate::import) tuples: Vec<Vec<Value<'b>>>,
+    pub(in crate::import) lists: Vec<Vec<Value<'b>>>,
+    pub(in crate::import) dicts: Vec<Vec<(Value<'b>, Value<'b>)>>,
+    pub(in crate::import) storages: Vec<Storage<'b>>,
+    pub(in crate::import) tensors: Vec<Strided>,
+}
+
+/// Bytes, and how many have been consumed.
+#[derive(Clone, Copy)]
+pub(in crate::import) struct Cursor<'b> {
+    pub(in crate::import) bytes: &'b [u8],
+    pub(in crate::import) at: usize,
+}
+
+impl<'b> Cursor<'b> {
+    pub(in crate::import) fn take(&mut self, n: usize) -> Result<&'b [u8]> {
+        let taken = self.at.checked_add(n).and_then(|end| self.bytes.get(self.at..end));
+        let Some(taken) = taken else {
+            return fault(format!("it ends at byte {}, before it is complete", self.bytes.len()));
+        };
+        self.at += n;
+        Ok(taken)
+    }
+
+    pub(in crate::import) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    /// A length in `N` bytes, little-endian.
+    pub(super) fn length<const N: usize>(&mut self) -> Result<usize> {
+        let bytes = self.array::<N>()?;
+        let length = bytes.iter().rev().fold(0, |length, &b| length << 8 | u64::from(b));
+        usize::try_from(length).or_else(|_| fault(format!("a length of {length}")))
+    }
+
+    pub(super) fn line(&mut self) -> Result<&'b str> {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        let line = self.text(end)?;
+        self.take(1)?;
+        Ok(line)
+    }
+
+    pub(super) fn text(&mut self, n: usize) -> Result<&'b str> {
+        let at = self.at;
+        std::str::from_utf8(self.take(n)?)
+            .or_else(|_| fault(format!("the text at byte {at} is no UTF-8")))
+    }
+}

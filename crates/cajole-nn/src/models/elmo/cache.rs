@@ -1,0 +1,127 @@
+//! Sentences that ELMo has already seen, in a folder.
+//!
+//! ELMo does not change while a task is learnt or repaired, and takes much longer than the task's
+//! own network. So each sentence is embedded once and kept in a file of its own, named by a hash
+//! of its words, in a folder named by a hash of the weights. An entry holds the words and a
+//! checksum: one that is cut short, damaged, or another sentence's is computed anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Elmo, Layers};
+use crate::checkpoint::write_atomically;
+use crate::import::{ImportError, io};
+
+/// Sentences that are computed before they are kept.
+const AT_ONCE: usize = 64;
+
+/// An ELMo that remembers on disk.
+pub struct Cache {
+    elmo: Elmo,
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// Keeps what `elmo` says in `folder`, which is made if need be. It may be shared: entries of
+    /// other weights lie beside each other.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn open(folder: &Path, elmo: Elmo) -> Result<Cache, ImportError> {
+        let folder = folder.join(format!("{:032x}", elmo.fingerprint));
+        fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
+        Ok(Cache { elmo, folder })
+    }
+
+    /// The network behind it.
+    pub fn elmo(&self) -> &Elmo {
+        &self.elmo
+    }
+
+    /// Embeds each sentence by itself, as [`Elmo::embed`] does without a state.
+    ///
+    /// What is computed is kept every few sentences, so that a kill loses little.
+    ///
+    /// # Errors
+    /// If an entry cannot be written.
+    pub fn embed<W: AsRef<str> + Sync>(
+        &self,
+        sentences: &[&[W]],
+    ) -> Result<Vec<Layers>, ImportError> {
+        let found: Vec<Option<Layers>> = sentences.iter().map(|s| self.find(s)).collect();
+        // Roles are labelled for one verb at a time: the same sentence often comes several times.
+        let absent = sentences.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let absent: BTreeMap<Vec<u8>, &[W]> = absent.map(|(&s, _)| (spelled(s), s)).collect();
+        let absent: Vec<&[W]> = absent.into_values().collect();
+        let mut computed = BTreeMap::new();
+        for batch in absent.chunks(AT_ONCE) {
+            for (words, layers) in batch.iter().zip(self.elmo.embed(batch, None)) {
+                self.keep(words, &layers)?;
+                computed.insert(spelled(words), layers);
+            }
+        }
+        let all = sentences.iter().zip(found);
+        Ok(all.map(|(s, found)| found.unwrap_or_else(|| computed[&spelled(s)].clone())).collect())
+    }
+
+    fn find<W: AsRef<str>>(&self, words: &[W]) -> Option<Layers> {
+        let file = fs::read(self.path(words)).ok()?;
+        let (sum, body) = file.split_first_chunk::<16>()?;
+        let (values, rest) = body.split_at_checked(self.size(words.len()))?;
+        if *sum != hash([body]).to_le_bytes() || rest != spelled(words) {
+            return None;
+        }
+        let values = values.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        let (dim, count) = (self.elmo.dim(), self.elmo.layers());
+        Some(Layers { words: words.len(), dim, values, count })
+    }
+
+    fn keep<W: AsRef<str>>(&self, words: &[W], layers: &Layers) -> Result<(), ImportError> {
+        let path = self.path(words);
+        let mut body: Vec<u8> = layers.values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        body.extend(spelled(words));
+        let file = [&hash([body.as_slice()]).to_le_bytes()[..], &body].concat();
+        let folder = path.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
+        match write_atomically(&path, &file) {
+            // Another process may have put the same entry there first.
+            Err(e) if self.find(words).is_none() => Err(io(&path, e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of the numbers of a sentence.
+    fn size(&self, words: usize) -> usize {
+        self.elmo.layers() * words * self.elmo.dim() * size_of::<f32>()
+    }
+
+    /// In one of 256 folders, since some file systems are slow with many files in one.
+    fn path<W: AsRef<str>>(&self, words: &[W]) -> PathBuf {
+        let name = format!("{:032x}", hash([spelled(words).as_slice()]));
+        self.folder.join(&name[..2]).join(&name[2..])
+    }
+}
+
+/// Words one after the other, each behind its length, so that no two sentences look the same.
+fn spelled<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
+    let word = |word: &W| {
+        let word = word.as_ref().as_bytes();
+        [&(word.len() as u64).to_le_bytes(), word].concat()
+    };
+    words.iter().flat_map(word).collect()
+}
+
+/// A hash of 128 bits after the manner of FNV-1a, eight bytes at a time: the same on every machine
+/// and in every version, which the standard library's are not. Lengths tell the parts apart.
+pub(super) fn hash<const N: usize>(parts: [&[u8]; N]) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let add = |hash: u128, word: u64| (hash ^ u128::from(word)).wrapping_mul(PRIME);
+    parts.iter().fold(BASIS, |hash, part| {
+        let (words, rest) = part.as_chunks::<8>();
+        let hash = add(hash, part.len() as u64);
+        let hash = words.iter().fold(hash, |hash, word| add(hash, u64::from_le_bytes(*word)));
+        rest.iter().fold(hash, |hash, byte| add(hash, u64::from(*byte)))
+    })
+}

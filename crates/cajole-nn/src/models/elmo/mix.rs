@@ -1,0 +1,59 @@
+//! The weighted sum of ELMo's layers that a task reads.
+
+use std::path::Path;
+
+use super::Layers;
+use crate::import::{ImportError, Tensors, expect};
+use crate::kernels::{add_scaled, softmax};
+
+/// `γ Σ_l softmax(w)_l · layer_l`, with `w` and `γ` learnt by the task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// One per layer, before the softmax.
+    pub weights: Vec<f32>,
+    /// The factor of the whole.
+    pub gamma: f32,
+}
+
+impl Mix {
+    /// The plain mean of `layers` layers, from which training starts.
+    pub fn mean(layers: usize) -> Mix {
+        Mix { weights: vec![0.0; layers], gamma: 1.0 }
+    }
+
+    /// The mix that AllenNLP keeps under `prefix` (`….scalar_mix_0`) in the tensors of `path`.
+    ///
+    /// # Errors
+    /// If it is not there or is for another number of layers.
+    pub fn from_tensors(
+        path: &Path,
+        tensors: &Tensors,
+        prefix: &str,
+        layers: usize,
+    ) -> Result<Mix, ImportError> {
+        let number = |name: String| Ok(expect(tensors, path, &name, &[1])?.values[0]);
+        let weights = (0..layers).map(|l| number(format!("{prefix}.scalar_parameters.{l}")));
+        let weights = weights.collect::<Result<_, ImportError>>()?;
+        let surplus = format!("{prefix}.scalar_parameters.{layers}");
+        if tensors.contains_key(&surplus) {
+            let problem = format!("{surplus:?} is for a layer that this ELMo does not have");
+            return Err(ImportError::Options { path: path.to_owned(), problem });
+        }
+        Ok(Mix { weights, gamma: number(format!("{prefix}.gamma"))? })
+    }
+
+    /// One vector per word: `(T, D)`.
+    ///
+    /// # Panics
+    /// If the mix is for another number of layers.
+    pub fn apply(&self, layers: &Layers) -> Vec<f32> {
+        assert_eq!(self.weights.len(), layers.count(), "layers of a mix");
+        let mut shares = self.weights.clone();
+        softmax(&mut shares);
+        let mut mixed = vec![0.0; layers.words * layers.dim];
+        for (l, share) in shares.iter().enumerate() {
+            add_scaled(&mut mixed, self.gamma * share, layers.layer(l));
+        }
+        mixed
+    }
+}

@@ -1,0 +1,217 @@
+//! ELMo: vectors of words in their sentences, from a language model read from both ends.
+//!
+//! A word is spelled out (`characters.rs`), passed through highway layers and a projection
+//! (`highway.rs`), and read by two LSTMs, one from each end (`bilm.rs`). Every layer's outputs are
+//! given; a task mixes them (`mix.rs`). The network stays as it was trained: nothing here has a
+//! gradient, and what it says of a sentence can be kept on disk (`cache.rs`).
+//!
+//! Reference: Peters et al., *Deep contextualized word representations*, 2018. Weights are read
+//! as they were published, an `options.json` and a `weights.hdf5`.
+
+mod bilm;
+mod cache;
+mod characters;
+mod highway;
+mod matrix;
+mod mix;
+mod options;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::import::hdf5::Hdf5;
+use crate::import::{ImportError, read_file};
+use bilm::{Direction, Lm, Memory, Spans};
+use characters::{CharCnn, SENTENCE_END, SENTENCE_START};
+use highway::Projection;
+use options::Options;
+
+pub use cache::Cache;
+pub use characters::character_ids;
+pub use mix::Mix;
+
+/// Sentences that run side by side where no state ties them together.
+const BATCH: usize = 16;
+
+/// A trained language model of two directions.
+pub struct Elmo {
+    characters: CharCnn,
+    projection: Projection,
+    lms: [Lm; 2],
+    /// `P`: half of a word's vector.
+    width: usize,
+    layers: usize,
+    /// Stands for these weights and no others.
+    fingerprint: u128,
+}
+
+impl Elmo {
+    /// Reads a network as it is published.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, or if the two do not fit each other.
+    pub fn load(options: &Path, weights: &Path) -> Result<Elmo, ImportError> {
+        let settings = read_file(options)?;
+        let bytes = read_file(weights)?;
+        let fingerprint = cache::hash([settings.as_slice(), &bytes]);
+        let options = Options::from_bytes(options, &settings)?;
+        let file = Hdf5::from_bytes(weights, bytes)?;
+        let lm = |direction| Lm::load(&options.lstm, &file, direction);
+        Ok(Elmo {
+            characters: CharCnn::load(&options.char_cnn, &file)?,
+            projection: Projection::load(&options, &file)?,
+            lms: [lm(Direction::Forward)?, lm(Direction::Backward)?],
+            width: options.lstm.projection_dim,
+            layers: options.lstm.n_layers + 1,
+            fingerprint,
+        })
+    }
+
+    /// `D`: how many numbers a word has in each layer.
+    pub fn dim(&self) -> usize {
+        2 * self.width
+    }
+
+    /// `L`: how many layers there are, with the words before any context as the first.
+    pub fn layers(&self) -> usize {
+        self.layers
+    }
+
+    /// Embeds each sentence, which is put between `<S>` and `</S>` for it.
+    ///
+    /// Without a state every sentence stands for itself. With one, sentence `b` goes on where
+    /// sentence `b` of the call before ended, as in AllenNLP, and the result depends on the order
+    /// of calls.
+    ///
+    /// # Panics
+    /// If the state belongs to an ELMo of another size.
+    pub fn embed<W: AsRef<str> + Sync>(
+        &self,
+        sentences: &[&[W]],
+        state: Option<&mut State>,
+    ) -> Vec<Layers> {
+        match state {
+            Some(state) => {
+                state.grow(sentences.len(), &self.lms);
+                self.batch(sentences, &mut state.memories)
+            }
+            None => {
+                let batches = sentences.par_chunks(BATCH).map(|batch| {
+                    let mut state = State::default();
+                    state.grow(batch.len(), &self.lms);
+                    self.batch(batch, &mut state.memories)
+                });
+                batches.flatten_iter().collect()
+            }
+        }
+    }
+
+    fn batch<W: AsRef<str>>(
+        &self,
+        sentences: &[&[W]],
+        memories: &mut [Vec<Vec<Memory>>; 2],
+    ) -> Vec<Layers> {
+        let spans = Spans::new(sentences.iter().map(|words| words.len() + 2));
+        let words = sentences.iter().flat_map(|words| {
+            let words = words.iter().map(AsRef::as_ref);
+            [SENTENCE_START].into_iter().chain(words).chain([SENTENCE_END])
+        });
+        let x = self.words(words); // (R, P)
+        let [forward, backward] = memories;
+        let (forward, backward) = rayon::join(
+            || self.lms[0].forward(&x, &spans, forward),
+            || self.lms[1].forward(&x, &spans, backward),
+        );
+        let pairs: Vec<[&[f32]; 2]> = [[&*x, &*x]]
+            .into_iter()
+            .chain(forward.iter().zip(&backward).map(|(f, b)| [&**f, &**b]))
+            .collect();
+        let mut start = 0;
+        sentences
+            .iter()
+            .map(|words| {
+                start += words.len() + 2;
+                // Between the two ends.
+                Layers::gather(&pairs, start - words.len() - 1, words.len(), self.width)
+            })
+            .collect()
+    }
+
+    /// Words before any context, `(R, P)`. Each different word is spelled out once.
+    fn words<'w>(&self, words: impl Iterator<Item = &'w str>) -> Vec<f32> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut filtered = Vec::new(); // (U, F)
+        let rows: Vec<usize> = words
+            .map(|word| {
+                let next = places.len();
+                *places.entry(word).or_insert_with(|| {
+                    self.characters.extend(word, &mut filtered);
+                    next
+                })
+            })
+            .collect();
+        let x = self.projection.forward(filtered); // (U, P)
+        let p = self.width;
+        rows.iter().flat_map(|row| &x[row * p..(row + 1) * p]).copied().collect()
+    }
+}
+
+/// What the language models remember from one call of [`Elmo::embed`] to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// For each direction, sentence and layer.
+    memories: [Vec<Vec<Memory>>; 2],
+}
+
+impl State {
+    /// Makes room for `rows` sentences. Those beyond keep what they remember.
+    fn grow(&mut self, rows: usize, lms: &[Lm; 2]) {
+        for (memories, lm) in self.memories.iter_mut().zip(lms) {
+            while memories.len() < rows {
+                memories.push(lm.blank());
+            }
+        }
+    }
+}
+
+/// The vectors of a sentence's words in every layer: `(L, T, D)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    /// `T`.
+    pub words: usize,
+    /// `D`: the forward model's numbers, then the backward model's.
+    pub dim: usize,
+    /// Layer after layer, word after word.
+    pub values: Vec<f32>,
+    count: usize,
+}
+
+impl Layers {
+    /// `L`.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The vectors of one layer: `(T, D)`.
+    ///
+    /// # Panics
+    /// If there is no such layer.
+    pub fn layer(&self, layer: usize) -> &[f32] {
+        assert!(layer < self.count, "layer {layer} of {}", self.count);
+        let size = self.words * self.dim;
+        &self.values[layer * size..(layer + 1) * size]
+    }
+
+    /// Rows `start..start + words` of both directions, side by side.
+    fn gather(pairs: &[[&[f32]; 2]], start: usize, words: usize, width: usize) -> Layers {
+        let mut values = Vec::with_capacity(pairs.len() * words * 2 * width);
+        for pair in pairs {
+            for row in start..start + words {
+                pair.iter().for_each(|x| values.extend(&x[row * width..(row + 1) * width]));
+            }
+        }
+        Layers { words, dim: 2 * width, values, count: pairs.len() }
+    }
+}
