@@ -94,7 +94,7 @@ fn what_is_wrong_is_said() {
     check_error(
         at,
         &["gold", "test"],
-        &["lengths of sentence 1 differ", "5 rows from gold:1", "1 from test:1"],
+        &["lengths of sentence 1 differ", "5 rows from gold:1", "1 rows from test:1"],
     );
     fs::write(at.join("few"), "-\n").unwrap();
     check_error(at, &["gold", "few"], &["numbers of sentences differ", "2 in gold", "1 in few"]);
