@@ -41,6 +41,21 @@ pub(crate) enum Command {
     Parse(Parse),
     /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
     Evalb(Evalb),
+    /// Score semantic roles as srl-eval.pl does: arguments of each role, in its own table
+    ///
+    /// Both files have a row for each word: the lemma of a predicate or -, and a column of arguments
+    /// for each predicate, in their order; blank lines are between sentences:
+    ///
+    ///     -     (ARG0*)
+    ///     know  (V*)
+    ///     -     (ARG1*
+    ///     -     *)
+    ///
+    /// An argument is right if its role and all its words are. C-ARG1 continues the ARG1 before it and
+    /// counts only together with it. V, the predicate, is left out of the overall figures. Predicates
+    /// that only one of the files has are reported; those that only gold has are counted as missed.
+    #[command(verbatim_doc_comment)]
+    SrlEval(SrlEval),
 }
 
 /// Which experiment or task.
@@ -240,4 +255,13 @@ pub(crate) struct Evalb {
     /// A parameter file of evalb [default: Collins's, which is built in]
     #[arg(long, value_name = "FILE")]
     pub(crate) param: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct SrlEval {
+    /// The right propositions; may be gzipped
+    pub(crate) gold: PathBuf,
+
+    /// The propositions to score, for the same sentences
+    pub(crate) test: PathBuf,
 }

@@ -9,6 +9,7 @@ mod parse;
 mod reproduce;
 mod screen;
 mod settings;
+mod srl_eval;
 mod train;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Explain(what) => explain::run(what, args),
         Command::Parse(what) => parse::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
+        Command::SrlEval(what) => srl_eval::run(what, args),
     }
 }
 

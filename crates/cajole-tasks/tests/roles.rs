@@ -103,6 +103,31 @@ fn rows_of_other_readers_tests_are_understood() {
     assert_eq!(third.tree.as_ref().unwrap().leaves().len(), 5);
 }
 
+/// A whole corpus as columns, and back. Rolesets are not compared: columns hold only their number,
+/// and some are not named like the lemma (`look`, `look_forward.03`).
+#[test]
+fn the_english_web_treebank_fits_columns() {
+    let Some(file) = find("ewt/ewt.dev.jsonl.gz") else { return };
+    let sentences = read(&file).unwrap().sentences;
+    let bare = |sentence: &Sentence| -> Vec<_> {
+        let of = |p: &Proposition| Proposition { roleset: String::new(), ..p.clone() };
+        sentence.propositions.iter().map(of).collect()
+    };
+    let rows = |s: &Sentence| conll2012::Table::new(s, "ewt/dev", "0").unwrap().to_string() + "\n";
+    let text: String = sentences.iter().map(rows).collect();
+    let read: Vec<_> = conll2012::sentences(&text).map(|found| found.unwrap().item).collect();
+    let props = |s: &Sentence| props::Props { words: s.tokens.len(), propositions: bare(s) };
+    let text: String = sentences.iter().map(|s| props(s).text().unwrap() + "\n").collect();
+    let read_props: Vec<_> = props::sentences(&text).map(|found| found.unwrap().item).collect();
+    assert_eq!((read.len(), read_props.len()), (sentences.len(), sentences.len()));
+    for ((sentence, read), read_props) in sentences.iter().zip(&read).zip(read_props) {
+        assert_eq!((&read.tokens, &read.pos), (&sentence.tokens, &sentence.pos));
+        assert_eq!(read.tree, sentence.tree);
+        assert_eq!(bare(read), bare(sentence));
+        assert_eq!(read_props, props(sentence));
+    }
+}
+
 /// What is in a file.
 #[derive(Default)]
 struct Counts {

@@ -6,8 +6,9 @@
 //! the blanks between columns, and is written as it was read.
 //!
 //! What the format cannot hold: arguments within one another, two propositions of one word, a
-//! proposition without a sense (a word is a predicate because it has one), a raw bracket in a word
-//! (it is written `-LRB-` or `-RRB-`, so that a word spelled like that comes back as a bracket).
+//! proposition without a sense (a word is a predicate because it has one), a roleset that is not
+//! named like the lemma (only its number is written), a raw bracket in a word (it is written `-LRB-`
+//! or `-RRB-`, so that a word spelled like that comes back as a bracket).
 
 mod row;
 mod table;
@@ -99,11 +100,11 @@ impl fmt::Display for Document {
 
 /// What is in a file, one by one, each with its first line.
 fn blocks(text: &str) -> impl Iterator<Item = Result<Located<Block>, RoleError>> {
+    const MARK: &str = "\u{feff}";
     // Some editors begin a file with a byte order mark.
-    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let (mark, text) = text.split_at(mark);
-    let mark = Located { line: 1, item: Block::Between(mark.to_owned()) };
-    let mark = Some(mark).filter(|mark| mark.item != Block::Between(String::new()));
+    let marked = text.strip_prefix(MARK);
+    let mark = marked.map(|_| Located { line: 1, item: Block::Between(MARK.to_owned()) });
+    let text = marked.unwrap_or(text);
     let mut lines = (1..).zip(text.split_inclusive('\n')).peekable();
     let mut numbering = Numbering::default();
     let rest = std::iter::from_fn(move || {

@@ -80,27 +80,33 @@ pub enum EvaluationError {
         test_sentences: usize,
     },
     /// Words do not go together.
-    #[error(
-        "lengths of sentence {sentence} differ: {gold_words} rows from {gold}:{gold_line} on, \
-         {test_words} from {test}:{test_line} on",
-        gold = gold.display(), test = test.display()
-    )]
+    #[error("lengths of sentence {sentence} differ: {gold}, {test}")]
     Words {
         /// Which sentence, from 1.
         sentence: usize,
-        /// The file with the right propositions.
-        gold: PathBuf,
-        /// Where the sentence begins there.
-        gold_line: usize,
-        /// Its words there.
-        gold_words: usize,
-        /// The file that is scored.
-        test: PathBuf,
-        /// Where the sentence begins there.
-        test_line: usize,
-        /// Its words there.
-        test_words: usize,
+        /// How long it is in the file with the right propositions.
+        gold: Extent,
+        /// And in the file that is scored.
+        test: Extent,
     },
+}
+
+/// A sentence of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The file.
+    pub file: PathBuf,
+    /// Where the sentence begins, from 1.
+    pub line: usize,
+    /// How many words it has.
+    pub words: usize,
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Extent { file, line, words } = self;
+        write!(f, "{words} rows from {}:{line} on", file.display())
+    }
 }
 
 impl Evaluation {
@@ -111,24 +117,24 @@ impl Evaluation {
     pub fn of_files(gold: &Path, test: &Path) -> Result<Self, EvaluationError> {
         let (gold_props, test_props) = (read(gold)?, read(test)?);
         let (gold_sentences, test_sentences) = (gold_props.len(), test_props.len());
-        let (gold, test) = (gold.to_owned(), test.to_owned());
         if gold_sentences != test_sentences {
+            let (gold, test) = (gold.to_owned(), test.to_owned());
             return Err(EvaluationError::Sentences { gold, gold_sentences, test, test_sentences });
         }
         let mut evaluation = Evaluation::default();
         for (g, t) in gold_props.iter().zip(&test_props) {
             if g.item.words != t.item.words {
                 let sentence = evaluation.sentences + 1;
-                let (gold_line, gold_words) = (g.line, g.item.words);
-                let (test_line, test_words) = (t.line, t.item.words);
-                #[rustfmt::skip] // a field a line says no more
-                return Err(EvaluationError::Words {
-                    sentence, gold, gold_line, gold_words, test, test_line, test_words,
-                });
+                let extent = |file: &Path, found: &Located<Props>| {
+                    let (line, words) = (found.line, found.item.words);
+                    Extent { file: file.to_owned(), line, words }
+                };
+                let (gold, test) = (extent(gold, g), extent(test, t));
+                return Err(EvaluationError::Words { sentence, gold, test });
             }
             evaluation
                 .add(&g.item.propositions, &t.item.propositions)
-                .map_err(|fault| EvaluationError::Malformed(Problem::new(&test, t.line, &fault)))?;
+                .map_err(|fault| EvaluationError::Malformed(Problem::new(test, t.line, &fault)))?;
         }
         Ok(evaluation)
     }

@@ -34,5 +34,5 @@ mod evaluation;
 mod score;
 mod table;
 
-pub use evaluation::{Evaluation, EvaluationError, Mismatch};
+pub use evaluation::{Evaluation, EvaluationError, Extent, Mismatch};
 pub use score::{Counts, Score};
