@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use cajole::corpus::in_parallel;
 use cajole::Step;
+use cajole::corpus::in_parallel;
 use cajole::{Candidate, Constraint, Decoder, Found, Gbi, Model, Outcome, Symbol, UnknownGroup};
 
 use super::Watch;

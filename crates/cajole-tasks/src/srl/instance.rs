@@ -68,9 +68,6 @@ impl Instance {
 
 /// Whether all arguments but the predicate itself are among the brackets.
 pub fn agrees(arguments: &[Argument], brackets: &Brackets) -> bool {
-    let others = arguments.iter().filter(|argument| argument.role != PREDICATE);
-    others.into_iter().all(|a| brackets.contains(a.at.start, a.at.end))
+    let mut others = arguments.iter().filter(|argument| !argument.is_predicate());
+    others.all(|argument| brackets.contains(argument.at.start, argument.at.end))
 }
-
-/// The role of the predicate itself, which no constraint asks about.
-pub const PREDICATE: &str = "V";

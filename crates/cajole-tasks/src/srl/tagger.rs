@@ -1,13 +1,14 @@
 //! A role tagger: a network, what it reads and what it writes. As a folder: a checkpoint with the
-//! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt` and `vocab.tags.txt`.
+//! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`, `vocab.predicates.txt`
+//! and `vocab.tags.txt`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use cajole::Symbol;
-use cajole::constraints::{RoleSet, SpansInTree, TagSet};
+use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::{Tagged, Viterbi};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
@@ -15,7 +16,7 @@ use cajole_nn::{Tagging, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::bio::Argument;
-use super::instance::{Instance, PREDICATE};
+use super::instance::Instance;
 use super::sentence::{Proposition, Sentence};
 use crate::checkpoint::{self, LoadError};
 use crate::words::{Lexicon, Reads};
@@ -41,16 +42,29 @@ pub struct Vocabulary {
     pub tags: TagSet,
     lemmas: Vec<String>,
     lemma_numbers: HashMap<String, Symbol>,
+    predicates: BTreeSet<String>,
 }
 
 /// The lemma of a predicate that training never saw.
 const UNKNOWN: &str = "UNK";
 
 impl Vocabulary {
-    /// One with these entries; without lemmas, the network reads none.
-    pub fn new(lexicon: Lexicon, tags: TagSet, lemmas: Vec<String>) -> Self {
+    /// One with these entries; without lemmas, the network reads none. `predicates` are the words,
+    /// in lower case, that are predicates more often than not.
+    pub fn new(
+        lexicon: Lexicon,
+        tags: TagSet,
+        lemmas: Vec<String>,
+        predicates: impl IntoIterator<Item = String>,
+    ) -> Self {
         let lemma_numbers = lemmas.iter().cloned().zip(0..).collect();
-        Vocabulary { lexicon, tags, lemmas, lemma_numbers }
+        let predicates = predicates.into_iter().collect();
+        Vocabulary { lexicon, tags, lemmas, lemma_numbers, predicates }
+    }
+
+    /// Whether a word is a predicate more often than not: a guess for text without tags.
+    pub fn is_predicate(&self, word: &str) -> bool {
+        self.predicates.contains(&word.to_lowercase())
     }
 
     /// The lemmas of predicates, by number.
@@ -60,7 +74,7 @@ impl Vocabulary {
 
     /// The lemmas that occur at least `often` times among these, and what stands for all others.
     pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
-        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+        let mut counts = BTreeMap::<&str, usize>::new();
         lemmas.for_each(|lemma| *counts.entry(lemma).or_default() += 1);
         let known = counts.into_iter().filter(|(_, n)| often <= *n).map(|(lemma, _)| lemma);
         [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
@@ -107,7 +121,7 @@ impl RoleTagger {
     /// What its outputs have to satisfy: arguments are among an instance's brackets.
     pub fn constraint(&self) -> SpansInTree<'_> {
         let tags = &self.vocabulary.tags;
-        SpansInTree { tags, free: RoleSet::named(tags, &[PREDICATE]) }
+        SpansInTree { tags, free: RoleSet::named(tags, &PREDICATE_ROLES) }
     }
 }
 
@@ -140,6 +154,7 @@ pub struct Card {
 const WORDS: &str = "vocab.words.txt";
 const VECTORS: &str = "vocab.vectors.txt";
 const LEMMAS: &str = "vocab.lemmas.txt";
+const PREDICATES: &str = "vocab.predicates.txt";
 const TAGS: &str = "vocab.tags.txt";
 
 /// Writes a checkpoint folder.
@@ -153,11 +168,12 @@ pub fn save(
     precision: Precision,
 ) -> Result<(), LoadError> {
     let lines = |entries: &[String]| entries.iter().map(|e| format!("{e}\n")).collect::<String>();
-    let Vocabulary { lexicon, tags, lemmas, .. } = &tagger.vocabulary;
+    let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &tagger.vocabulary;
     let vocabularies = [
         (WORDS, lines(lexicon.words())),
         (VECTORS, lines(lexicon.vectors())),
         (LEMMAS, lines(lemmas)),
+        (PREDICATES, predicates.iter().map(|word| format!("{word}\n")).collect()),
         (TAGS, lines(tags.names())),
     ];
     checkpoint::save(folder, &tagger.model, card, precision, &vocabularies)
@@ -201,7 +217,8 @@ fn vocabulary(
     let lemmas = read(LEMMAS, network.lemmas)?;
     let tags = TagSet::new(read(TAGS, network.tags)?)
         .map_err(|source| LoadError::Tags { path: folder.join(TAGS), source })?;
-    Ok(Vocabulary::new(Lexicon::new(card.reads, words, vectors), tags, lemmas))
+    let predicates: Vec<String> = text(PREDICATES)?.lines().map(str::to_owned).collect();
+    Ok(Vocabulary::new(Lexicon::new(card.reads, words, vectors), tags, lemmas, predicates))
 }
 
 impl checkpoint::Card for Card {

@@ -1,6 +1,6 @@
 //! Training a tagger, judged by its F1 on the development data after every epoch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cajole::Symbol;
@@ -149,8 +149,7 @@ fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) ->
         .map(Iterator::collect)
         .collect();
     let words = splits.vectors.words.clone();
-    let lexicon =
-        Lexicon::of(corpus.reads, leaves.iter().map(Vec::as_slice), corpus.often, words);
+    let lexicon = Lexicon::of(corpus.reads, leaves.iter().map(Vec::as_slice), corpus.often, words);
     let lemmas = || propositions(sentences, corpus).map(|(_, p)| p.lemma.as_str());
     let lemmas = match corpus.lemmas {
         true => Vocabulary::frequent(lemmas(), corpus.often),
@@ -159,8 +158,21 @@ fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) ->
     let tags = propositions(sentences, corpus).flat_map(|(_, p)| &p.tags);
     let roles: BTreeSet<&str> = tags.filter_map(|tag| tag.get(2..)).collect();
     let spans = roles.iter().flat_map(|role| [format!("B-{role}"), format!("I-{role}")]);
-    let tags = TagSet::new(std::iter::once("O".to_owned()).chain(spans)).expect("made of O, and of B and I for every role");
-    Vocabulary::new(lexicon, tags, lemmas)
+    let tags = TagSet::new(std::iter::once("O".to_owned()).chain(spans))
+        .expect("made of O, and of B and I for every role");
+    Vocabulary::new(lexicon, tags, lemmas, predicates(sentences, corpus))
+}
+
+/// The words, in lower case, that are predicates more often than not.
+fn predicates(sentences: &[Sentence], corpus: &CorpusConfig) -> impl Iterator<Item = String> {
+    let mut counts = BTreeMap::<String, (usize, usize)>::new();
+    for word in sentences.iter().flat_map(|s| &s.tokens) {
+        counts.entry(word.to_lowercase()).or_default().0 += 1;
+    }
+    for word in propositions(sentences, corpus).filter_map(|(s, p)| s.tokens.get(p.predicate)) {
+        counts.entry(word.to_lowercase()).or_default().1 += 1;
+    }
+    counts.into_iter().filter(|(_, (all, as_predicate))| *all < 2 * as_predicate).map(|(w, _)| w)
 }
 
 fn network(
