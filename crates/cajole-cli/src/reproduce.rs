@@ -8,12 +8,12 @@ use cajole::report::Report;
 use cajole_nn::checkpoint::write_atomically;
 use cajole_tasks::experiment::Watch;
 use cajole_tasks::transduction::TransductionConfig;
-use cajole_tasks::{parsing, transduction};
+use cajole_tasks::{parsing, srl, transduction};
 
 use crate::args::{Args, Reproduce, Task};
 use crate::screen::{self, Screen};
 use crate::settings;
-use crate::train::parsing_config;
+use crate::train::{parsing_config, srl_config};
 
 pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
     let started = Instant::now();
@@ -23,7 +23,7 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
     let report = match what.task {
         Task::Transduction => transduction(what, &screen)?,
         Task::Parsing => parsing(what, &screen)?,
-        Task::Srl => anyhow::bail!("not yet"),
+        Task::Srl => srl(what, &screen)?,
     };
     write(&report, what)?;
     if args.json {
@@ -61,6 +61,18 @@ fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
         if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
     ));
     Ok(parsing::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+}
+
+fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config = srl_config(&what.settings, &what.data)?;
+    config.seed = what.seed.unwrap_or(config.seed);
+    screen.say(&format!(
+        "Semantic role labeling: {} networks to train, or to reuse from {}/nets, and to cajole.{}",
+        config.networks.len(),
+        what.out.display(),
+        if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
+    ));
+    Ok(srl::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
 }
 
 /// All tables and the case studies; plots are for the page.

@@ -129,3 +129,20 @@ pub fn with_decoder<M: Model>(
         },
     )
 }
+
+/// How long a decoder takes for one input at a time, on average.
+pub fn mean_milliseconds<M: Model, D: Decoder<M>>(model: &M, decoder: &D, xs: &[M::Input]) -> f64
+where
+    M::Input: Sized,
+{
+    let times = in_parallel(
+        xs.len(),
+        || (model.scratch(), Found::default()),
+        |(scratch, found), i| {
+            let started = Instant::now();
+            decoder.decode(model, model.weights(), &xs[i], scratch, found);
+            started.elapsed().as_secs_f64() * 1e3
+        },
+    );
+    times.iter().sum::<f64>() / times.len() as f64
+}

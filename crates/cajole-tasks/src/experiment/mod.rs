@@ -10,7 +10,7 @@ mod watch;
 
 pub use files::{CorpusError, Files, Selection};
 pub use kept::{Kept, KeptError};
-pub use method::{Otherwise, Repair, with_decoder, with_gbi};
+pub use method::{Otherwise, Repair, mean_milliseconds, with_decoder, with_gbi};
 pub use summary::{Summary, conversion_curve, converted_steps, steps_to_convert};
 pub use training::{Training, finish};
 pub use watch::{Silent, Watch};

@@ -42,6 +42,19 @@ pub enum Noise {
     Free,
     /// All that have a tree.
     Noisy,
+    /// All, by trees that a parser predicts.
+    Predicted,
+}
+
+impl Noise {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Noise::Free => "noise-free",
+            Noise::Noisy => "noisy",
+            Noise::Predicted => "predicted",
+        }
+    }
 }
 
 impl Instance {
@@ -59,7 +72,7 @@ impl Instance {
     #[must_use]
     pub fn within(mut self, tree: &Tree, reading: Reading, noise: Noise) -> Self {
         let brackets: Brackets = nodes(tree, reading).into_iter().collect();
-        if noise == Noise::Noisy || agrees(&self.gold, &brackets) {
+        if noise != Noise::Free || agrees(&self.gold, &brackets) {
             self.brackets = Some(brackets);
         }
         self

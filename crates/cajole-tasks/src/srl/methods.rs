@@ -6,7 +6,7 @@ use cajole::report::Row;
 use cajole::{Candidate, Config, Constraint, Decoder, Gbi, Outcome, Symbol, UnknownGroup};
 use cajole_nn::decoders::{AStar, Exact, Heuristic, Penalties, Tagged};
 
-use super::eval::Score;
+use super::eval::{Counts, Score};
 use super::instance::Instance;
 use super::tagger::{Net, RoleTagger};
 use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
@@ -69,9 +69,17 @@ impl<'a> Failures<'a> {
         self.with(&Tagged { tags, search: Exact { free: &self.constraint.free } }, watch)
     }
 
-    /// The network's own decoder, one input at a time.
-    pub fn viterbi(&self, watch: &dyn Watch) -> Vec<Repair> {
-        self.with(&self.tagger.viterbi(), watch)
+    /// The network's own outputs, as a method that changes nothing.
+    pub fn untouched(&self) -> Vec<Repair> {
+        let keep = |(_, first): &(&Instance, Candidate)| Repair {
+            output: first.output.clone(),
+            converted: false,
+            gave_up: false,
+            steps: None,
+            passes: 1,
+            milliseconds: f64::NAN,
+        };
+        self.cases.iter().map(keep).collect()
     }
 
     /// Gradient-based inference; exact decoding proposes what is raised, if anything is.
@@ -103,6 +111,25 @@ impl<'a> Failures<'a> {
         total
     }
 
+    /// For every role: how many there are, F1 of all outputs as they were, and with these repairs.
+    pub fn by_role(&self, repairs: &[Repair]) -> Vec<(String, usize, f64, f64)> {
+        let before = self.whole(self.cases.iter().map(|(_, first)| first.output.as_slice()));
+        let after = self.whole(repairs.iter().map(|r| r.output.as_slice()));
+        let f1 = |score: &Score, role: &str| score.roles.get(role).map_or(0.0, Counts::f1);
+        let roles = before.roles.iter().map(|(role, counts)| {
+            let gold = counts.correct + counts.missed;
+            (role.clone(), gold, f1(&before, role), f1(&after, role))
+        });
+        roles.collect()
+    }
+
+    /// The score of all outputs, these being those of the failures.
+    fn whole<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> Score {
+        let mut whole = self.rest.clone();
+        whole += self.score(outputs);
+        whole
+    }
+
     /// The share of arguments that are no node, averaged over the failures, in per cent.
     fn disagreement<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> f64 {
         let (tags, free) = (self.constraint.tags, &self.constraint.free);
@@ -122,12 +149,7 @@ impl<'a> Failures<'a> {
         let firsts = || self.cases.iter().map(|(_, first)| first.output.as_slice());
         let outputs = || repairs.iter().map(|r| r.output.as_slice());
         let (before, after) = (self.score(firsts()), self.score(outputs()));
-        let whole = |score: &Score| {
-            let mut whole = self.rest.clone();
-            whole += score.clone();
-            whole
-        };
-        let (whole_before, whole_after) = (whole(&before), whole(&after));
+        let (whole_before, whole_after) = (self.whole(firsts()), self.whole(outputs()));
         let mut row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
             .with("failure_rate", 100.0 * self.cases.len() as f64 / self.total as f64)

@@ -16,6 +16,16 @@ pub enum Reading {
     All,
 }
 
+impl Reading {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reading::Phrasal => "phrasal",
+            Reading::All => "all",
+        }
+    }
+}
+
 /// The spans of a tree's nodes, half-open and in order, each once.
 ///
 /// ```

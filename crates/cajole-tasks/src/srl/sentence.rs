@@ -22,6 +22,12 @@ pub struct Sentence {
 }
 
 impl Sentence {
+    /// The words with their tags, from left to right.
+    pub fn leaves(&self) -> Vec<(&str, &str)> {
+        let tags = self.pos.iter().map(String::as_str);
+        tags.zip(self.tokens.iter().map(String::as_str)).collect()
+    }
+
     /// Whether a proposition is that of a verb, by the tag of its predicate.
     pub fn is_verbal(&self, proposition: &Proposition) -> bool {
         let tag = self.pos.get(proposition.predicate);

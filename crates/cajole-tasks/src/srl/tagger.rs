@@ -82,11 +82,8 @@ impl Vocabulary {
 
     /// A predicate as the network sees it.
     pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
-        let leaves = sentence.pos.iter().zip(&sentence.tokens);
-        let leaves: Vec<(&str, &str)> =
-            leaves.map(|(tag, word)| (tag.as_str(), word.as_str())).collect();
         Features {
-            tokens: self.lexicon.tokens(&leaves),
+            tokens: self.lexicon.tokens(&sentence.leaves()),
             dense: Arc::default(),
             predicate: proposition.predicate,
             lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),

@@ -143,11 +143,7 @@ pub fn instances(
 
 /// Words, lemmas and tags of the training data.
 fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) -> Vocabulary {
-    let leaves: Vec<Vec<(&str, &str)>> = sentences
-        .iter()
-        .map(|s| s.pos.iter().map(String::as_str).zip(s.tokens.iter().map(String::as_str)))
-        .map(Iterator::collect)
-        .collect();
+    let leaves: Vec<Vec<(&str, &str)>> = sentences.iter().map(Sentence::leaves).collect();
     let words = splits.vectors.words.clone();
     let lexicon = Lexicon::of(corpus.reads, leaves.iter().map(Vec::as_slice), corpus.often, words);
     let lemmas = || propositions(sentences, corpus).map(|(_, p)| p.lemma.as_str());

@@ -1,0 +1,371 @@
+//! The experiment's figures as tables and plots: the paper's Table 1, the SRL half of its Table 5,
+//! noisy constraints, run time, and what a step limit costs.
+
+use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
+
+use super::config::{NetworkConfig, SrlConfig};
+use super::experiment::{Measured, OfNetwork};
+use super::instance::Noise;
+use super::nodes::Reading;
+use crate::experiment::conversion_curve;
+
+/// Puts everything together.
+pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
+    let mut report = Report::new("Semantic role labeling");
+    report.intro = vec![
+        "Taggers give every word of a sentence the role it has for one predicate; they decode with \
+         Viterbi. A failure is an output with an argument that is no node of the sentence's parse \
+         tree. Each method below repairs the failures of every tagger; all other outputs stay as \
+         they are."
+            .to_owned(),
+        "Precision, recall and F1 are srl-eval's, in per cent. Exact: propositions whose arguments \
+         are all right. Disagreement: the share of an output's arguments that are no node."
+            .to_owned(),
+    ];
+    report.tables.push(networks_table(networks));
+    for &noise in &config.noise {
+        for &reading in &config.readings {
+            report.tables.extend(methods_table(networks, noise, reading));
+        }
+    }
+    report.tables.extend(networks.first().map(noise_table));
+    report.tables.extend(networks.first().and_then(limits_table));
+    report.tables.push(steps_table(networks));
+    report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
+    report.tables.push(time_table(networks));
+    report.tables.extend(networks.first().and_then(roles_table));
+    report.plots.extend(networks.first().and_then(cost_plot));
+    report.plots.push(conversion_plot(networks));
+    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
+    report.rows = all.flat_map(|m| m.rows.iter().chain(&m.limits).cloned()).collect();
+    report.notes = notes(config, networks);
+    report
+}
+
+fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
+    let chosen = networks.iter().map(|n| {
+        let penalties = n.chosen.penalties.iter().map(|(noise, penalty)| {
+            let penalty = penalty.map_or_else(|| "infinite".to_owned(), |p| p.to_string());
+            format!("{} {penalty}", noise.name())
+        });
+        let penalties: Vec<String> = penalties.collect();
+        format!("{}: step size {}, penalty {}", n.config.name, n.chosen.step_size, penalties.join(", "))
+    });
+    let chosen: Vec<String> = chosen.collect();
+    vec![
+        "“Noise-free” constraints are put on the sentences whose right arguments are all nodes of \
+         the right tree; “noisy” ones on every sentence; “predicted” ones on every sentence, by \
+         the tree that the parser which comes with cajole gives it. “Phrasal” nodes are phrases; \
+         “all” nodes are single words as well."
+            .to_owned(),
+        format!(
+            "“gbi paper” is Algorithm 1 as printed, {} steps of SGD at most. “gbi best” raises the \
+             exact constrained output under the nudged weights and lowers the decoded one where \
+             they differ. “exact MAP” is the most probable output that satisfies the constraint. \
+             “A*” searches with a penalty for each argument that is no node; where it makes {} \
+             prefixes it gives up and Viterbi's output stays.",
+            config.gbi.paper.schedule.max_steps, config.rivals.agenda_limit
+        ),
+        format!("Chosen on development data. {}.", chosen.join("; ")),
+        "Times are one thread's, with all threads at work. A repair's cost is what it takes beyond \
+         the one pass that every input takes, in units of an average Viterbi pass over one input \
+         at a time; exact MAP and A* are charged a pass of their own."
+            .to_owned(),
+    ]
+}
+
+/// A network in a few words.
+pub(super) fn describe(network: &NetworkConfig) -> String {
+    let NetworkConfig { corpus, layers, hidden, share, constraint_loss, .. } = network;
+    let loss = match constraint_loss {
+        None => String::new(),
+        Some(loss) => format!(", constraint loss on {} % of the rest", loss.share),
+    };
+    format!("{layers} × {hidden} units, {share} % of {corpus}{loss}")
+}
+
+fn networks_table(networks: &[OfNetwork]) -> Table {
+    let header = ["net", "corpus", "layers", "data, %", "dev F1", "test F1", "exact"];
+    let mut table = Table::new("Taggers, and Viterbi decoding on the test set", header);
+    for network in networks {
+        let NetworkConfig { name, corpus, layers, hidden, share, .. } = &network.config;
+        let row = network.test.first().and_then(|m| m.rows.first());
+        let of_test = |name: &str| Cell::number(row.map_or(f64::NAN, |r| figure(r, name)), 2);
+        table = table.row([
+            Cell::plain(name.as_str()),
+            Cell::plain(corpus.as_str()),
+            Cell::plain(format!("{layers} × {hidden}")),
+            Cell::plain(share.to_string()),
+            Cell::number(network.dev_f1, 2),
+            of_test("whole_f1_before"),
+            of_test("whole_exact_before"),
+        ]);
+    }
+    table
+}
+
+/// The paper's Table 1, for one kind of constraint: every network, every method.
+fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Option<Table> {
+    let header = [
+        "net",
+        "method",
+        "failures",
+        "converted",
+        "disagree",
+        "precision",
+        "recall",
+        "F1",
+        "exact",
+        "test F1",
+        "ms",
+    ];
+    let caption = format!(
+        "Test set, {} constraints, {} nodes: figures on the failures, and F1 of all",
+        noise.name(),
+        reading.name()
+    );
+    let mut table = Table::new(caption, header);
+    let of_kind = |m: &&Measured| m.noise == noise && m.reading == reading;
+    let mut is_empty = true;
+    for network in networks {
+        for measured in network.test.iter().filter(of_kind) {
+            is_empty = false;
+            for (i, row) in measured.rows.iter().enumerate() {
+                let first = if i == 0 { network.config.name.as_str() } else { "" };
+                let count = if i == 0 { percent_of(row) } else { String::new() };
+                let mut cells = vec![
+                    Cell::plain(first),
+                    Cell::plain(row.method.as_str()),
+                    Cell::plain(count),
+                ];
+                let best = |name: &str| is_best(measured, name, row);
+                let columns = [
+                    ("conversion", 1),
+                    ("disagreement_after", 1),
+                    ("precision_after", 1),
+                    ("recall_after", 1),
+                    ("f1_after", 1),
+                    ("exact_after", 1),
+                    ("whole_f1_after", 2),
+                    ("milliseconds", 1),
+                ];
+                for (name, digits) in columns {
+                    let cell = Cell::number(figure(row, name), digits);
+                    let emphasised = matches!(name, "f1_after" | "exact_after") && best(name);
+                    cells.push(if emphasised { cell.best() } else { cell });
+                }
+                table = table.row(cells);
+            }
+        }
+    }
+    (!is_empty).then_some(table)
+}
+
+/// `664 (18.2 %)`.
+fn percent_of(row: &Row) -> String {
+    format!("{} ({:.1} %)", row.failures, figure(row, "failure_rate"))
+}
+
+fn is_best(measured: &Measured, name: &str, row: &Row) -> bool {
+    let values = measured.rows.iter().map(|row| figure(row, name));
+    figure(row, name) == values.fold(f64::NAN, f64::max)
+}
+
+/// The paper's study of noisy constraints: all outputs, for one network.
+fn noise_table(network: &OfNetwork) -> Table {
+    let caption = format!(
+        "{}: the whole test set under constraints that are right, wrong at times, or predicted",
+        network.config.name
+    );
+    let header = ["constraints", "nodes", "method", "precision", "recall", "F1", "exact"];
+    let mut table = Table::new(caption, header);
+    for measured in &network.test {
+        for (i, row) in measured.rows.iter().enumerate() {
+            let (noise, reading) = match i {
+                0 => (measured.noise.name(), measured.reading.name()),
+                _ => ("", ""),
+            };
+            let names = ["whole_precision_after", "whole_recall_after", "whole_f1_after"];
+            let cells = [noise, reading, row.method.as_str()].map(Cell::plain).into_iter();
+            let cells = cells.chain(names.map(|name| Cell::number(figure(row, name), 2)));
+            table = table.row(cells.chain([Cell::number(figure(row, "whole_exact_after"), 2)]));
+        }
+    }
+    table
+}
+
+/// What a step limit costs and gives, for one network.
+fn limits_table(network: &OfNetwork) -> Option<Table> {
+    let measured = network.test.first()?;
+    let caption = format!(
+        "{}: Algorithm 1 stopped after so many steps, on the failures under {} constraints",
+        network.config.name,
+        measured.noise.name()
+    );
+    let header = ["preset", "steps", "converted", "F1", "exact", "test F1", "cost"];
+    let mut table = Table::new(caption, header);
+    for row in &measured.limits {
+        table = table.row([
+            Cell::plain(row.method.trim_start_matches("gbi ")),
+            Cell::plain(figure(row, "limit").to_string()),
+            Cell::number(figure(row, "conversion"), 1),
+            Cell::number(figure(row, "f1_after"), 1),
+            Cell::number(figure(row, "exact_after"), 1),
+            Cell::number(figure(row, "whole_f1_after"), 2),
+            Cell::number(figure(row, "repair_cost"), 1),
+        ]);
+    }
+    Some(table)
+}
+
+/// Steps within which shares of the failures were converted.
+fn steps_table(networks: &[OfNetwork]) -> Table {
+    let header = ["net", "constraints", "preset", "25 %", "50 %", "80 %", "95 %"];
+    let mut table = Table::new("Steps within which shares of the failures are converted", header);
+    for network in networks {
+        for measured in network.test.iter().take(1) {
+            for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
+                let names = [
+                    network.config.name.clone(),
+                    measured.noise.name().to_owned(),
+                    row.method.trim_start_matches("gbi ").to_owned(),
+                ];
+                let steps = [25, 50, 80, 95].map(|share| figure(row, &format!("steps_{share}")));
+                let steps = steps.map(|s| if s.is_nan() { "–".to_owned() } else { s.to_string() });
+                table = table.row(names.into_iter().chain(steps).map(Cell::plain));
+            }
+        }
+    }
+    table
+}
+
+/// The SRL half of the paper's Table 5: other kinds of text, for one network.
+fn domains_table(network: &OfNetwork) -> Table {
+    let caption = format!(
+        "{}: other kinds of text; F1 of all, then F1 (and exact) on the failures by method",
+        network.config.name
+    );
+    let header = ["text", "failures", "all F1", "viterbi", "A*", "exact MAP", "gbi paper", "gbi best", "converted"];
+    let mut table = Table::new(caption, header);
+    for measured in &network.domains {
+        let Some(first) = measured.rows.first() else { continue };
+        let mut cells = vec![
+            Cell::plain(measured.data.as_str()),
+            Cell::plain(percent_of(first)),
+            Cell::number(figure(first, "whole_f1_before"), 1),
+        ];
+        for row in &measured.rows {
+            let text = format!("{:.1} ({:.1})", figure(row, "f1_after"), figure(row, "exact_after"));
+            let cell = Cell::plain(text);
+            cells.push(if is_best(measured, "f1_after", row) { cell.best() } else { cell });
+        }
+        let last = measured.rows.last().map_or(f64::NAN, |row| figure(row, "conversion"));
+        cells.push(Cell::number(last, 1));
+        table = table.row(cells);
+    }
+    table
+}
+
+/// The paper's study of run time: whole data sets, in units of Viterbi decoding one by one.
+fn time_table(networks: &[OfNetwork]) -> Table {
+    let header = ["net", "data", "inputs", "viterbi ms", "A*", "exact MAP", "gbi 10", "gbi 30", "best"];
+    let caption = "Run time of a whole set relative to Viterbi decoding of one input at a time, and \
+                   in brackets the cost of one repair in units of one Viterbi pass (the paper: \
+                   GBI-10 2.6 (16.7), A* 3.5 (25.0))";
+    let mut table = Table::new(caption, header);
+    for network in networks {
+        for measured in network.test.iter().take(1).chain(&network.domains) {
+            let Some(first) = measured.rows.first() else { continue };
+            let method = |name: &str| measured.rows.iter().find(|row| row.method == name);
+            let limited = |limit: f64| {
+                let mut rows = measured.limits.iter();
+                rows.find(|r| r.method == "gbi paper" && figure(r, "limit") == limit)
+            };
+            let cost = |row: Option<&Row>| {
+                let cost = row.map_or(f64::NAN, |row| figure(row, "repair_cost"));
+                let whole = 1.0 + cost * first.failures as f64 / first.total as f64;
+                Cell::plain(format!("{whole:.2} ({cost:.1})"))
+            };
+            table = table.row([
+                Cell::plain(network.config.name.as_str()),
+                Cell::plain(measured.data.as_str()),
+                Cell::plain(first.total.to_string()),
+                Cell::number(figure(first, "viterbi_ms"), 2),
+                cost(method("A*")),
+                cost(method("exact MAP")),
+                cost(limited(10.0)),
+                cost(limited(30.0)),
+                cost(method("gbi best")),
+            ]);
+        }
+    }
+    table
+}
+
+/// F1 by role, before and after the best preset, for one network.
+fn roles_table(network: &OfNetwork) -> Option<Table> {
+    /// Rarer roles tell little.
+    const OFTEN: usize = 20;
+    let measured = network.test.first()?;
+    let caption = format!(
+        "{}: F1 by role on the whole test set, {} constraints; roles that occur {OFTEN} times",
+        network.config.name,
+        measured.noise.name()
+    );
+    let mut table = Table::new(caption, ["role", "gold", "viterbi", "gbi best"]);
+    for (role, count, before, after) in measured.roles.iter().filter(|r| OFTEN <= r.1) {
+        table = table.row([
+            Cell::plain(role.as_str()),
+            Cell::plain(count.to_string()),
+            Cell::number(*before, 1),
+            Cell::number(*after, 1),
+        ]);
+    }
+    Some(table)
+}
+
+/// F1 on the failures against the cost of a repair, for one network.
+fn cost_plot(network: &OfNetwork) -> Option<Plot> {
+    let measured = network.test.first()?;
+    let mut plot = Plot::new(
+        format!("F1 against cost: {}", network.config.name),
+        Axis::log("cost of a repair, Viterbi passes"),
+        Axis::linear("F1 on failures, per cent"),
+    );
+    plot.caption = format!(
+        "Test failures under {} constraints; Algorithm 1 by step limit.",
+        measured.noise.name()
+    );
+    let point = |row: &Row| (figure(row, "repair_cost").max(0.1), figure(row, "f1_after"));
+    for row in measured.rows.iter().filter(|row| !row.method.starts_with("gbi")) {
+        plot.series.push(Series::points(row.method.as_str(), vec![point(row)]));
+    }
+    for method in ["gbi paper", "gbi best"] {
+        let rows = measured.limits.iter().filter(|row| row.method == method);
+        plot.series.push(Series::line(method, rows.map(point).collect()));
+    }
+    Some(plot)
+}
+
+/// Share of failures converted within a number of steps.
+fn conversion_plot(networks: &[OfNetwork]) -> Plot {
+    let mut plot = Plot::new(
+        "Conversion against steps",
+        Axis::log("steps"),
+        Axis::linear("failures converted, per cent"),
+    );
+    plot.caption = "The best preset on the test set; a restart goes on counting.".to_owned();
+    for network in networks {
+        let Some(measured) = network.test.first() else { continue };
+        let failures = measured.rows.first().map_or(0, |row| row.failures).max(1);
+        for (_, steps) in measured.steps.iter().filter(|(method, _)| method == "gbi best") {
+            let points = conversion_curve(steps, failures);
+            plot.series.push(Series::steps(network.config.name.as_str(), points));
+        }
+    }
+    plot
+}
+
+fn figure(row: &Row, name: &str) -> f64 {
+    row.get(name).unwrap_or(f64::NAN)
+}
