@@ -29,14 +29,107 @@ impl Panel {
 pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
+    if MANY <= b {
+        return add_many_product(y, x, w, b);
+    }
     for (i, rows) in fours(b) {
         let (y, x) = (&mut y[i * n..(i + rows) * n], &x[i * k..(i + rows) * k]);
         match rows {
             4 => add_four_product(y, x, w),
             2 => add_two_product(y, x, w),
+            _ if LARGE <= w.len() => add_streamed_product(y, x, w),
             _ => add_row_product(y, x, w),
         }
     }
+}
+
+/// So many rows use a strip of a matrix often enough that it is worth while to stay with it.
+const MANY: usize = 6;
+
+/// A matrix of so many weights is not found in the nearer caches: it had better be read in order.
+const LARGE: usize = 1 << 17;
+
+multiversion! {
+    /// `y (N) += x (K) · W (K, N)`, reading `W` in order.
+    fn add_streamed_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_streamed_product_body
+}
+
+#[inline(always)]
+fn add_streamed_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let n = y.len();
+    let (fours, rest) = x.as_chunks::<4>();
+    let (blocks, last) = w.split_at(fours.len() * 4 * n);
+    for (x, block) in fours.iter().zip(blocks.chunks_exact(4 * n)) {
+        let rows: [&[f32]; 4] = std::array::from_fn(|r| &block[r * n..(r + 1) * n]);
+        for j in 0..n {
+            let mut sum = y[j];
+            for r in 0..4 {
+                sum = A::mul_add(x[r], rows[r][j], sum);
+            }
+            y[j] = sum;
+        }
+    }
+    for (&x, row) in rest.iter().zip(last.chunks_exact(n)) {
+        for j in 0..n {
+            y[j] = A::mul_add(x, row[j], y[j]);
+        }
+    }
+}
+
+multiversion! {
+    /// `Y (B, N) += X (B, K) · W (K, N)`, one strip of `W` after the other for all rows.
+    fn add_many_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize) = add_many_product_body
+}
+
+#[inline(always)]
+fn add_many_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], b: usize) {
+    let j = add_many_strips::<A, 2, LANES>(y, x, w, b, 0);
+    let j = add_many_strips::<A, 1, LANES>(y, x, w, b, j);
+    let j = add_many_strips::<A, 1, 4>(y, x, w, b, j);
+    add_many_strips::<A, 1, 1>(y, x, w, b, j);
+}
+
+/// The same in strips of `V` vectors of `L` columns; returns the first column not done.
+///
+/// Rows are taken by fours. Where fewer are left, the last one stands for those that are missing,
+/// and what they would be is not written: that is faster than another kernel for what is left.
+#[inline(always)]
+fn add_many_strips<A: Arithmetic, const V: usize, const L: usize>(
+    y: &mut [f32],
+    x: &[f32],
+    w: &[f32],
+    rows: usize,
+    mut j: usize,
+) -> usize {
+    const B: usize = 4;
+    let (k, n) = (x.len() / rows, y.len() / rows);
+    while j + V * L <= n {
+        for i in (0..rows).step_by(B) {
+            let at: [usize; B] = std::array::from_fn(|b| (i + b).min(rows - 1));
+            let x: [&[f32]; B] = std::array::from_fn(|b| &x[at[b] * k..][..k]);
+            let mut sums = [[[0.0; L]; V]; B];
+            for b in 0..B {
+                sums[b].copy_from_slice(y[at[b] * n + j..][..V * L].as_chunks().0);
+            }
+            for kk in 0..k {
+                let row = w[kk * n + j..][..V * L].as_chunks::<L>().0;
+                for b in 0..B {
+                    for v in 0..V {
+                        for l in 0..L {
+                            sums[b][v][l] = A::mul_add(x[b][kk], row[v][l], sums[b][v][l]);
+                        }
+                    }
+                }
+            }
+            for b in 0..B {
+                if i + b < rows {
+                    y[at[b] * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
+                }
+            }
+        }
+        j += V * L;
+    }
+    j
 }
 
 /// How many rows of `cols` make up `m`. A single row, the usual case, needs no division.
@@ -432,7 +525,7 @@ mod tests {
     use crate::random::Random;
 
     /// `(B, K, N)` around every edge of strips, tiles and vectors.
-    const SHAPES: [(usize, usize, usize); 13] = [
+    const SHAPES: [(usize, usize, usize); 15] = [
         (1, 1, 1),
         (1, 32, 4),
         (1, 32, 128),
@@ -446,6 +539,8 @@ mod tests {
         (13, 40, 100),
         (6, 3, 4),
         (20, 64, 200),
+        (1, 259, 517),
+        (9, 259, 517),
     ];
 
     fn draw(random: &mut Random, len: usize) -> Vec<f32> {

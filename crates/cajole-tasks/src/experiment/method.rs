@@ -33,7 +33,7 @@ impl Repair {
     /// What Algorithm 1 would have given, had it been stopped after `limit` nudges.
     pub fn within(outcome: &Outcome, limit: usize) -> Self {
         let steps = outcome.trace.steps();
-        let steps = &steps[..steps.len().min(limit + 1)];
+        let steps = &steps[..steps.len().min(limit.saturating_add(1))];
         let g = |step: &&Step| if step.g.is_nan() { f32::INFINITY } else { step.g };
         // Of equals, the earliest.
         let best = steps.iter().min_by(|a, b| g(a).total_cmp(&g(b)));

@@ -4,7 +4,7 @@
 use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
 
 use super::config::{NetworkConfig, SrlConfig};
-use super::experiment::{Measured, OfNetwork};
+use super::experiment::{Chosen, Measured, OfNetwork};
 use super::instance::Noise;
 use super::nodes::Reading;
 use crate::experiment::conversion_curve;
@@ -44,12 +44,18 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
 
 fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
     let chosen = networks.iter().map(|n| {
-        let penalties = n.chosen.penalties.iter().map(|(noise, penalty)| {
-            let penalty = penalty.map_or_else(|| "infinite".to_owned(), |p| p.to_string());
-            format!("{} {penalty}", noise.name())
+        let trust = n.chosen.trust.iter().map(|trust| {
+            let infinite = || "infinite".to_owned();
+            let penalty = trust.penalty.map_or_else(infinite, |p| p.to_string());
+            let limit = match trust.limit {
+                usize::MAX => "no step limit".to_owned(),
+                limit => format!("{limit} steps"),
+            };
+            format!("{}: penalty {penalty}, {limit}", trust.noise.name())
         });
-        let penalties: Vec<String> = penalties.collect();
-        format!("{}: step size {}, penalty {}", n.config.name, n.chosen.step_size, penalties.join(", "))
+        let trust: Vec<String> = trust.collect();
+        let Chosen { step_size, .. } = n.chosen;
+        format!("{} (step size {step_size}; {})", n.config.name, trust.join("; "))
     });
     let chosen: Vec<String> = chosen.collect();
     vec![
@@ -66,7 +72,7 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
              prefixes it gives up and Viterbi's output stays.",
             config.gbi.paper.schedule.max_steps, config.rivals.agenda_limit
         ),
-        format!("Chosen on development data. {}.", chosen.join("; ")),
+        format!("Chosen on development data: {}.", chosen.join(", ")),
         "Times are one thread's, with all threads at work. A repair's cost is what it takes beyond \
          the one pass that every input takes, in units of an average Viterbi pass over one input \
          at a time; exact MAP and A* are charged a pass of their own."
@@ -133,11 +139,8 @@ fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Opti
             for (i, row) in measured.rows.iter().enumerate() {
                 let first = if i == 0 { network.config.name.as_str() } else { "" };
                 let count = if i == 0 { percent_of(row) } else { String::new() };
-                let mut cells = vec![
-                    Cell::plain(first),
-                    Cell::plain(row.method.as_str()),
-                    Cell::plain(count),
-                ];
+                let mut cells =
+                    vec![Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
                 let best = |name: &str| is_best(measured, name, row);
                 let columns = [
                     ("conversion", 1),
@@ -245,7 +248,17 @@ fn domains_table(network: &OfNetwork) -> Table {
         "{}: other kinds of text; F1 of all, then F1 (and exact) on the failures by method",
         network.config.name
     );
-    let header = ["text", "failures", "all F1", "viterbi", "A*", "exact MAP", "gbi paper", "gbi best", "converted"];
+    let header = [
+        "text",
+        "failures",
+        "all F1",
+        "viterbi",
+        "A*",
+        "exact MAP",
+        "gbi paper",
+        "gbi best",
+        "converted",
+    ];
     let mut table = Table::new(caption, header);
     for measured in &network.domains {
         let Some(first) = measured.rows.first() else { continue };
@@ -255,7 +268,8 @@ fn domains_table(network: &OfNetwork) -> Table {
             Cell::number(figure(first, "whole_f1_before"), 1),
         ];
         for row in &measured.rows {
-            let text = format!("{:.1} ({:.1})", figure(row, "f1_after"), figure(row, "exact_after"));
+            let text =
+                format!("{:.1} ({:.1})", figure(row, "f1_after"), figure(row, "exact_after"));
             let cell = Cell::plain(text);
             cells.push(if is_best(measured, "f1_after", row) { cell.best() } else { cell });
         }
@@ -268,7 +282,8 @@ fn domains_table(network: &OfNetwork) -> Table {
 
 /// The paper's study of run time: whole data sets, in units of Viterbi decoding one by one.
 fn time_table(networks: &[OfNetwork]) -> Table {
-    let header = ["net", "data", "inputs", "viterbi ms", "A*", "exact MAP", "gbi 10", "gbi 30", "best"];
+    let header =
+        ["net", "data", "inputs", "viterbi ms", "A*", "exact MAP", "gbi 10", "gbi 30", "best"];
     let caption = "Run time of a whole set relative to Viterbi decoding of one input at a time, and \
                    in brackets the cost of one repair in units of one Viterbi pass (the paper: \
                    GBI-10 2.6 (16.7), A* 3.5 (25.0))";
