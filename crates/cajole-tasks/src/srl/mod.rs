@@ -8,6 +8,7 @@
 //! sentence does not spoil it. [`eval`] scores what was predicted as the field does.
 
 pub mod bio;
+mod case_study;
 mod columns;
 pub mod config;
 pub mod conll2012;
@@ -16,6 +17,7 @@ pub mod corpora;
 pub mod error;
 pub mod eval;
 pub mod generated;
+pub mod input;
 pub mod instance;
 pub mod jsonl;
 pub mod methods;
@@ -23,13 +25,16 @@ pub mod nodes;
 pub mod props;
 pub mod read;
 pub mod sentence;
+pub mod show;
 pub mod tagger;
 pub mod training;
 
 pub use bio::{Argument, BioFault};
+pub use case_study::{faults_in_words, trace_of, wrong_spans};
 pub use config::SrlConfig;
 pub use corpora::Splits;
 pub use error::{RoleError, RoleFault};
+pub use input::Query;
 pub use instance::{Instance, Noise};
 pub use methods::Failures;
 pub use nodes::{Reading, nodes};
