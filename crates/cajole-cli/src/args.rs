@@ -330,9 +330,10 @@ impl From<&str> for Trees {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nodes {
-    /// Phrases only, as the paper reads it; modals, negations and the like then cannot be arguments
+    /// Phrases only, as the paper reads it; then no modal, negation or other bare word is an argument
     Phrasal,
-    /// Phrases, and every word by itself
+    /// Phrases, and every word by itself, since bare words are arguments in most corpora and predicted
+    /// trees lack small phrases
     All,
 }
 

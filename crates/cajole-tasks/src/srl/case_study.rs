@@ -71,11 +71,13 @@ fn describe(tagger: &RoleTagger, tokens: &[String], x: &Instance, outcome: &Outc
     if x.brackets.is_none() {
         return "There is no tree, so arguments may be any words.".to_owned();
     }
-    let at_step = |step: &Step| {
-        let faults = faults_in_words(tagger, tokens, x, outcome.trace.output(step));
-        (!faults.is_empty()).then(|| format!("{}: {}.", name(step), faults.join("; ")))
-    };
-    let mut sentences: Vec<String> = outcome.trace.changes().filter_map(at_step).collect();
+    let faults = |step: &Step| faults_in_words(tagger, tokens, x, outcome.trace.output(step));
+    let mut steps: Vec<(&Step, Vec<String>)> =
+        outcome.trace.changes().map(|step| (step, faults(step))).collect();
+    steps.dedup_by(|after, before| after.1 == before.1); // what is wrong is said where it is new
+    let steps = steps.iter().filter(|(_, faults)| !faults.is_empty());
+    let mut sentences: Vec<String> =
+        steps.map(|(step, faults)| format!("{}: {}.", name(step), faults.join("; "))).collect();
     sentences.push(match (outcome.is_satisfied(), outcome.steps) {
         (true, 0) => "Every argument is a node of the tree at once.".to_owned(),
         (true, 1) => "After 1 step every argument is a node of the tree.".to_owned(),

@@ -28,7 +28,7 @@ pub struct Bracketing<'a> {
     pub tokens: &'a [String],
     /// Which of them is the predicate. It is named before the sentence if no `V` is there.
     pub predicate: usize,
-    /// The arguments, from left to right.
+    /// The arguments, from left to right, all within the sentence.
     pub arguments: &'a [Argument],
     /// The spans of those that are no nodes.
     pub wrong: &'a [Range<usize>],
@@ -41,39 +41,37 @@ const WRONG: &str = "1;31";
 impl Bracketing<'_> {
     /// For a terminal: brackets in colour, those of arguments that are no nodes in red.
     pub fn in_colour(&self) -> String {
-        self.name()
-            + &self
-                .parts(|argument, words| {
-                    let colour = match argument {
-                        _ if self.wrong.contains(&argument.at) => WRONG,
-                        _ if argument.is_predicate() => PREDICATE,
-                        _ => ROLE,
-                    };
-                    format!("\x1b[{colour}m[{}\x1b[0m {words}\x1b[{colour}m]\x1b[0m", argument.role)
-                })
-                .join(" ")
+        let painted = self.parts().map(|(argument, words)| {
+            let Some(argument) = argument else { return words };
+            let colour = match argument.is_predicate() {
+                _ if self.is_wrong(argument) => WRONG,
+                true => PREDICATE,
+                false => ROLE,
+            };
+            format!("\x1b[{colour}m[{}\x1b[0m {words}\x1b[{colour}m]\x1b[0m", argument.role)
+        });
+        self.name() + &painted.collect::<Vec<_>>().join(" ")
     }
 
     /// For a case study: the arguments that are no nodes are wrong.
     pub fn pieces(&self) -> Vec<Piece> {
-        let mut pieces: Vec<Piece> = vec![Piece { text: self.name(), wrong: false }];
-        let mut wrong = self
-            .stretches()
-            .map(|(argument, _)| argument.is_some_and(|a| self.wrong.contains(&a.at)));
-        for (i, text) in self.parts(plain).into_iter().enumerate() {
-            let wrong = wrong.next().unwrap_or(false);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut add = |text: String, wrong: bool| match pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(last) if last.wrong == wrong => last.text.push_str(&text),
+            _ => pieces.push(Piece { text, wrong }),
+        };
+        add(self.name(), false);
+        for (i, (argument, words)) in self.parts().enumerate() {
             let blank = if i == 0 { "" } else { " " };
-            match pieces.last_mut() {
-                Some(last) if !last.wrong => last.text.push_str(blank),
-                _ => pieces.push(Piece { text: blank.to_owned(), wrong: false }),
-            }
-            match pieces.last_mut() {
-                Some(last) if !wrong => last.text.push_str(&text),
-                _ => pieces.push(Piece { text, wrong }),
-            }
+            add(blank.to_owned(), false);
+            add(plain(argument, words), argument.is_some_and(|argument| self.is_wrong(argument)));
         }
-        pieces.retain(|piece| !piece.text.is_empty());
         pieces
+    }
+
+    fn is_wrong(&self, argument: &Argument) -> bool {
+        self.wrong.contains(&argument.at)
     }
 
     /// The predicate, where the arguments do not tell it.
@@ -86,33 +84,29 @@ impl Bracketing<'_> {
         }
     }
 
-    /// Arguments, and words that are in none.
-    fn parts(&self, show: impl Fn(&Argument, &str) -> String) -> Vec<String> {
-        let part = |(argument, at): (Option<&Argument>, Range<usize>)| {
-            let words = self.tokens[at].join(" ");
-            argument.map_or_else(|| words.clone(), |argument| show(argument, &words))
-        };
-        self.stretches().map(part).collect()
-    }
-
-    fn stretches(&self) -> impl Iterator<Item = (Option<&Argument>, Range<usize>)> {
+    /// The words of each argument, and those that are in none one by one.
+    fn parts(&self) -> impl Iterator<Item = (Option<&Argument>, String)> {
         let (mut at, mut rest) = (0, self.arguments.iter().peekable());
         std::iter::from_fn(move || {
             let start = at;
             let argument = rest.next_if(|argument| argument.at.start <= start);
             at = argument.map_or(start + 1, |argument| argument.at.end);
-            (start < self.tokens.len()).then_some((argument, start..at))
+            Some((argument, self.tokens.get(start..at)?.join(" ")))
         })
     }
 }
 
-fn plain(argument: &Argument, words: &str) -> String {
-    format!("[{} {words}]", argument.role)
+fn plain(argument: Option<&Argument>, words: String) -> String {
+    match argument {
+        Some(argument) => format!("[{} {words}]", argument.role),
+        None => words,
+    }
 }
 
 impl fmt::Display for Bracketing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name(), self.parts(plain).join(" "))
+        let parts = self.parts().map(|(argument, words)| plain(argument, words));
+        write!(f, "{}{}", self.name(), parts.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -181,8 +175,8 @@ mod tests {
     fn brackets_colours_and_carets() {
         let tokens: Vec<String> = "a b c d".split(' ').map(str::to_owned).collect();
         let arguments = [argument(0..1, "A0"), argument(2..4, "A1")];
-        let shown =
-            Bracketing { tokens: &tokens, predicate: 1, arguments: &arguments, wrong: &[2..4] };
+        let wrong = std::slice::from_ref(&arguments[1].at);
+        let shown = Bracketing { tokens: &tokens, predicate: 1, arguments: &arguments, wrong };
         assert_eq!(shown.to_string(), "b: [A0 a] b [A1 c d]", "no V tells the predicate");
         assert_eq!(
             shown.in_colour(),

@@ -1,6 +1,8 @@
 //! `cajole tag` as a user runs it, with small networks that are trained here.
 
-use std::collections::BTreeSet;
+mod formats;
+mod trees;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +12,7 @@ use std::sync::OnceLock;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::experiment::Silent;
 use cajole_tasks::srl::config::{CorpusConfig, NetworkConfig, Source};
-use cajole_tasks::srl::{Sentence, Splits, SrlConfig, bio, conll2012, generated, props, tagger};
+use cajole_tasks::srl::{Sentence, Splits, SrlConfig, generated, tagger};
 use cajole_tasks::treebank::generated::Genre;
 use cajole_tasks::words::Reads;
 use serde_json::{Value, json};
@@ -144,28 +146,6 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The spans of a bracketed tree: of phrases, or of all nodes.
-fn spans(tree: &str, phrasal: bool) -> BTreeSet<(u64, u64)> {
-    let (mut spans, mut open, mut at) = (BTreeSet::new(), Vec::new(), 0);
-    let spaced = tree.replace('(', " ( ").replace(')', " ) ");
-    let parts: Vec<&str> = spaced.split_whitespace().collect();
-    for (i, part) in parts.iter().enumerate() {
-        match *part {
-            "(" => open.push(at),
-            ")" => {
-                let is_leaf = parts[i - 3] == "(";
-                at += u64::from(is_leaf);
-                let start = open.pop().unwrap();
-                if !is_leaf || !phrasal {
-                    spans.insert((start, at));
-                }
-            }
-            _ => {}
-        }
-    }
-    spans
-}
-
 #[test]
 fn text_in_brackets_out_in_order_whatever_the_line() {
     let lines: [&[u8]; 8] = [
@@ -213,173 +193,6 @@ fn text_in_brackets_out_in_order_whatever_the_line() {
     let piped = child.wait_with_output().unwrap();
     assert!(said(&piped).contains("standard input:6"), "{}", said(&piped));
     assert_eq!(piped.stdout, output.stdout);
-}
-
-#[test]
-fn arguments_are_nodes_of_the_inputs_tree() {
-    let file = corpus("nodes.jsonl");
-    let sentences = sentences();
-    for nodes in ["phrasal", "all"] {
-        let answers = tagged_as_json(&[&file, "--nodes", nodes, "--trees=input"]);
-        let asked = sentences.iter().flat_map(|s| s.propositions.iter().map(move |p| (s, p)));
-        let asked: Vec<_> = asked.collect();
-        assert_eq!(answers.len(), asked.len());
-        let mut converted = 0;
-        for (answer, (sentence, proposition)) in answers.iter().zip(asked) {
-            assert_eq!(answer["id"], sentence.id);
-            assert_eq!(answer["tokens"], json!(sentence.tokens));
-            assert_eq!(answer["predicate"], proposition.predicate);
-            assert_eq!(answer["lemma"], proposition.lemma);
-            assert_eq!(answer["tree"], "input");
-            let allowed = spans(&sentence.tree.as_ref().unwrap().to_string(), nodes == "phrasal");
-            let arguments = answer["arguments"].as_array().unwrap();
-            let all_are_nodes = arguments.iter().all(|argument| {
-                let span = (argument["start"].as_u64().unwrap(), argument["end"].as_u64().unwrap());
-                argument["role"] == "V" || argument["role"] == "C-V" || allowed.contains(&span)
-            });
-            let status = answer["status"].as_str().unwrap();
-            assert_eq!(all_are_nodes, status != "unsatisfied", "{answer}");
-            assert_eq!(all_are_nodes, answer["g_after"] == 0.0, "{answer}");
-            assert_eq!(status == "satisfied", answer["g_before"] == 0.0, "{answer}");
-            assert_eq!(status == "satisfied", answer["steps"] == 0, "{answer}");
-            converted += usize::from(status == "converted");
-
-            // Arguments and tags say the same, in the words of the sentence.
-            let tags: Vec<String> = serde_json::from_value(answer["tags"].clone()).unwrap();
-            let by_tags = bio::arguments(&tags).unwrap();
-            assert_eq!(by_tags.len(), arguments.len());
-            for (by_tags, argument) in by_tags.into_iter().zip(arguments) {
-                assert_eq!(argument["role"], by_tags.role);
-                assert_eq!(argument["text"], sentence.tokens[by_tags.at].join(" "));
-            }
-        }
-        assert!(0 < converted, "{nodes}: a network so small violates its constraint somewhere");
-    }
-}
-
-#[test]
-fn trees_of_a_file_of_the_parser_or_none() {
-    let sentences = &sentences()[..6];
-    let text: Vec<String> = sentences
-        .iter()
-        .map(|s| json!({ "tokens": s.tokens, "pos": s.pos }).to_string() + "\n")
-        .collect();
-    let trees: Vec<String> =
-        sentences.iter().map(|s| format!("{}\n", s.tree.as_ref().unwrap())).collect();
-    // Blank lines are no sentences and take no tree.
-    let file = write("bare", &(text[..2].concat() + "\n\n" + &text[2..].concat()));
-    write("right.ptb", &trees.concat());
-    let input = write("with-trees", &{
-        let line = |s: &Sentence| {
-            let tree = s.tree.as_ref().unwrap().to_string();
-            json!({ "tree": tree }).to_string() + "\n"
-        };
-        sentences.iter().map(line).collect::<String>()
-    });
-    let of_file = tagged(&[&file, "--trees=right.ptb", "--nodes=phrasal"]);
-    assert_eq!(of_file, tagged(&[&input, "--nodes=phrasal"]), "the same trees, given otherwise");
-    for (args, tree) in [
-        (["bare", "--trees=auto"], json!("parser")),
-        (["with-trees", "--trees=parser"], json!("parser")),
-        (["bare", "--trees=right.ptb"], json!("file")),
-        (["with-trees", "--trees=auto"], json!("input")),
-        (["with-trees", "--trees=none"], Value::Null),
-    ] {
-        let answers = tagged_as_json(&args);
-        assert!(answers.iter().all(|answer| answer["tree"] == tree), "{args:?}");
-        let free = answers.iter().filter(|answer| answer["status"] == "unconstrained").count();
-        assert_eq!(free, if tree.is_null() { answers.len() } else { 0 }, "{args:?}");
-    }
-
-    let run = ["tag", "--model=words", "bare"];
-    let error = |trees: &str, parts: &[&str]| {
-        check_error(&[&run[..], &[&format!("--trees={trees}")]].concat(), parts);
-    };
-    write("short.ptb", &trees[..5].concat());
-    error("short.ptb", &["bare:8", "this is sentence 6", "short.ptb has only 5 trees", "1 line"]);
-    write("long.ptb", &(trees.concat() + &trees[0]));
-    error("long.ptb", &["long.ptb has 7 trees for 6 sentences"]);
-    write("other.ptb", &("(S (NP (NN one)))\n".to_owned() + &trees[1..].concat()));
-    let n = sentences[0].tokens.len();
-    error("other.ptb", &["bare:1", &format!("tree 1 of other.ptb has 1 leaves for {n} tokens")]);
-    write("broken.ptb", &("(S (NP\n".to_owned() + &trees[1..].concat()));
-    error("broken.ptb", &["broken.ptb:1", "never closed"]);
-    error("nowhere.ptb", &["nowhere.ptb", "No such file"]);
-    error("atuo", &["atuo", "the name of a treebank ends in"]);
-    error("input", &["bare:1", "there is no \"tree\" in the input", "6 lines could not"]);
-}
-
-/// Every format says what JSON says, as the readers of these formats understand it.
-#[test]
-fn formats_say_the_same() {
-    let file = corpus("formats.jsonl");
-    let answers = tagged_as_json(&[&file]);
-    let expected: Vec<String> = answers
-        .iter()
-        .map(|answer| {
-            let tags: Vec<&str> = answer["tags"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|tag| tag.as_str().unwrap())
-                .collect();
-            format!("{} {}", answer["predicate"], tags.join(" "))
-        })
-        .collect();
-    let shown =
-        |p: &cajole_tasks::srl::Proposition| format!("{} {}", p.predicate, p.tags.join(" "));
-
-    let text = tagged(&[&file, "--format=conll"]);
-    let read: Vec<_> = conll2012::sentences(&text).map(|found| found.unwrap().item).collect();
-    assert_eq!(read.iter().flat_map(|s| &s.propositions).map(shown).collect::<Vec<_>>(), expected);
-    for (read, given) in read.iter().zip(sentences()) {
-        assert_eq!((&read.tokens, &read.pos, &read.tree), (&given.tokens, &given.pos, &given.tree));
-    }
-
-    let text = tagged(&[&file, "--format=props"]);
-    let found: Vec<_> = props::sentences(&text).map(|found| found.unwrap().item).collect();
-    assert_eq!(found.iter().flat_map(|s| &s.propositions).map(shown).collect::<Vec<_>>(), expected);
-    write("found.props", &text);
-    let gold: String = sentences()
-        .into_iter()
-        .map(|s| props::Props { words: s.tokens.len(), propositions: s.propositions })
-        .map(|props| props.text().unwrap() + "\n")
-        .collect();
-    write("gold.props", &gold);
-    let scored = command(folder(), &["srl-eval", "gold.props", "found.props"]).output().unwrap();
-    assert!(scored.status.success() && scored.stderr.is_empty(), "{}", said(&scored));
-
-    let text = tagged(&[&file, "--format=bio"]);
-    let mut columns = Vec::new();
-    for (block, sentence) in text.split_terminator("\n\n").zip(sentences()) {
-        let rows: Vec<Vec<&str>> = block.lines().map(|row| row.split('\t').collect()).collect();
-        assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), sentence.tokens);
-        for (i, p) in (1..).zip(&sentence.propositions) {
-            let tags: Vec<&str> = rows.iter().map(|row| row[i]).collect();
-            columns.push(format!("{} {}", p.predicate, tags.join(" ")));
-        }
-    }
-    assert_eq!(columns, expected);
-
-    let text = tagged(&[&file, "--format=text"]);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(lines.len(), answers.len());
-    for (line, answer) in lines.iter().zip(&answers) {
-        for argument in answer["arguments"].as_array().unwrap() {
-            let (role, text) = (argument["role"].as_str(), argument["text"].as_str());
-            let bracket = format!("[{} {}]", role.unwrap(), text.unwrap());
-            assert!(line.contains(&bracket), "{bracket} in {line}");
-        }
-    }
-    assert!(!text.contains('\x1b'), "no colours but on a terminal");
-
-    // What was written in columns can be tagged again, and two propositions of a word cannot be.
-    write("again.gold_conll", &tagged(&[&file, "--format=conll"]));
-    assert_eq!(tagged(&["again.gold_conll"]), text);
-    write("twice", r#"{"tokens": ["Owners", "left"], "predicates": [1, 1]}"#);
-    assert_eq!(tagged(&["twice"]).lines().count(), 3);
-    let columns = ["tag", "--model=words", "twice", "--format=props"];
-    check_error(&columns, &["twice:1", "the word 1, counted from 0", "several propositions"]);
 }
 
 #[test]
