@@ -38,7 +38,38 @@ pub(crate) enum Command {
     /// Watch gradient-based inference repair single inputs, step by step
     Explain(Explain),
     /// Parse sentences into trees, each of them a tree over its sentence
+    ///
+    /// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
+    ///
+    /// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
+    /// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere.
     Parse(Parse),
+    /// Tag who did what to whom, such that every argument is a phrase of its sentence
+    ///
+    /// One sentence a line: plain text, or a JSON object with "tokens", "text" or a bracketed "tree":
+    ///
+    ///     echo "The dog chased the cat." | cajole tag --model runs/srl-100
+    ///     [ARG0 The dog] [V chased] [ARG1 the cat] .
+    ///
+    ///     {"tokens": ["Dogs", "bark"], "pos": ["NNS", "VBP"], "predicates": [1]}
+    ///     {"tree": "(S (NP (NNS Dogs)) (VP (VBP bark)))", "id": "dogs/1"}
+    ///
+    /// A file whose name ends in .conll or _conll is read as CoNLL-2012; any may be gzipped.
+    ///
+    /// Each predicate is tagged by itself. Predicates are those that are given, as "predicates",
+    /// words counted from 0, or as "srl", objects with "p", "lemma" and the right "bio" as corpora have
+    /// them. Otherwise they are the words whose "pos" begins with V, or without tags those that were
+    /// predicates more often than not in training.
+    ///
+    /// Arguments have to be nodes of a tree. Where the network's output has one that is none, its
+    /// weights are nudged for this predicate alone until all are; --explain shows how. The tree is the
+    /// input's, or else one that the built-in parser predicts, which may be wrong itself: with
+    /// --trees you say which trees to trust.
+    ///
+    /// Answers come in the order of the lines, with a blank line after each sentence. A bad line is
+    /// reported and passed over; in the end the command then fails.
+    #[command(verbatim_doc_comment)]
+    Tag(Tag),
     /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
     Evalb(Evalb),
     /// Score semantic roles as srl-eval.pl does: arguments of each role, in its own table
@@ -162,9 +193,9 @@ pub(crate) struct Cajoling {
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preset {
-    /// Algorithm 1 as printed: greedy decoding, plain SGD on all weights
+    /// Algorithm 1 as printed: one output, plain SGD on all weights
     Paper,
-    /// An inner beam, steps of set length, restarts, racing candidates
+    /// Steps of set length towards outputs that satisfy, with restarts
     Best,
 }
 
@@ -198,10 +229,6 @@ pub(crate) struct Eval {
     pub(crate) split: Split,
 }
 
-/// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
-///
-/// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
-/// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Parse {
     /// Files to parse; standard input, if none are given
@@ -233,6 +260,95 @@ pub(crate) struct Parse {
 
     #[command(flatten)]
     pub(crate) settings: Settings,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Tag {
+    /// Files to tag; standard input, if none are given
+    pub(crate) files: Vec<PathBuf>,
+
+    /// A checkpoint folder, as `cajole train srl` writes it
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) model: Option<PathBuf>,
+
+    /// Whose nodes arguments have to be: auto, input, parser, none or a file
+    ///
+    /// auto: the input's trees, and the parser's where it has none;
+    /// input: the input's, and a line without one is bad;
+    /// parser: those that the built-in parser predicts;
+    /// none: arguments may be any words;
+    /// FILE: a treebank (.ptb, .mrg, .trees, .jsonl, _conll) with a tree for each sentence of the
+    /// input, in order.
+    #[arg(long, value_name = "WHICH", default_value = "auto", verbatim_doc_comment)]
+    pub(crate) trees: Trees,
+
+    /// What counts as a node
+    #[arg(long, value_enum, default_value_t = Nodes::All)]
+    pub(crate) nodes: Nodes,
+
+    /// How answers are written; --json is short for --format json
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+
+    /// Settings of gradient-based inference
+    #[arg(long, value_enum, default_value_t = Preset::Best)]
+    pub(crate) preset: Preset,
+
+    /// Give up nudging for a predicate after this long and keep the best there is, in seconds
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) deadline: u64,
+
+    /// Show what was decoded at every step, and which arguments are no nodes
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+/// Whose nodes arguments have to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trees {
+    Auto,
+    Input,
+    Parser,
+    None,
+    File(PathBuf),
+}
+
+impl From<&str> for Trees {
+    fn from(text: &str) -> Self {
+        match text {
+            "auto" => Trees::Auto,
+            "input" => Trees::Input,
+            "parser" => Trees::Parser,
+            "none" => Trees::None,
+            path => Trees::File(path.into()),
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nodes {
+    /// Phrases only, as the paper reads it; then no modal, negation or other bare word is an argument
+    Phrasal,
+    /// Phrases, and every word by itself, since bare words are arguments in most corpora and predicted
+    /// trees lack small phrases
+    All,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// [ARG0 The dog] [V chased] [ARG1 the cat] . -- a line for each predicate
+    Text,
+    /// A word a row, with a BIO tag for each predicate
+    Bio,
+    /// An object a line for each predicate: words, arguments, tags, how they were found
+    Json,
+    /// The rows of CoNLL-2012
+    Conll,
+    /// The rows of CoNLL-2005, as cajole srl-eval reads them
+    Props,
 }
 
 #[derive(clap::Args, Debug)]

@@ -4,12 +4,14 @@ mod args;
 mod eval;
 mod evalb;
 mod explain;
+mod lines;
 mod model;
 mod parse;
 mod reproduce;
 mod screen;
 mod settings;
 mod srl_eval;
+mod tag;
 mod train;
 
 use std::process::ExitCode;
@@ -44,6 +46,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Eval(what) => eval::run(what, args),
         Command::Explain(what) => explain::run(what, args),
         Command::Parse(what) => parse::run(what, args),
+        Command::Tag(what) => tag::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
     }

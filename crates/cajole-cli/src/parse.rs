@@ -1,8 +1,6 @@
 //! `cajole parse`: sentences in, trees out, one for each line, in order.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Write, stdin, stdout};
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -16,11 +14,9 @@ use cajole_tasks::treebank::Pretty;
 use serde_json::json;
 
 use crate::args::{Args, Data, Parse, Preset};
+use crate::lines::Lines;
 use crate::screen;
 use crate::train::parsing_config;
-
-/// Lines that are parsed together: bounds memory, and keeps all cores busy.
-const CHUNK: usize = 64;
 
 pub(crate) fn run(what: &Parse, args: &Args) -> anyhow::Result<()> {
     let parser = match &what.model {
@@ -35,10 +31,10 @@ pub(crate) fn run(what: &Parse, args: &Args) -> anyhow::Result<()> {
     let job = Job { what, args, parser: &parser, config: &config };
     let mut bad = 0;
     match what.files.is_empty() {
-        true => bad += job.lines("standard input", BufReader::new(stdin()))?,
+        true => bad += job.lines(Lines::typed())?,
         false => {
             for path in &what.files {
-                bad += job.lines(&path.display().to_string(), open(path)?)?;
+                bad += job.lines(Lines::of(path)?)?;
             }
         }
     }
@@ -46,11 +42,6 @@ pub(crate) fn run(what: &Parse, args: &Args) -> anyhow::Result<()> {
         0 => Ok(()),
         n => bail!("{n} line{} could not be parsed; see above", if n == 1 { "" } else { "s" }),
     }
-}
-
-fn open(path: &PathBuf) -> anyhow::Result<BufReader<File>> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(BufReader::new(file))
 }
 
 struct Job<'a> {
@@ -62,37 +53,23 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Parses every line; returns how many could not be.
-    fn lines(&self, name: &str, mut reader: impl BufRead) -> anyhow::Result<usize> {
-        let (mut number, mut bad) = (0, 0);
+    fn lines(&self, mut lines: Lines) -> anyhow::Result<usize> {
+        let mut bad = 0;
         loop {
-            let mut chunk = Vec::new();
-            while chunk.len() < self.chunk() {
-                let mut line = Vec::new();
-                let read = reader.read_until(b'\n', &mut line);
-                if read.with_context(|| format!("cannot read {name}"))? == 0 {
-                    break;
-                }
-                number += 1;
-                let sentence = match String::from_utf8(line) {
-                    Ok(line) => Sentence::parse(&line).map_err(anyhow::Error::from),
-                    Err(_) => Err(anyhow::anyhow!("the line is not UTF-8")),
-                };
-                chunk.push(sentence.unwrap_or_else(|error| {
-                    screen::complain(&error.context(format!("{name}:{number}")));
-                    bad += 1;
-                    None
-                }));
-            }
-            if chunk.is_empty() {
+            let some = lines.some()?;
+            if some.is_empty() {
                 return Ok(bad);
             }
-            self.chunk_of(&chunk)?;
+            let sentences = some.into_iter().map(|(number, line)| {
+                let sentence = line.and_then(|line| Ok(Sentence::parse(&line)?));
+                sentence.unwrap_or_else(|error| {
+                    screen::complain(&error.context(format!("{}:{number}", lines.name)));
+                    bad += 1;
+                    None
+                })
+            });
+            self.chunk_of(&sentences.collect::<Vec<_>>())?;
         }
-    }
-
-    /// Someone who types wants an answer to every line.
-    fn chunk(&self) -> usize {
-        if self.what.files.is_empty() && stdin().is_terminal() { 1 } else { CHUNK }
     }
 
     /// Parses a few sentences on all cores and prints their trees; a blank line for none.

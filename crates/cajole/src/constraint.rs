@@ -55,7 +55,8 @@ impl Violation {
     pub fn total(&self) -> f32 {
         match self {
             Violation::Whole(g) => *g,
-            Violation::Parts(parts) => parts.iter().map(|part| part.cost).sum(),
+            // From a positive zero: an empty sum would be a negative one.
+            Violation::Parts(parts) => parts.iter().fold(0.0, |g, part| g + part.cost),
         }
     }
 

@@ -91,23 +91,8 @@ impl Sentence {
         tags: Option<Vec<String>>,
         gold: Option<Tree>,
     ) -> Result<Sentence, InputError> {
-        let bad = |word: &String| word.is_empty() || word.contains(char::is_whitespace);
-        if let Some(i) = words.iter().position(bad) {
-            return Err(InputError::Token { number: i + 1, token: words[i].clone() });
-        }
-        if words.is_empty() {
-            return Err(InputError::Nothing);
-        }
-        if let Some((i, tag)) = tags.iter().flatten().enumerate().find(|(_, tag)| bad(tag)) {
-            return Err(InputError::Tag { number: i + 1, tag: tag.clone() });
-        }
-        let tags = match tags {
-            Some(tags) if tags.len() != words.len() => {
-                return Err(InputError::Tags { tags: tags.len(), tokens: words.len() });
-            }
-            Some(tags) => tags,
-            None => words.iter().map(|word| punctuation_tag(word).to_owned()).collect(),
-        };
+        check_words(&words, tags.as_deref())?;
+        let tags = tags.unwrap_or_else(|| tags_by_looks(&words));
         Ok(Sentence { leaves: tags.into_iter().zip(words).collect(), gold })
     }
 
@@ -117,8 +102,32 @@ impl Sentence {
     }
 }
 
-/// The tag of a token that is punctuation, which scorers go by; `XX` for words, whose tags are not
-/// known.
+/// Whether these words, with these tags if there are any, can be the leaves of a bracketed tree.
+pub(crate) fn check_words(words: &[String], tags: Option<&[String]>) -> Result<(), InputError> {
+    // Web text has other blanks within words.
+    let bad = |word: &String| word.is_empty() || word.contains(|c: char| c.is_ascii_whitespace());
+    if let Some(i) = words.iter().position(bad) {
+        return Err(InputError::Token { number: i + 1, token: words[i].clone() });
+    }
+    if words.is_empty() {
+        return Err(InputError::Nothing);
+    }
+    let Some(tags) = tags else { return Ok(()) };
+    match tags.iter().position(bad) {
+        Some(i) => Err(InputError::Tag { number: i + 1, tag: tags[i].clone() }),
+        None if tags.len() == words.len() => Ok(()),
+        None => Err(InputError::Tags { tags: tags.len(), tokens: words.len() }),
+    }
+}
+
+/// The tag of a word whose tag is not known.
+pub(crate) const UNKNOWN_TAG: &str = "XX";
+
+/// The tags of punctuation, which scorers go by, and [`UNKNOWN_TAG`] for words.
+pub(crate) fn tags_by_looks(words: &[String]) -> Vec<String> {
+    words.iter().map(|word| punctuation_tag(word).to_owned()).collect()
+}
+
 fn punctuation_tag(word: &str) -> &'static str {
     match word {
         "," => ",",
@@ -131,7 +140,7 @@ fn punctuation_tag(word: &str) -> &'static str {
         "#" => "#",
         _ if word.chars().all(|c| "!?".contains(c)) => ".",
         _ if word.chars().all(|c| ":;-–—.…".contains(c)) => ":",
-        _ => "XX",
+        _ => UNKNOWN_TAG,
     }
 }
 

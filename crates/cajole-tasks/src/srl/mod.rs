@@ -8,6 +8,7 @@
 //! sentence does not spoil it. [`eval`] scores what was predicted as the field does.
 
 pub mod bio;
+mod case_study;
 mod columns;
 pub mod config;
 pub mod conll2012;
@@ -17,6 +18,7 @@ pub mod error;
 pub mod eval;
 mod experiment;
 pub mod generated;
+pub mod input;
 pub mod instance;
 pub mod jsonl;
 pub mod methods;
@@ -24,15 +26,18 @@ pub mod nodes;
 pub mod props;
 pub mod read;
 pub mod sentence;
+pub mod show;
 mod tables;
 pub mod tagger;
 pub mod training;
 
 pub use bio::{Argument, BioFault};
+pub use case_study::{faults_in_words, trace_of, wrong_spans};
 pub use config::SrlConfig;
 pub use corpora::Splits;
 pub use error::{RoleError, RoleFault};
 pub use experiment::{ExperimentError, reproduce};
+pub use input::Query;
 pub use instance::{Instance, Noise};
 pub use methods::Failures;
 pub use nodes::{Reading, nodes};

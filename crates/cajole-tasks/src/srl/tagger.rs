@@ -118,7 +118,7 @@ impl RoleTagger {
     /// What its outputs have to satisfy: arguments are among an instance's brackets.
     pub fn constraint(&self) -> SpansInTree<'_> {
         let tags = &self.vocabulary.tags;
-        SpansInTree { tags, free: RoleSet::named(tags, &PREDICATE_ROLES) }
+        SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) }
     }
 }
 

@@ -161,7 +161,10 @@ pub(crate) fn bare_name(path: &Path) -> String {
 }
 
 /// The text of a file, unpacked if its name ends in `.gz`.
-pub(crate) fn text_of(path: &Path) -> Result<String, ReadError> {
+///
+/// # Errors
+/// If it cannot be read or unpacked, is too large ([`MOST_BYTES`]), or is no text.
+pub fn text_of(path: &Path) -> Result<String, ReadError> {
     bounded_text_of(path, MOST_BYTES)
 }
 

@@ -1,0 +1,105 @@
+//! Single predicates followed step by step: which arguments are no nodes, and what becomes of them.
+
+use std::ops::Range;
+
+use cajole::report::{CaseStep, CaseStudy};
+use cajole::{Outcome, Step, Symbol};
+
+use super::bio;
+use super::instance::Instance;
+use super::show::Bracketing;
+use super::tagger::RoleTagger;
+
+/// The trace of one predicate as a table: what was decoded, with the arguments that are no nodes
+/// marked, and accuracy in tags where the right ones are known. Decodes that repeat the one before
+/// are left out, but for the last of them.
+pub fn trace_of(
+    title: String,
+    tagger: &RoleTagger,
+    tokens: &[String],
+    x: &Instance,
+    outcome: &Outcome,
+) -> CaseStudy {
+    let predicate = x.features.predicate;
+    let gold = (!x.gold.is_empty()).then(|| bio::tags(&x.gold, tokens.len()));
+    let trace = &outcome.trace;
+    let shown = trace.changes().map(|step| {
+        let y = trace.output(step);
+        let (arguments, wrong) = (tagger.vocabulary.arguments(y), wrong_spans(tagger, x, y));
+        CaseStep {
+            attempt: step.attempt,
+            iteration: step.iteration,
+            pieces: Bracketing { tokens, predicate, arguments: &arguments, wrong: &wrong }.pieces(),
+            g: step.g,
+            log_prob: step.log_prob,
+            distance: step.distance,
+            accuracy: gold.as_ref().map_or(f64::NAN, |gold| 100.0 * agreement(tagger, y, gold)),
+        }
+    });
+    let right = Bracketing { tokens, predicate, arguments: &x.gold, wrong: &[] };
+    CaseStudy {
+        title,
+        source: tokens.join(" "),
+        target: gold.as_ref().map_or_else(String::new, |_| right.to_string()),
+        steps: shown.collect(),
+        note: describe(tagger, tokens, x, outcome),
+    }
+}
+
+/// What is wrong with an output, a message for each argument that is no node, with its words.
+pub fn faults_in_words(
+    tagger: &RoleTagger,
+    tokens: &[String],
+    x: &Instance,
+    y: &[Symbol],
+) -> Vec<String> {
+    let constraint = tagger.constraint();
+    let faults = constraint.faults(x, y);
+    let message = |fault| {
+        format!("{}: \u{201c}{}\u{201d}", constraint.message(fault), tokens[fault.at()].join(" "))
+    };
+    faults.map(message).collect()
+}
+
+/// The spans of arguments that are no nodes.
+pub fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usize>> {
+    tagger.constraint().faults(x, y).map(|fault| fault.at()).collect()
+}
+
+/// What is wrong at every step shown, and how it ended.
+fn describe(tagger: &RoleTagger, tokens: &[String], x: &Instance, outcome: &Outcome) -> String {
+    if x.brackets.is_none() {
+        return "There is no tree, so arguments may be any words.".to_owned();
+    }
+    let faults = |step: &Step| faults_in_words(tagger, tokens, x, outcome.trace.output(step));
+    let mut steps: Vec<(&Step, Vec<String>)> =
+        outcome.trace.changes().map(|step| (step, faults(step))).collect();
+    steps.dedup_by(|after, before| after.1 == before.1); // what is wrong is said where it is new
+    let steps = steps.iter().filter(|(_, faults)| !faults.is_empty());
+    let mut sentences: Vec<String> =
+        steps.map(|(step, faults)| format!("{}: {}.", name(step), faults.join("; "))).collect();
+    sentences.push(match (outcome.is_satisfied(), outcome.steps) {
+        (true, 0) => "Every argument is a node of the tree at once.".to_owned(),
+        (true, 1) => "After 1 step every argument is a node of the tree.".to_owned(),
+        (true, n) => format!("After {n} steps every argument is a node of the tree."),
+        (false, n) => format!(
+            "Still violated after {n} steps ({:?}); the least violating output is kept.",
+            outcome.stop
+        ),
+    });
+    sentences.join(" ")
+}
+
+fn name(step: &Step) -> String {
+    match step.attempt {
+        0 => format!("Step {}", step.iteration),
+        attempt => format!("Step {}:{}", attempt + 1, step.iteration),
+    }
+}
+
+/// The share of words that have the right tag.
+fn agreement(tagger: &RoleTagger, y: &[Symbol], gold: &[String]) -> f64 {
+    let name = |&symbol: &Symbol| tagger.vocabulary.tags.name(symbol);
+    let same = y.iter().zip(gold).filter(|(y, gold)| name(y) == Some(gold)).count();
+    same as f64 / gold.len().max(1) as f64
+}
