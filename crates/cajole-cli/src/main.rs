@@ -4,6 +4,7 @@ mod args;
 mod eval;
 mod evalb;
 mod explain;
+mod import;
 mod model;
 mod parse;
 mod reproduce;
@@ -46,6 +47,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Parse(what) => parse::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
+        Command::Import(what) => import::run(what, args),
     }
 }
 

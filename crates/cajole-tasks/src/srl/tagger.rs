@@ -1,6 +1,6 @@
 //! A role tagger: a network, what it reads and what it writes. As a folder: a checkpoint with the
 //! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`, `vocab.predicates.txt`
-//! and `vocab.tags.txt`.
+//! and `vocab.tags.txt`, and for a tagger that reads ELMo's vectors its two files in `elmo/`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -10,12 +10,14 @@ use std::sync::Arc;
 use cajole::Symbol;
 use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_nn::checkpoint::Precision;
-use cajole_nn::decoders::{Tagged, Viterbi};
+use cajole_nn::decoders::{Space, Tagged, Viterbi};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
 use cajole_nn::{Tagging, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::bio::Argument;
+use super::embedder::{ElmoFiles, Embedder};
+use super::import::Imported;
 use super::instance::Instance;
 use super::sentence::{Proposition, Sentence};
 use crate::checkpoint::{self, LoadError};
@@ -40,6 +42,10 @@ pub struct Vocabulary {
     pub lexicon: Lexicon,
     /// From symbols to tags.
     pub tags: TagSet,
+    /// What gives words in their sentence a vector, if the network reads such.
+    pub embedder: Option<Arc<Embedder>>,
+    /// What its own decoder maximises.
+    pub space: Space,
     lemmas: Vec<String>,
     lemma_numbers: HashMap<String, Symbol>,
     predicates: BTreeSet<String>,
@@ -59,7 +65,8 @@ impl Vocabulary {
     ) -> Self {
         let lemma_numbers = lemmas.iter().cloned().zip(0..).collect();
         let predicates = predicates.into_iter().collect();
-        Vocabulary { lexicon, tags, lemmas, lemma_numbers, predicates }
+        let (embedder, space) = (None, Space::Log);
+        Vocabulary { lexicon, tags, embedder, space, lemmas, lemma_numbers, predicates }
     }
 
     /// Whether a word is a predicate more often than not: a guess for text without tags.
@@ -85,9 +92,10 @@ impl Vocabulary {
         let leaves = sentence.pos.iter().zip(&sentence.tokens);
         let leaves: Vec<(&str, &str)> =
             leaves.map(|(tag, word)| (tag.as_str(), word.as_str())).collect();
+        let embedder = self.embedder.as_deref();
         Features {
             tokens: self.lexicon.tokens(&leaves),
-            dense: Arc::default(),
+            dense: embedder.map_or_else(Arc::default, |e| e.embed(&sentence.tokens)),
             predicate: proposition.predicate,
             lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),
         }
@@ -115,13 +123,14 @@ impl RoleTagger {
 
     /// Its own inference procedure.
     pub fn viterbi(&self) -> Tagged<'_, Viterbi> {
-        Tagged::viterbi(&self.vocabulary.tags)
+        let Vocabulary { tags, space, .. } = &self.vocabulary;
+        Tagged { tags, search: Viterbi { space: *space } }
     }
 
     /// What its outputs have to satisfy: arguments are among an instance's brackets.
     pub fn constraint(&self) -> SpansInTree<'_> {
         let tags = &self.vocabulary.tags;
-        SpansInTree { tags, free: RoleSet::named(tags, &PREDICATE_ROLES) }
+        SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) }
     }
 }
 
@@ -149,6 +158,9 @@ pub struct Card {
     pub best_epoch: usize,
     /// F1 on the development data by Viterbi decoding, in per cent.
     pub dev_f1: f64,
+    /// Where it comes from, if it was not trained here; then the four above are zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 const WORDS: &str = "vocab.words.txt";
@@ -156,6 +168,7 @@ const VECTORS: &str = "vocab.vectors.txt";
 const LEMMAS: &str = "vocab.lemmas.txt";
 const PREDICATES: &str = "vocab.predicates.txt";
 const TAGS: &str = "vocab.tags.txt";
+const ELMO: &str = "elmo";
 
 /// Writes a checkpoint folder.
 ///
@@ -176,6 +189,9 @@ pub fn save(
         (PREDICATES, predicates.iter().map(|word| format!("{word}\n")).collect()),
         (TAGS, lines(tags.names())),
     ];
+    if let Some(embedder) = &tagger.vocabulary.embedder {
+        embedder.files().copy_to(&folder.join(ELMO))?;
+    }
     checkpoint::save(folder, &tagger.model, card, precision, &vocabularies)
 }
 
@@ -218,7 +234,18 @@ fn vocabulary(
     let tags = TagSet::new(read(TAGS, network.tags)?)
         .map_err(|source| LoadError::Tags { path: folder.join(TAGS), source })?;
     let predicates: Vec<String> = text(PREDICATES)?.lines().map(str::to_owned).collect();
-    Ok(Vocabulary::new(Lexicon::new(card.reads, words, vectors), tags, lemmas, predicates))
+    let lexicon = Lexicon::new(card.reads, words, vectors);
+    let mut vocabulary = Vocabulary::new(lexicon, tags, lemmas, predicates);
+    if let Some(imported) = &card.imported {
+        vocabulary.lexicon = vocabulary.lexicon.with_lookup(imported.lookup);
+        vocabulary.space = imported.space;
+        if let Some(mix) = &imported.elmo {
+            let files = ElmoFiles::within(&folder.join(ELMO));
+            let embedder = Embedder::load(files)?.with_mix(mix.clone())?;
+            vocabulary.embedder = Some(Arc::new(embedder.of_size(network.dense)?));
+        }
+    }
+    Ok(vocabulary)
 }
 
 impl checkpoint::Card for Card {
@@ -245,6 +272,15 @@ impl checkpoint::Card for Card {
             Reading::Forward => "reading forward",
             Reading::Alternating => "reading in alternating directions",
         };
+        let origin = match &self.imported {
+            Some(imported) => imported.to_markdown(corpus),
+            None => format!(
+                "- **Data**: {propositions} training propositions of `{corpus}`.\n\
+                 - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
+                 of which number {best_epoch} was kept.\n\
+                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n"
+            ),
+        };
         format!(
             "# Role tagger {name}\n\n\
              Reads the {input} of a sentence and tags the arguments of one predicate with their \
@@ -252,10 +288,7 @@ impl checkpoint::Card for Card {
              - **Architecture**: {layers} layers of {hidden} units, {cell} {reading}, recurrent \
              dropout {dropout}; {words} words and word classes with embeddings of \
              {embedding}{vectors}; {tags} tags.\n\
-             - **Data**: {propositions} training propositions of `{corpus}`.\n\
-             - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
-             of which number {best_epoch} was kept.\n\
-             - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n",
+             {origin}",
             layers = network.layers,
             hidden = network.hidden,
             dropout = network.recurrent_dropout,
