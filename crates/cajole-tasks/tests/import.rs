@@ -3,8 +3,10 @@
 
 mod corpora;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use cajole::corpus::decode_all;
 use cajole::decoder::Found;
 use cajole::{Decoder, Model};
 use cajole_nn::checkpoint::Precision;
@@ -13,7 +15,7 @@ use cajole_nn::import::allennlp::Archive;
 use cajole_nn::import::{Tensor, Tensors};
 use cajole_tasks::srl::import::{allennlp, from_archive};
 use cajole_tasks::srl::tagger::{self, Card};
-use cajole_tasks::srl::{ElmoFiles, Instance, Proposition, RoleTagger, Sentence};
+use cajole_tasks::srl::{ElmoFiles, Instance, Net, Proposition, RoleTagger, Sentence};
 use cajole_tasks::words::Lookup;
 use serde_json::{Value, json};
 
@@ -60,7 +62,7 @@ fn through_a_folder(tagger: &RoleTagger, card: &Card) -> (RoleTagger, String) {
     // Once more onto itself, as after a change of precision.
     tagger::save(folder.path(), &loaded, &same_card, Precision::F32).unwrap();
     tagger::load(folder.path()).unwrap();
-    (loaded, std::fs::read_to_string(folder.path().join("README.md")).unwrap())
+    (loaded, fs::read_to_string(folder.path().join("README.md")).unwrap())
 }
 
 // import io, sys, tarfile, torch
@@ -172,8 +174,7 @@ fn alternating(blocks: [usize; 2], input_bias: bool) -> Archive {
         layers.push((name("state_linearity.weight"), vec![n_h * 4, 4]));
         layers.push((name("state_linearity.bias"), vec![n_h * 4]));
     }
-    let layers: Vec<_> =
-        layers.iter().map(|(name, shape)| (name.as_str(), shape.clone())).collect();
+    let layers: Vec<_> = layers.iter().map(|(name, s)| (name.as_str(), s.clone())).collect();
     let mut encoder = json!({
         "type": "alternating_lstm",
         "input_size": 5,
@@ -261,25 +262,74 @@ fn alternating_lstms_give_the_probabilities_that_pytorch_does() {
         // Words are looked up in lower case, and the second of them is unknown.
         check(&probabilities(&loaded, "He frobnicated . told", 2, &[0, 3]), &theirs.concat());
 
-        let newer =
-            |name: &str| name.replace(".input_", ".cell.input_").replace(".state_", ".cell.state_");
-        let tensors = archive.tensors.iter().map(|(name, t)| (newer(name), t.clone())).collect();
-        let newer = Archive { tensors, ..archive };
+        let newer = archive.tensors.iter().map(|(name, tensor)| {
+            let name = name.replace(".input_", ".cell.input_").replace(".state_", ".cell.state_");
+            (name, tensor.clone())
+        });
+        let newer = Archive { tensors: newer.collect(), ..archive };
         let (newer, _) = from_archive(Path::new("a.tar.gz"), &newer, None).unwrap();
         assert_eq!(newer.model.weights, tagger.model.weights, "as later versions name them");
     }
 }
 
-/// A plain LSTM of 4 units.
-fn plain(input: usize) -> Archive {
-    let encoder = json!({ "type": "lstm", "input_size": input, "hidden_size": 4 });
-    let layers = [
+/// A plain LSTM of 4 units in each layer.
+fn plain(input: usize, n_layers: usize) -> Archive {
+    let mut encoder = json!({ "type": "lstm", "input_size": input, "hidden_size": 4 });
+    let mut layers = vec![
         ("encoder._module.bias_hh_l0", vec![16]),
         ("encoder._module.bias_ih_l0", vec![16]),
         ("encoder._module.weight_hh_l0", vec![16, 4]),
         ("encoder._module.weight_ih_l0", vec![16, input]),
     ];
+    if n_layers == 2 {
+        encoder["num_layers"] = json!(2);
+        layers.extend([
+            ("encoder._module.bias_hh_l1", vec![16]),
+            ("encoder._module.bias_ih_l1", vec![16]),
+            ("encoder._module.weight_hh_l1", vec![16, 4]),
+            ("encoder._module.weight_ih_l1", vec![16, 4]),
+        ]);
+    }
     archive(encoder, &layers)
+}
+
+// # fill, E, I, H, V, ids and verb as above
+// w = {"binary_feature_embedding.weight": (2, I),
+//      "tag_projection_layer._module.weight": (V, H), "tag_projection_layer._module.bias": (V,),
+//      "text_field_embedder.token_embedder_tokens.weight": (5, E)}
+// lstm = torch.nn.LSTM(E + I, H, num_layers=2)
+// w.update({"encoder._module." + name: tuple(p.shape) for name, p in lstm.named_parameters()})
+// w = {name: fill(phase, *w[name]) for phase, name in enumerate(sorted(w))}
+// lstm.load_state_dict({name: w["encoder._module." + name] for name in lstm.state_dict()})
+// x = torch.cat([w["text_field_embedder.token_embedder_tokens.weight"][ids],
+//                w["binary_feature_embedding.weight"][verb]], 1)
+// y = lstm(x.unsqueeze(1))[0][:, 0] @ w["tag_projection_layer._module.weight"].T
+// y = torch.softmax(y + w["tag_projection_layer._module.bias"], 1)
+// print([[round(v, 7) for v in row] for row in y[[0, 3]].tolist()])
+#[test]
+fn layers_of_pytorchs_own_lstm_read_the_same_way() {
+    let (tagger, _) = from_archive(Path::new("a.tar.gz"), &plain(5, 2), None).unwrap();
+    let theirs = [
+        [0.3050567, 0.201011, 0.1718571, 0.1356186, 0.1864566],
+        [0.3104302, 0.1827364, 0.1848493, 0.1189319, 0.2030523],
+    ];
+    check(&probabilities(&tagger, "He frobnicated . told", 2, &[0, 3]), &theirs.concat());
+}
+
+#[test]
+fn decoding_adds_up_probabilities() {
+    // The same at both positions: O 0.3, B-A0 0.1, I-A0 0.6. As logarithms, O O has the larger sum,
+    // −2.4 to −2.8; as probabilities, B-A0 I-A0 has, 0.7 to 0.6.
+    let mut archive = plain(5, 1);
+    let name = "tag_projection_layer._module";
+    archive.tensors.get_mut(&format!("{name}.weight")).unwrap().values.fill(0.0);
+    let bias = &mut archive.tensors.get_mut(&format!("{name}.bias")).unwrap().values;
+    bias.copy_from_slice(&[0.3_f32.ln(), -99.0, 0.1_f32.ln(), 0.6_f32.ln(), -99.0]);
+    let (tagger, _) = from_archive(Path::new("a.tar.gz"), &archive, None).unwrap();
+    let x = instance(&tagger, "he told", 1);
+    let decoded = decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &[&x]);
+    let names = ["B-A0", "I-A0"].map(str::to_owned);
+    assert_eq!(decoded[0].output, tagger.vocabulary.symbols(&names).unwrap());
 }
 
 /// An archive that reads ELMo's vectors beside its words, and that ELMo.
@@ -288,7 +338,7 @@ fn with_elmo() -> Option<(Archive, ElmoFiles)> {
     let folder = find("../fixtures/allennlp_elmo")?;
     let files =
         ElmoFiles { options: folder.join("options.json"), weights: folder.join("lm_weights.hdf5") };
-    let mut archive = plain(32 + 3 + 2);
+    let mut archive = plain(32 + 3 + 2, 1);
     let embedders = &mut archive.config["model"]["text_field_embedder"]["token_embedders"];
     embedders["elmo"] = json!({ "type": "elmo_token_embedder" });
     let elmo = Archive::read(&published).unwrap().tensors.into_iter();
@@ -389,12 +439,28 @@ fn sentences_are_kept_where_there_is_a_folder_for_them() {
     let folder = tempfile::tempdir().unwrap();
     tagger::save(folder.path(), &tagger, &card, Precision::F32).unwrap();
     let cache = folder.path().join("elmo/cache");
-    std::fs::create_dir(&cache).unwrap();
+    fs::create_dir(&cache).unwrap();
     let dense = |tagger: &RoleTagger| instance(tagger, "He told nobody .", 1).features.dense;
     for _ in ["computed", "read"] {
         let (loaded, _) = tagger::load(folder.path()).unwrap();
         assert_eq!(dense(&loaded), dense(&tagger));
-        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
+    }
+
+    let config = folder.path().join("config.json");
+    let right = fs::read_to_string(&config).unwrap();
+    for (from, to, said) in [
+        (
+            "\"dense\": 32",
+            "\"dense\": 16",
+            "elmo/options.json: its vectors have 32 numbers, not 16",
+        ),
+        ("\"weights\": [", "\"weights\": [ 0.5,", "elmo/options.json: it has 3 layers, not 4"),
+    ] {
+        assert!(right.contains(from), "{right}");
+        fs::write(&config, right.replace(from, to)).unwrap();
+        let error = tagger::load(folder.path()).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
     }
 }
 
@@ -406,7 +472,7 @@ fn an_elmo_that_is_not_the_archives_is_refused() {
     };
     let error = of(&archive, None);
     assert!(error.contains("has ELMo in it, as \"elmo\""), "{error}");
-    let error = of(&plain(5), Some(&files));
+    let error = of(&plain(5, 1), Some(&files));
     assert!(error.contains("options.json: is of no use"), "{error}");
 
     let name = "text_field_embedder.token_embedder_elmo._elmo._elmo_lstm._token_embedder.\

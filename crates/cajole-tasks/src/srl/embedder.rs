@@ -64,24 +64,27 @@ enum Source {
     Kept(Cache),
 }
 
-/// Beside `options.json`; kept sentences are large, so only a folder that is there is used.
-const CACHE: &str = "cache";
-
 impl Embedder {
-    /// Reads an ELMo, whose layers are mixed evenly. What it says of a sentence is kept on disk if
-    /// there is a folder `cache` beside its options.
+    /// Reads an ELMo, whose layers are mixed evenly.
     ///
     /// # Errors
     /// If a file is missing or damaged, or if the two do not fit each other.
     pub fn load(files: ElmoFiles) -> Result<Self, ImportError> {
         let elmo = Elmo::load(&files.options, &files.weights)?;
         let mix = Mix::mean(elmo.layers());
-        let cache = files.options.with_file_name(CACHE);
-        let source = match cache.is_dir() {
-            true => Source::Kept(Cache::open(&cache, elmo)?),
-            false => Source::Network(elmo),
+        Ok(Embedder { files, source: Source::Network(elmo), mix, last: Mutex::default() })
+    }
+
+    /// The same, which keeps what ELMo says of a sentence in `folder`, all layers of every word.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn kept_in(self, folder: &Path) -> Result<Self, ImportError> {
+        let source = match self.source {
+            Source::Network(elmo) => Source::Kept(Cache::open(folder, elmo)?),
+            kept => kept,
         };
-        Ok(Embedder { files, source, mix, last: Mutex::default() })
+        Ok(Embedder { source, ..self })
     }
 
     /// The same with a mix that was learnt.

@@ -11,6 +11,7 @@ use cajole::Symbol;
 use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::{Space, Tagged, Viterbi};
+use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
 use cajole_nn::{Tagging, Trained};
 use serde::{Deserialize, Serialize};
@@ -240,12 +241,19 @@ fn vocabulary(
         vocabulary.lexicon = vocabulary.lexicon.with_lookup(imported.lookup);
         vocabulary.space = imported.space;
         if let Some(mix) = &imported.elmo {
-            let files = ElmoFiles::within(&folder.join(ELMO));
-            let embedder = Embedder::load(files)?.with_mix(mix.clone())?;
-            vocabulary.embedder = Some(Arc::new(embedder.of_size(network.dense)?));
+            let embedder = embedder(folder, mix)?.of_size(network.dense)?;
+            vocabulary.embedder = Some(Arc::new(embedder));
         }
     }
     Ok(vocabulary)
+}
+
+/// The ELMo of a checkpoint. Sentences take much room, so they are kept only where a folder is.
+fn embedder(folder: &Path, mix: &Mix) -> Result<Embedder, LoadError> {
+    let folder = folder.join(ELMO);
+    let embedder = Embedder::load(ElmoFiles::within(&folder))?.with_mix(mix.clone())?;
+    let cache = folder.join("cache");
+    Ok(if cache.is_dir() { embedder.kept_in(&cache)? } else { embedder })
 }
 
 impl checkpoint::Card for Card {
