@@ -32,10 +32,13 @@ fn allennlp(what: &Allennlp, args: &Args) -> anyhow::Result<()> {
         0 => String::new(),
         n => format!(", ELMo vectors of {n}"),
     };
+    let layers = match network.layers {
+        1 => "1 layer".to_owned(),
+        n => format!("{n} layers"),
+    };
     screen::print(&format!(
-        "{}: {} layers of {} units; {} words{elmo}, {} tags.",
+        "{}: {layers} of {} units; {} words{elmo}, {} tags.",
         out.display(),
-        network.layers,
         network.hidden,
         lexicon.words().len(),
         network.tags,

@@ -49,7 +49,7 @@ fn an_archive_becomes_a_checkpoint() {
     let output = import(folder.path(), &["allennlp", archive, "--out", "srl"]);
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, "srl: 1 layers of 10 units; 164 words, 27 tags.\n");
+    assert_eq!(said, "srl: 1 layer of 10 units; 164 words, 27 tags.\n");
     let srl = folder.path().join("srl");
     let card: Value = serde_json::from_slice(&fs::read(srl.join("config.json")).unwrap()).unwrap();
     assert_eq!(card["imported"]["archive"], "model.tar.gz");

@@ -433,6 +433,30 @@ fn elmo_gives_the_vectors_and_probabilities_that_pytorch_does() {
 }
 
 #[test]
+fn elmo_alone_is_as_elmo_beside_words_that_say_nothing() {
+    let Some((mut archive, files)) = with_elmo() else { return };
+    let path = Path::new("model.tar.gz");
+    let words = "text_field_embedder.token_embedder_tokens.weight";
+    archive.tensors.get_mut(words).unwrap().values.fill(0.0);
+    let (beside, _) = from_archive(path, &archive, Some(&files)).unwrap();
+
+    archive.tensors.remove(words);
+    archive.vocabulary.remove("tokens");
+    let model = &mut archive.config["model"];
+    let embedders = model["text_field_embedder"]["token_embedders"].as_object_mut().unwrap();
+    embedders.remove("tokens");
+    model["encoder"]["input_size"] = json!(34);
+    let w_x = archive.tensors.get_mut("encoder._module.weight_ih_l0").unwrap();
+    let rows = w_x.values.chunks(37).flat_map(|row| row[..32].iter().chain(&row[35..]));
+    *w_x = Tensor { shape: vec![16, 34], values: rows.copied().collect() };
+    let (alone, card) = from_archive(path, &archive, Some(&files)).unwrap();
+    let (alone, readme) = through_a_folder(&alone, &card);
+    assert!(readme.contains("ELMo vectors of 32"), "{readme}");
+    let of = |tagger: &RoleTagger| probabilities(tagger, "He told nobody .", 1, &[0, 1, 2, 3]);
+    check(&of(&alone), &of(&beside));
+}
+
+#[test]
 fn sentences_are_kept_where_there_is_a_folder_for_them() {
     let Some((archive, files)) = with_elmo() else { return };
     let (tagger, card) = from_archive(Path::new("model.tar.gz"), &archive, Some(&files)).unwrap();

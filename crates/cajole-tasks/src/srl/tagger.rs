@@ -272,6 +272,11 @@ impl checkpoint::Card for Card {
             0 => String::new(),
             n => format!(", and {n} word vectors of {}", network.vector_size),
         };
+        let dense = match network.dense {
+            0 => String::new(),
+            n => format!(", and ELMo vectors of {n}"),
+        };
+        let entries = if self.imported.is_some() { "words" } else { "words and word classes" };
         let cell = match network.cell {
             CellKind::Lstm => "LSTMs",
             CellKind::Highway => "LSTMs with highway connections",
@@ -294,8 +299,8 @@ impl checkpoint::Card for Card {
              Reads the {input} of a sentence and tags the arguments of one predicate with their \
              roles.\n\n\
              - **Architecture**: {layers} layers of {hidden} units, {cell} {reading}, recurrent \
-             dropout {dropout}; {words} words and word classes with embeddings of \
-             {embedding}{vectors}; {tags} tags.\n\
+             dropout {dropout}; {words} {entries} with embeddings of \
+             {embedding}{vectors}{dense}; {tags} tags.\n\
              {origin}",
             layers = network.layers,
             hidden = network.hidden,
