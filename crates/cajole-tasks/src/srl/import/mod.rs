@@ -117,6 +117,14 @@ pub fn from_archive(
     let weights = weights::weights(&mut tensors, &settings, &network)?;
     tensors.expect_none()?;
 
+    let card = card(path, settings, &vocabulary, network.clone());
+    let net = Tagging(LstmTagger::new(network));
+    let model = Trained { net, weights: weights.into() };
+    Ok((RoleTagger { model, vocabulary }, card))
+}
+
+/// What is known of a network that was trained elsewhere.
+fn card(path: &Path, settings: Settings, vocabulary: &Vocabulary, network: TaggerConfig) -> Card {
     let file_name = path.file_name().unwrap_or(path.as_os_str());
     let imported = Imported {
         archive: file_name.to_string_lossy().into_owned(),
@@ -124,22 +132,19 @@ pub fn from_archive(
         space: vocabulary.space,
         elmo: vocabulary.embedder.as_ref().map(|embedder| embedder.mix().clone()),
     };
-    let card = Card {
+    Card {
         task: "srl".to_owned(),
         name: "allennlp-srl".to_owned(),
         corpus: settings.corpus,
         propositions: 0,
         reads: Reads::Words,
-        network: network.clone(),
+        network,
         seed: 0,
         epochs: 0,
         best_epoch: 0,
         dev_f1: 0.0,
         imported: Some(imported),
-    };
-    let net = Tagging(LstmTagger::new(network));
-    let model = Trained { net, weights: weights.into() };
-    Ok((RoleTagger { model, vocabulary }, card))
+    }
 }
 
 /// Words and tags in the order of the archive's files.
