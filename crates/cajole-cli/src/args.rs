@@ -87,6 +87,8 @@ pub(crate) enum Command {
     /// that only one of the files has are reported; those that only gold has are counted as missed.
     #[command(verbatim_doc_comment)]
     SrlEval(SrlEval),
+    /// Make a checkpoint of a network that was trained elsewhere
+    Import(Import),
 }
 
 /// Which experiment or task.
@@ -380,4 +382,47 @@ pub(crate) struct SrlEval {
 
     /// The propositions to score, for the same sentences
     pub(crate) test: PathBuf,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) from: From,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum From {
+    /// A semantic role labeler of AllenNLP's, as a tagger for role labeling
+    ///
+    /// ARCHIVE is a model.tar.gz, or the folder of a training run with config.json, best.th and
+    /// vocabulary/ in it. Its model has to be of type srl: word embeddings, ELMo's vectors or both,
+    /// and an lstm or alternating_lstm encoder. The checkpoint computes the same probabilities,
+    /// looks up words and decodes as AllenNLP does:
+    ///
+    ///     cajole import allennlp model.tar.gz --out srl
+    ///
+    /// A network that reads ELMo's vectors needs the two files that its ELMo is published in; they
+    /// are checked against the archive and copied into the checkpoint:
+    ///
+    ///     cajole import allennlp model.tar.gz --options options.json --weights weights.hdf5 --out srl
+    #[command(verbatim_doc_comment)]
+    Allennlp(Allennlp),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Allennlp {
+    /// The archive or folder
+    pub(crate) archive: PathBuf,
+
+    /// Where the checkpoint goes
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+
+    /// The options of the ELMo that the network reads
+    #[arg(long, value_name = "FILE", requires = "weights")]
+    pub(crate) options: Option<PathBuf>,
+
+    /// The weights of that ELMo
+    #[arg(long, value_name = "FILE", requires = "options")]
+    pub(crate) weights: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ mod args;
 mod eval;
 mod evalb;
 mod explain;
+mod import;
 mod lines;
 mod model;
 mod parse;
@@ -49,6 +50,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Tag(what) => tag::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
+        Command::Import(what) => import::run(what, args),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::{self, CheckpointError, MODEL_FILE, Precision, write_atomically};
+use cajole_nn::import::ImportError;
 use cajole_nn::{Network, Trained};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub enum LoadError {
     /// The weights.
     #[error(transparent)]
     Weights(#[from] CheckpointError),
+    /// Weights of other people's that lie in it.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A file is missing or cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {

@@ -15,11 +15,13 @@
 
 use cajole::Symbol;
 use cajole::constraints::Tag;
+use serde::{Deserialize, Serialize};
 
 use super::TagScores;
 
 /// What is added up and maximised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Space {
     /// Log-probabilities: finds the most probable sequence.
     #[default]

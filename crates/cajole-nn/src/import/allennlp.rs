@@ -38,7 +38,7 @@ impl Archive {
         let files = if path.is_dir() { folder(path)? } else { unpack(path)? };
         let find = |name: &str| files.get(name).map(|bytes| (path.join(name), bytes));
         let config = match find(CONFIG) {
-            Some((at, bytes)) => serde_json::from_slice(bytes).map_err(|e| damaged(&at, e))?,
+            Some((at, bytes)) => serde_json::from_slice(bytes).map_err(|e| no_json(&at, &e))?,
             None if path.is_dir() => serde_json::Value::Null,
             None => return Err(missing(path, CONFIG)),
         };
@@ -98,6 +98,11 @@ fn unpack(path: &Path) -> Result<Files, ImportError> {
         }
     }
     Ok(files)
+}
+
+/// What AllenNLP reads as Jsonnet, which may have comments, commas at the end, and programs in it.
+fn no_json(path: &Path, error: &serde_json::Error) -> ImportError {
+    damaged(path, format!("{error}; if it is Jsonnet, let `jsonnet` make JSON of it first"))
 }
 
 fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<String>, ImportError> {

@@ -72,6 +72,16 @@ pub enum ImportError {
         /// What the file has.
         found: Vec<usize>,
     },
+    /// A tensor that the network has no place for.
+    #[error("{path}: {name:?}, of shape {found:?}, has no place in the network", path = path.display())]
+    Surplus {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        found: Vec<usize>,
+    },
     /// Settings that make no sense or that are not known here.
     #[error("{path}: {problem}", path = path.display())]
     Options {

@@ -1,6 +1,6 @@
 //! A role tagger: a network, what it reads and what it writes. As a folder: a checkpoint with the
 //! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`, `vocab.predicates.txt`
-//! and `vocab.tags.txt`.
+//! and `vocab.tags.txt`, and for a tagger that reads ELMo's vectors its two files in `elmo/`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -10,12 +10,15 @@ use std::sync::Arc;
 use cajole::Symbol;
 use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_nn::checkpoint::Precision;
-use cajole_nn::decoders::{Tagged, Viterbi};
+use cajole_nn::decoders::{Space, Tagged, Viterbi};
+use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
 use cajole_nn::{Tagging, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::bio::Argument;
+use super::embedder::{ElmoFiles, Embedder};
+use super::import::Imported;
 use super::instance::Instance;
 use super::sentence::{Proposition, Sentence};
 use crate::checkpoint::{self, LoadError};
@@ -40,6 +43,10 @@ pub struct Vocabulary {
     pub lexicon: Lexicon,
     /// From symbols to tags.
     pub tags: TagSet,
+    /// What gives words in their sentence a vector, if the network reads such.
+    pub embedder: Option<Arc<Embedder>>,
+    /// What its own decoder maximises.
+    pub space: Space,
     lemmas: Vec<String>,
     lemma_numbers: HashMap<String, Symbol>,
     predicates: BTreeSet<String>,
@@ -59,7 +66,8 @@ impl Vocabulary {
     ) -> Self {
         let lemma_numbers = lemmas.iter().cloned().zip(0..).collect();
         let predicates = predicates.into_iter().collect();
-        Vocabulary { lexicon, tags, lemmas, lemma_numbers, predicates }
+        let (embedder, space) = (None, Space::Log);
+        Vocabulary { lexicon, tags, embedder, space, lemmas, lemma_numbers, predicates }
     }
 
     /// Whether a word is a predicate more often than not: a guess for text without tags.
@@ -82,9 +90,10 @@ impl Vocabulary {
 
     /// A predicate as the network sees it.
     pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
+        let embedder = self.embedder.as_deref();
         Features {
             tokens: self.lexicon.tokens(&sentence.leaves()),
-            dense: Arc::default(),
+            dense: embedder.map_or_else(Arc::default, |e| e.embed(&sentence.tokens)),
             predicate: proposition.predicate,
             lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),
         }
@@ -112,7 +121,8 @@ impl RoleTagger {
 
     /// Its own inference procedure.
     pub fn viterbi(&self) -> Tagged<'_, Viterbi> {
-        Tagged::viterbi(&self.vocabulary.tags)
+        let Vocabulary { tags, space, .. } = &self.vocabulary;
+        Tagged { tags, search: Viterbi { space: *space } }
     }
 
     /// What its outputs have to satisfy: arguments are among an instance's brackets.
@@ -146,6 +156,9 @@ pub struct Card {
     pub best_epoch: usize,
     /// F1 on the development data by Viterbi decoding, in per cent.
     pub dev_f1: f64,
+    /// Where it comes from, if it was not trained here; then the four above are zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 const WORDS: &str = "vocab.words.txt";
@@ -153,6 +166,7 @@ const VECTORS: &str = "vocab.vectors.txt";
 const LEMMAS: &str = "vocab.lemmas.txt";
 const PREDICATES: &str = "vocab.predicates.txt";
 const TAGS: &str = "vocab.tags.txt";
+const ELMO: &str = "elmo";
 
 /// Writes a checkpoint folder.
 ///
@@ -173,6 +187,9 @@ pub fn save(
         (PREDICATES, predicates.iter().map(|word| format!("{word}\n")).collect()),
         (TAGS, lines(tags.names())),
     ];
+    if let Some(embedder) = &tagger.vocabulary.embedder {
+        embedder.files().copy_to(&folder.join(ELMO))?;
+    }
     checkpoint::save(folder, &tagger.model, card, precision, &vocabularies)
 }
 
@@ -215,7 +232,25 @@ fn vocabulary(
     let tags = TagSet::new(read(TAGS, network.tags)?)
         .map_err(|source| LoadError::Tags { path: folder.join(TAGS), source })?;
     let predicates: Vec<String> = text(PREDICATES)?.lines().map(str::to_owned).collect();
-    Ok(Vocabulary::new(Lexicon::new(card.reads, words, vectors), tags, lemmas, predicates))
+    let lexicon = Lexicon::new(card.reads, words, vectors);
+    let mut vocabulary = Vocabulary::new(lexicon, tags, lemmas, predicates);
+    if let Some(imported) = &card.imported {
+        vocabulary.lexicon = vocabulary.lexicon.with_lookup(imported.lookup);
+        vocabulary.space = imported.space;
+        if let Some(mix) = &imported.elmo {
+            let embedder = embedder(folder, mix)?.of_size(network.dense)?;
+            vocabulary.embedder = Some(Arc::new(embedder));
+        }
+    }
+    Ok(vocabulary)
+}
+
+/// The ELMo of a checkpoint. Sentences take much room, so they are kept only where a folder is.
+fn embedder(folder: &Path, mix: &Mix) -> Result<Embedder, LoadError> {
+    let folder = folder.join(ELMO);
+    let embedder = Embedder::load(ElmoFiles::within(&folder))?.with_mix(mix.clone())?;
+    let cache = folder.join("cache");
+    Ok(if cache.is_dir() { embedder.kept_in(&cache)? } else { embedder })
 }
 
 impl checkpoint::Card for Card {
@@ -234,6 +269,11 @@ impl checkpoint::Card for Card {
             0 => String::new(),
             n => format!(", and {n} word vectors of {}", network.vector_size),
         };
+        let dense = match network.dense {
+            0 => String::new(),
+            n => format!(", and ELMo vectors of {n}"),
+        };
+        let entries = if self.imported.is_some() { "words" } else { "words and word classes" };
         let cell = match network.cell {
             CellKind::Lstm => "LSTMs",
             CellKind::Highway => "LSTMs with highway connections",
@@ -242,17 +282,23 @@ impl checkpoint::Card for Card {
             Reading::Forward => "reading forward",
             Reading::Alternating => "reading in alternating directions",
         };
+        let origin = match &self.imported {
+            Some(imported) => imported.to_markdown(corpus),
+            None => format!(
+                "- **Data**: {propositions} training propositions of `{corpus}`.\n\
+                 - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
+                 of which number {best_epoch} was kept.\n\
+                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n"
+            ),
+        };
         format!(
             "# Role tagger {name}\n\n\
              Reads the {input} of a sentence and tags the arguments of one predicate with their \
              roles.\n\n\
              - **Architecture**: {layers} layers of {hidden} units, {cell} {reading}, recurrent \
-             dropout {dropout}; {words} words and word classes with embeddings of \
-             {embedding}{vectors}; {tags} tags.\n\
-             - **Data**: {propositions} training propositions of `{corpus}`.\n\
-             - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
-             of which number {best_epoch} was kept.\n\
-             - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n",
+             dropout {dropout}; {words} {entries} with embeddings of \
+             {embedding}{vectors}{dense}; {tags} tags.\n\
+             {origin}",
             layers = network.layers,
             hidden = network.hidden,
             dropout = network.recurrent_dropout,

@@ -115,6 +115,7 @@ pub fn train(
         epochs: state.progress.epoch,
         best_epoch: state.progress.best_epoch,
         dev_f1: state.progress.best_score,
+        imported: None,
     };
     Ok((tagger(&state.best_weights), card))
 }

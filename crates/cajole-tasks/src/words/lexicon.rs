@@ -20,11 +20,29 @@ pub enum Reads {
     Tags,
 }
 
+/// How a word is found among the entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lookup {
+    /// As it is spelled, else in lower case, else by its class.
+    #[default]
+    Classes,
+    /// As it is spelled, or else [`OUT_OF_VOCABULARY`]: AllenNLP's way.
+    AsSpelled,
+    /// In lower case, or else [`OUT_OF_VOCABULARY`]: AllenNLP's way with `lowercase_tokens`.
+    LowerCase,
+}
+
+/// What AllenNLP's vocabularies call all words that they do not have.
+pub const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
+
 /// The input vocabulary of a network.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
     /// What is looked up.
     pub reads: Reads,
+    /// And how.
+    pub lookup: Lookup,
     words: Vec<String>,
     vectors: Vec<String>,
     word_numbers: HashMap<String, u32>,
@@ -64,14 +82,21 @@ impl Lexicon {
         Lexicon::new(reads, words.collect(), vectors)
     }
 
-    /// A lexicon with these entries.
+    /// A lexicon with these entries; words that it lacks are looked up by their class.
     pub fn new(reads: Reads, words: Vec<String>, vectors: Vec<String>) -> Self {
         let number = |list: &[String], from: u32| {
             list.iter().cloned().zip(from..).collect::<HashMap<String, u32>>()
         };
         // Row 0 of the vectors is for words that have none.
         let (word_numbers, vector_numbers) = (number(&words, 0), number(&vectors, 1));
-        Lexicon { reads, words, vectors, word_numbers, vector_numbers }
+        let lookup = Lookup::default();
+        Lexicon { reads, lookup, words, vectors, word_numbers, vector_numbers }
+    }
+
+    /// The same with another way of finding words.
+    #[must_use]
+    pub fn with_lookup(self, lookup: Lookup) -> Self {
+        Lexicon { lookup, ..self }
     }
 
     /// The words and classes, by number.
@@ -97,10 +122,16 @@ impl Lexicon {
     fn token(&self, word: &str) -> Token {
         let lower = word.to_lowercase();
         let number = |name: &str| self.word_numbers.get(name).copied();
-        let known = number(word).or_else(|| number(&lower));
-        let class = || number(&class(word)).or_else(|| number(UNKNOWN)).unwrap_or(0);
+        let found = match self.lookup {
+            Lookup::Classes => number(word)
+                .or_else(|| number(&lower))
+                .or_else(|| number(&class(word)))
+                .or_else(|| number(UNKNOWN)),
+            Lookup::AsSpelled => number(word).or_else(|| number(OUT_OF_VOCABULARY)),
+            Lookup::LowerCase => number(&lower).or_else(|| number(OUT_OF_VOCABULARY)),
+        };
         let vector = self.vector_numbers.get(&lower).copied().unwrap_or(0);
-        Token { word: known.unwrap_or_else(class), vector }
+        Token { word: found.unwrap_or(0), vector }
     }
 }
 
@@ -161,6 +192,21 @@ mod tests {
         assert_eq!(of("frobnications"), ("UNK-low-s", 0));
         assert_eq!(of("42"), ("UNK", 0), "a class that training never saw");
         assert_eq!(of(""), ("UNK", 0));
+    }
+
+    #[test]
+    fn words_of_other_peoples_vocabularies_have_no_classes() {
+        let words = ["@@PADDING@@", OUT_OF_VOCABULARY, "the", "The", "UNK-low-s"];
+        let lexicon = Lexicon::new(Reads::Words, words.map(str::to_owned).to_vec(), vec![]);
+        let of = |lookup: Lookup, text: &str| {
+            let lexicon = lexicon.clone().with_lookup(lookup);
+            let leaves: Vec<_> = text.split(' ').map(|word| ("X", word)).collect();
+            lexicon.tokens(&leaves).iter().map(|token| token.word).collect::<Vec<_>>()
+        };
+        let text = "the The THE frobnications";
+        assert_eq!(of(Lookup::AsSpelled, text), [2, 3, 1, 1]);
+        assert_eq!(of(Lookup::LowerCase, text), [2, 2, 2, 1]);
+        assert_eq!(of(Lookup::Classes, text), [2, 3, 2, 4]);
     }
 
     #[test]

@@ -3,5 +3,5 @@
 pub mod lexicon;
 pub mod vectors;
 
-pub use lexicon::{Lexicon, Reads};
+pub use lexicon::{Lexicon, Lookup, Reads};
 pub use vectors::{Vectors, VectorsError};

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::Layers;
 use crate::import::{ImportError, Tensors, expect};
 use crate::kernels::{add_scaled, softmax};
 
 /// `γ Σ_l softmax(w)_l · layer_l`, with `w` and `γ` learnt by the task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mix {
     /// One per layer, before the softmax.
     pub weights: Vec<f32>,

@@ -1,0 +1,162 @@
+//! Vectors of words in their sentences, for taggers that read ELMo's.
+//!
+//! ELMo is not trained with the tagger and does not move in gradient-based inference, so its
+//! vectors are made once for a sentence, before the tagger sees it, and are shared by all
+//! predicates of the sentence.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cajole_nn::import::ImportError;
+use cajole_nn::models::elmo::{Cache, Elmo, Mix};
+
+use crate::checkpoint::LoadError;
+
+/// An ELMo as it is published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElmoFiles {
+    /// `options.json`: its sizes.
+    pub options: PathBuf,
+    /// `weights.hdf5`: its numbers.
+    pub weights: PathBuf,
+}
+
+impl ElmoFiles {
+    /// Those that a checkpoint keeps in `folder`.
+    pub fn within(folder: &Path) -> Self {
+        ElmoFiles { options: folder.join("options.json"), weights: folder.join("weights.hdf5") }
+    }
+
+    /// Copies them into `folder`, unless they are there already.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn copy_to(&self, folder: &Path) -> Result<(), LoadError> {
+        fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
+        let copies = ElmoFiles::within(folder);
+        for (file, copy) in [(&self.options, &copies.options), (&self.weights, &copies.weights)] {
+            // A file copied onto itself would be empty.
+            let same = fs::canonicalize(file).ok() == fs::canonicalize(copy).ok() && copy.exists();
+            if !same {
+                fs::copy(file, copy).map_err(LoadError::io(file))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An ELMo, and how a tagger mixes its layers.
+pub struct Embedder {
+    files: ElmoFiles,
+    source: Source,
+    mix: Mix,
+    /// The last sentence: its other predicates come next.
+    last: Mutex<Option<Embedded>>,
+}
+
+/// A sentence and its vectors.
+type Embedded = (Vec<String>, Arc<[f32]>);
+
+enum Source {
+    Network(Elmo),
+    Kept(Cache),
+}
+
+impl Embedder {
+    /// Reads an ELMo, whose layers are mixed evenly.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, or if the two do not fit each other.
+    pub fn load(files: ElmoFiles) -> Result<Self, ImportError> {
+        let elmo = Elmo::load(&files.options, &files.weights)?;
+        let mix = Mix::mean(elmo.layers());
+        Ok(Embedder { files, source: Source::Network(elmo), mix, last: Mutex::default() })
+    }
+
+    /// The same, which keeps what ELMo says of a sentence in `folder`, all layers of every word.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn kept_in(self, folder: &Path) -> Result<Self, ImportError> {
+        let source = match self.source {
+            Source::Network(elmo) => Source::Kept(Cache::open(folder, elmo)?),
+            kept => kept,
+        };
+        Ok(Embedder { source, ..self })
+    }
+
+    /// The same with a mix that was learnt.
+    ///
+    /// # Errors
+    /// If the mix is for another number of layers.
+    pub fn with_mix(self, mix: Mix) -> Result<Self, ImportError> {
+        let (found, layers) = (mix.weights.len(), self.elmo().layers());
+        match found == layers {
+            true => Ok(Embedder { mix, last: Mutex::default(), ..self }),
+            false => Err(self.misfit(format!("it has {layers} layers, not {found}"))),
+        }
+    }
+
+    /// The same, if its vectors have this size.
+    ///
+    /// # Errors
+    /// If they have not.
+    pub fn of_size(self, dense: usize) -> Result<Self, ImportError> {
+        let dim = self.elmo().dim();
+        match dim == dense {
+            true => Ok(self),
+            false => Err(self.misfit(format!("its vectors have {dim} numbers, not {dense}"))),
+        }
+    }
+
+    /// Where it was read from.
+    pub fn files(&self) -> &ElmoFiles {
+        &self.files
+    }
+
+    /// The network.
+    pub fn elmo(&self) -> &Elmo {
+        match &self.source {
+            Source::Network(elmo) => elmo,
+            Source::Kept(cache) => cache.elmo(),
+        }
+    }
+
+    /// How its layers are mixed.
+    pub fn mix(&self) -> &Mix {
+        &self.mix
+    }
+
+    /// The vectors of a sentence's words, `(T, D)`, whatever was embedded before.
+    pub fn embed(&self, words: &[String]) -> Arc<[f32]> {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((same, vectors)) = &*last()
+            && same == words
+        {
+            return vectors.clone();
+        }
+        let kept = match &self.source {
+            // A full disk costs time, not the answer.
+            Source::Kept(cache) => cache.embed(&[words]).ok(),
+            Source::Network(_) => None,
+        };
+        let layers = kept.unwrap_or_else(|| self.elmo().embed(&[words], None));
+        let mixed = layers.first().map(|layers| self.mix.apply(layers));
+        let vectors: Arc<[f32]> = mixed.unwrap_or_default().into();
+        *last() = Some((words.to_vec(), vectors.clone()));
+        vectors
+    }
+
+    fn misfit(&self, problem: String) -> ImportError {
+        ImportError::Options { path: self.files.options.clone(), problem }
+    }
+}
+
+impl fmt::Debug for Embedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Embedder { files, mix, .. } = self;
+        f.debug_struct("Embedder").field("files", files).field("mix", mix).finish_non_exhaustive()
+    }
+}

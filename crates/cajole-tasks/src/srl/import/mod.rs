@@ -1,0 +1,265 @@
+//! Role labelers of AllenNLP's, made into taggers of ours.
+//!
+//! AllenNLP's `srl` model is the tagger of He et al. 2017, as ours is: words and a mark at the
+//! predicate go through LSTMs to one tag per word. So an archive becomes a checkpoint by renaming
+//! and transposing, and computes the same. Every tensor has to find its place and every place its
+//! tensor; an archive with more or less in it is another network, and an error.
+//!
+//! Three things are AllenNLP's own and are kept on the card: how words are looked up, that
+//! decoding adds up probabilities instead of their logarithms, and how layers of ELMo are mixed.
+//! ELMo itself is read from the files it is published in. There it starts every sentence afresh,
+//! where AllenNLP's goes on from the sentence before.
+
+mod settings;
+mod weights;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cajole::constraints::TagSet;
+use cajole_nn::decoders::Space;
+use cajole_nn::import::ImportError;
+use cajole_nn::import::allennlp::Archive;
+use cajole_nn::import::hdf5::Hdf5;
+use cajole_nn::models::elmo::Mix;
+use cajole_nn::models::{LstmTagger, TaggerConfig};
+use cajole_nn::{Tagging, Trained};
+use serde::{Deserialize, Serialize};
+
+use super::embedder::{ElmoFiles, Embedder};
+use super::tagger::{Card, RoleTagger, Vocabulary};
+use crate::words::lexicon::OUT_OF_VOCABULARY;
+use crate::words::{Lexicon, Lookup, Reads};
+use settings::{Embedding, Settings};
+use weights::Tensors;
+
+/// What the card of a tagger that was trained elsewhere says beside all else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Imported {
+    /// The archive's name.
+    pub archive: String,
+    /// How words are found in its vocabulary.
+    #[serde(default)]
+    pub lookup: Lookup,
+    /// What its decoder maximises.
+    #[serde(default)]
+    pub space: Space,
+    /// How it mixes the layers of ELMo, if it reads ELMo's vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elmo: Option<Mix>,
+}
+
+impl Imported {
+    /// Its part of the model card.
+    pub(super) fn to_markdown(&self, corpus: &str) -> String {
+        let lookup = match self.lookup {
+            Lookup::Classes => "by their spelling or their class",
+            Lookup::AsSpelled => "as they are spelled",
+            Lookup::LowerCase => "in lower case",
+        };
+        let space = match self.space {
+            Space::Log => "log-probabilities",
+            Space::Probability => "probabilities, as AllenNLP does",
+        };
+        let elmo = match self.elmo {
+            None => "",
+            Some(_) => {
+                "- **ELMo**: in `elmo/`, every sentence by itself. Make a folder `elmo/cache` to \
+                 keep what it says of sentences; it will be large.\n"
+            }
+        };
+        format!(
+            "- **Origin**: the AllenNLP archive `{archive}`, taken over by `cajole import \
+             allennlp`. Its settings say that it was trained on `{corpus}`. See there for who may \
+             use it and how well it does; nothing was measured here.\n\
+             - **Words** are looked up {lookup}.\n\
+             - **Decoding**: Viterbi over {space}.\n\
+             {elmo}",
+            archive = self.archive,
+        )
+    }
+}
+
+/// Reads a role labeler from AllenNLP's `model.tar.gz`, or from a folder with the same in it.
+///
+/// If it reads ELMo's vectors, `elmo` says where that ELMo is.
+///
+/// # Errors
+/// If a file is missing or damaged, or if the archive holds another kind of network.
+pub fn allennlp(path: &Path, elmo: Option<&ElmoFiles>) -> Result<(RoleTagger, Card), ImportError> {
+    from_archive(path, &Archive::read(path)?, elmo)
+}
+
+/// Makes a tagger of an archive that has been read; errors call it `path`.
+///
+/// # Errors
+/// As [`allennlp`].
+pub fn from_archive(
+    path: &Path,
+    archive: &Archive,
+    elmo: Option<&ElmoFiles>,
+) -> Result<(RoleTagger, Card), ImportError> {
+    let settings = Settings::of(path, &archive.config)?;
+    let mut tensors = Tensors::new(path, &archive.tensors);
+    let mut vocabulary = vocabulary(path, archive, &settings)?;
+    for (name, embedding) in &settings.embedders {
+        if let Embedding::Elmo = embedding {
+            let embedder = embedder(path, &mut tensors, name, elmo)?;
+            vocabulary.embedder = Some(Arc::new(embedder));
+        }
+    }
+    if let (Some(files), None) = (elmo, &vocabulary.embedder) {
+        let problem = "is of no use: the archive's network reads no ELMo".to_owned();
+        return Err(ImportError::Options { path: files.options.clone(), problem });
+    }
+    let network = network(path, &settings, &vocabulary)?;
+    let weights = weights::weights(&mut tensors, &settings, &network)?;
+    tensors.expect_none()?;
+
+    let card = card(path, settings, &vocabulary, network.clone());
+    let net = Tagging(LstmTagger::new(network));
+    let model = Trained { net, weights: weights.into() };
+    Ok((RoleTagger { model, vocabulary }, card))
+}
+
+/// What is known of a network that was trained elsewhere.
+fn card(path: &Path, settings: Settings, vocabulary: &Vocabulary, network: TaggerConfig) -> Card {
+    let file_name = path.file_name().unwrap_or(path.as_os_str());
+    let imported = Imported {
+        archive: file_name.to_string_lossy().into_owned(),
+        lookup: vocabulary.lexicon.lookup,
+        space: vocabulary.space,
+        elmo: vocabulary.embedder.as_ref().map(|embedder| embedder.mix().clone()),
+    };
+    Card {
+        task: "srl".to_owned(),
+        name: "allennlp-srl".to_owned(),
+        corpus: settings.corpus,
+        propositions: 0,
+        reads: Reads::Words,
+        network,
+        seed: 0,
+        epochs: 0,
+        best_epoch: 0,
+        dev_f1: 0.0,
+        imported: Some(imported),
+    }
+}
+
+/// Words and tags in the order of the archive's files.
+fn vocabulary(
+    path: &Path,
+    archive: &Archive,
+    settings: &Settings,
+) -> Result<Vocabulary, ImportError> {
+    let file = |namespace: &str| format!("vocabulary/{namespace}.txt");
+    let entries = |namespace: &str| {
+        let missing = || ImportError::Missing { path: path.to_owned(), name: file(namespace) };
+        archive.vocabulary.get(namespace).ok_or_else(missing)
+    };
+    let mut lexicon = Lexicon::new(Reads::Words, Vec::new(), Vec::new());
+    for (_, embedding) in &settings.embedders {
+        if let Embedding::Words { namespace, lookup, .. } = embedding {
+            let mut words = entries(namespace)?.clone();
+            if !words.iter().any(|word| word == OUT_OF_VOCABULARY) {
+                let name = format!("{OUT_OF_VOCABULARY} in {}", file(namespace));
+                return Err(ImportError::Missing { path: path.to_owned(), name });
+            }
+            // Index 0 is for what pads a batch, and is not in the file.
+            words.insert(0, "@@PADDING@@".to_owned());
+            lexicon = Lexicon::new(Reads::Words, words, Vec::new()).with_lookup(*lookup);
+        }
+    }
+    let tags = TagSet::new(entries("labels")?.iter().cloned()).map_err(|error| {
+        let problem = error.to_string();
+        ImportError::Options { path: path.join(file("labels")), problem }
+    })?;
+    let mut vocabulary = Vocabulary::new(lexicon, tags, Vec::new(), []);
+    vocabulary.space = Space::Probability;
+    Ok(vocabulary)
+}
+
+/// The size of the network that is to be filled.
+fn network(
+    path: &Path,
+    settings: &Settings,
+    vocabulary: &Vocabulary,
+) -> Result<TaggerConfig, ImportError> {
+    let encoder = &settings.encoder;
+    let dense = vocabulary.embedder.as_ref().map_or(0, |embedder| embedder.elmo().dim());
+    let embedding = settings.embedders.iter().map(|(_, embedding)| match embedding {
+        Embedding::Words { size, .. } => *size,
+        Embedding::Elmo => 0,
+    });
+    let network = TaggerConfig {
+        words: vocabulary.lexicon.words().len(),
+        embedding: embedding.sum(),
+        vectors: 0,
+        vector_size: 0,
+        dense,
+        lemmas: 0,
+        lemma_embedding: 0,
+        indicator: settings.indicator,
+        tags: vocabulary.tags.n_tags(),
+        cell: encoder.kind.cell(),
+        reading: encoder.kind.reading(),
+        layers: encoder.layers,
+        hidden: encoder.hidden,
+        input_dropout: settings.embedding_dropout,
+        recurrent_dropout: encoder.recurrent_dropout,
+        dropout: encoder.dropout,
+    };
+    let inputs = network.embedding + network.dense + network.indicator;
+    if inputs != encoder.input {
+        let problem = format!(
+            "model.encoder.input_size is {}, but words have {} numbers, ELMo's vectors {} and the \
+             mark of the predicate {}",
+            encoder.input, network.embedding, network.dense, network.indicator
+        );
+        return Err(ImportError::Options { path: path.join("config.json"), problem });
+    }
+    Ok(network)
+}
+
+/// The ELMo called `name` in the archive, from the files it is published in.
+fn embedder(
+    path: &Path,
+    tensors: &mut Tensors<'_>,
+    name: &str,
+    files: Option<&ElmoFiles>,
+) -> Result<Embedder, ImportError> {
+    let Some(files) = files else {
+        let problem = format!(
+            "model.text_field_embedder has ELMo in it, as {name:?}: give the options and the \
+             weights of that ELMo, too"
+        );
+        return Err(ImportError::Options { path: path.join("config.json"), problem });
+    };
+    let prefix = format!("text_field_embedder.token_embedder_{name}._elmo");
+    let embedder = Embedder::load(files.clone())?;
+    let mix = tensors.mix(&format!("{prefix}.scalar_mix_0"), embedder.elmo().layers())?;
+    let language_model = format!("{prefix}._elmo_lstm.");
+    same_elmo(tensors, &language_model, &files.weights)?;
+    tensors.pass_over(&language_model);
+    embedder.with_mix(mix)
+}
+
+/// Archives hold a copy of their ELMo. One matrix of it tells whether the file has the same.
+fn same_elmo(tensors: &Tensors<'_>, prefix: &str, weights: &Path) -> Result<(), ImportError> {
+    let name = format!("{prefix}_token_embedder._projection.weight");
+    let ours = tensors.get(&name)?; // (P, F)
+    let [p, f] = ours.shape[..] else {
+        let problem = format!("{name:?} has shape {:?}, which is no matrix", ours.shape);
+        return Err(ImportError::Options { path: weights.to_owned(), problem });
+    };
+    let theirs = Hdf5::open(weights)?.dataset_of("CNN_proj/W_proj", &[f, p])?; // (F, P)
+    let same = |i: usize| (ours.values[i] - theirs[i % f * p + i / f]).abs() <= 1e-6;
+    match (0..p * f).all(same) {
+        true => Ok(()),
+        false => {
+            let problem = format!("these are not the numbers of {name:?} in the archive");
+            Err(ImportError::Options { path: weights.to_owned(), problem })
+        }
+    }
+}
