@@ -387,11 +387,11 @@ pub(crate) struct SrlEval {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Import {
     #[command(subcommand)]
-    pub(crate) from: From,
+    pub(crate) from: Origin,
 }
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     /// A semantic role labeler of AllenNLP's, as a tagger for role labeling
     ///
     /// ARCHIVE is a model.tar.gz, or the folder of a training run with config.json, best.th and

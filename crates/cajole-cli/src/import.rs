@@ -5,12 +5,12 @@ use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint;
 use cajole_tasks::srl::{self, ElmoFiles};
 
-use crate::args::{Allennlp, Args, From, Import};
+use crate::args::{Allennlp, Args, Import, Origin};
 use crate::screen;
 
 pub(crate) fn run(what: &Import, args: &Args) -> anyhow::Result<()> {
     match &what.from {
-        From::Allennlp(what) => allennlp(what, args),
+        Origin::Allennlp(what) => allennlp(what, args),
     }
 }
 
