@@ -10,6 +10,7 @@ use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;
 use serde::{Deserialize, Serialize};
 
+use super::case_study::case_study;
 use super::config::{CorpusConfig, NetworkConfig, SrlConfig, UnknownCorpus};
 use super::corpora::Splits;
 use super::instance::{Instance, Noise};
@@ -113,7 +114,7 @@ pub fn reproduce(
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
-    let mut networks = Vec::new();
+    let (mut networks, mut cases) = (Vec::new(), Vec::new());
     let mut loaded: Option<(&str, Splits)> = None;
     for network in &config.networks {
         let corpus = config.corpus_of(network)?;
@@ -140,10 +141,18 @@ pub fn reproduce(
         };
         watch.say(&format!("  F1 {:.2} on the development data", card.dev_f1));
         let run = Run { name: &network.name, tagger: &tagger, config, corpus, kept: &kept, watch };
-        networks.push(run.measure(network, card.dev_f1, &splits)?);
+        let measured = run.measure(network, card.dev_f1, &splits)?;
+        let paper = run.paper(measured.chosen.step_size);
+        cases.push(kept.get(&format!("{} case", network.name), || {
+            let inputs = run.inputs(&splits.test);
+            Ok::<_, ExperimentError>(case_study(&tagger, &paper, &inputs)?)
+        })?);
+        networks.push(measured);
         loaded = Some((&network.corpus, splits));
     }
-    Ok(tables::report(config, &networks))
+    let mut report = tables::report(config, &networks);
+    report.cases = cases.into_iter().flatten().take(1).collect();
+    Ok(report)
 }
 
 /// One tagger being measured.
@@ -201,6 +210,12 @@ impl Run<'_> {
             }));
         }
         instances
+    }
+
+    /// The inputs of the first block, with the sentences they are from.
+    fn inputs<'s>(&self, sentences: &'s [Sentence]) -> Vec<(&'s Sentence, Instance)> {
+        let instances = self.instances(sentences, self.config.readings[0], self.config.noise[0]);
+        propositions(sentences, self.corpus).map(|(s, _)| s).zip(instances).collect()
     }
 
     /// The trees that the parser which comes with cajole gives these sentences.
