@@ -62,7 +62,7 @@ fn main() -> Result<()> {
         (Workload::Parsing, Verb::Prepare) => parsing::prepare(&dir)?,
         (Workload::Parsing, Verb::Time) => parsing::time()?,
         (Workload::Tagger, Verb::Prepare) => tagger::prepare(&dir)?,
-        (Workload::Tagger, Verb::Time) => tagger::time()?,
+        (Workload::Tagger, Verb::Time) => tagger::time(&dir)?,
         (Workload::FirstPass, Verb::Prepare) => first_pass::prepare()?,
         (Workload::FirstPass, Verb::Time) => first_pass::time()?,
         (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,

@@ -80,7 +80,9 @@ impl<'a> Parts<'a> {
 /// Makes the network and writes what a rival needs into `dir`.
 pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
-    let (model, tags) = (model(), tags()?);
+    let net = Tagging(network());
+    let weights = loud_weights(&net.0).into();
+    let (model, tags) = (Trained { net, weights }, tags()?);
     let layout = model.net.0.layout();
     checkpoint::save(&dir.join(MODEL_FILE), layout, &model.weights, Precision::F32)?;
     let parts = Parts::new(&tags);
@@ -117,8 +119,10 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
 }
 
 /// One round: an iteration, what its parts take, and the machine itself.
-pub(crate) fn time() -> Result<Value> {
-    let (model, tags, cases) = (model(), tags()?, cases());
+pub(crate) fn time(dir: &Path) -> Result<Value> {
+    let net = Tagging(network());
+    let weights = checkpoint::load(&dir.join(MODEL_FILE), net.0.layout())?.into();
+    let (model, tags, cases) = (Trained { net, weights }, tags()?, cases());
     let peak = peak::gflops();
     let parts = Parts::new(&tags);
     let mut worker = Worker::new(parts.of(&model));
@@ -164,8 +168,8 @@ pub(crate) fn time() -> Result<Value> {
     }))
 }
 
-fn model() -> Net {
-    let net = LstmTagger::new(TaggerConfig {
+fn network() -> LstmTagger<Case> {
+    LstmTagger::new(TaggerConfig {
         words: 10_000,
         embedding: 100,
         vectors: 0,
@@ -182,7 +186,10 @@ fn model() -> Net {
         input_dropout: 0.0,
         recurrent_dropout: 0.0,
         dropout: 0.0,
-    });
+    })
+}
+
+fn loud_weights(net: &LstmTagger<Case>) -> Vec<f32> {
     let mut weights = net.layout().initial(SEED);
     for entry in net.layout().entries() {
         let values = &mut weights[entry.param.range()];
@@ -194,7 +201,7 @@ fn model() -> Net {
             _ => {}
         }
     }
-    Trained { net: Tagging(net), weights: weights.into() }
+    weights
 }
 
 /// `O`, and `B-` and `I-` of every role in turn.
