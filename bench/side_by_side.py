@@ -88,7 +88,7 @@ def leave_speedup(folder, speedup):
 
 def check_gradients(variant, exported, folder, tolerance):
     """Output, log-probability and every gradient of some cases against cajole's; says how close."""
-    worst_log_prob = worst_gradient = 0.0
+    worst_log_prob = worst_gradient = widest = 0.0
     for case in range(exported["gradients"]):
         want = exported["cases"][case]
         output, log_prob, gradients = variant.gradient(case)
@@ -102,12 +102,16 @@ def check_gradients(variant, exported, folder, tolerance):
         if ours.keys() != gradients.keys():
             fail(f"{variant.label}: parameters {sorted(gradients)}, cajole {sorted(ours)}")
         for name, gradient in ours.items():
-            difference = np.linalg.norm(gradients[name].reshape(gradient.shape) - gradient)
-            off = float(difference / max(np.linalg.norm(gradient), 1e-12))
+            difference = gradients[name].reshape(gradient.shape) - gradient
+            off = float(np.linalg.norm(difference) / max(np.linalg.norm(gradient), 1e-12))
             if not off < tolerance:
                 fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e}")
             worst_gradient = max(worst_gradient, off)
-    return f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
+            widest = max(widest, float(np.abs(difference).max()))
+    return (
+        f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
+        f" of their norm and {widest:.0e} at every weight"
+    )
 
 
 def check_repairs(variant, repaired, exported):
@@ -135,6 +139,15 @@ def print_machine(ours):
         f"\n  cajole: {of('flops') / 1e6:.2f} MFLOP per iteration, {of('gflops'):.1f} GFLOP/s,"
         f" {100 * of('share_of_peak'):.0f} % of one core's {of('peak_gflops'):.0f}"
     )
+    if "bytes" in ours[0]:
+        share = lambda key: 100 * median(r["gigabytes"] / r[key] for r in ours)
+        print(
+            f"  cajole: {of('bytes') / 1e6:.0f} MB of weights per iteration,"
+            f" {of('gigabytes'):.1f} GB/s: {share('cache_gigabytes'):.0f} % of what one core reads"
+            f" from a cache that holds one layer's ({of('cache_gigabytes'):.0f}),"
+            f" {share('memory_gigabytes'):.0f} % of what it reads from memory"
+            f" ({of('memory_gigabytes'):.0f})"
+        )
     if "parts_ms" in ours[0]:
         parts = {part: median(r["parts_ms"][part] for r in ours) for part in ours[0]["parts_ms"]}
         print("  cajole: " + ", ".join(f"{part} {ms:.2f} ms" for part, ms in parts.items()))

@@ -1,73 +1,80 @@
 //! One iteration of Algorithm 1, taken apart so that it can be timed alone.
 
-use cajole::{Aligned, Decoder, Found, Gradient, Mark, Model, Momenta, StepRule, Symbol};
-use cajole_nn::decoders::Greedy;
-use cajole_nn::{AutoRegressive, Scratch, Trained};
+use cajole::{
+    Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, StepRule, Violation,
+};
 
-/// `g(y)` for an input and its output.
-type Violation<'a, X> = &'a dyn Fn(&X, &[Symbol]) -> f32;
+/// What an iteration consists of.
+pub(crate) struct Iteration<'a, M: Model> {
+    pub(crate) model: &'a M,
+    pub(crate) decoder: &'a dyn Decoder<M>,
+    pub(crate) constraint: &'a dyn Constraint<M::Input>,
+    pub(crate) rule: StepRule,
+    pub(crate) step_size: f32,
+}
 
 /// One thread's private weights and buffers.
-pub(crate) struct Worker<'a, N: AutoRegressive> {
-    model: &'a Trained<N>,
-    violation: Violation<'a, N::Input>,
-    step_size: f32,
+pub(crate) struct Worker<'a, M: Model> {
+    of: Iteration<'a, M>,
     nudged: Aligned,
-    scratch: Scratch,
+    scratch: M::Scratch,
     pub(crate) found: Found,
+    pub(crate) costs: Vec<f32>,
     blame: Vec<(Mark, f32)>,
     pub(crate) grad: Gradient,
 }
 
-impl<'a, N: AutoRegressive> Worker<'a, N> {
-    pub(crate) fn new(
-        model: &'a Trained<N>,
-        violation: Violation<'a, N::Input>,
-        step_size: f32,
-    ) -> Self {
+impl<'a, M: Model> Worker<'a, M> {
+    pub(crate) fn new(of: Iteration<'a, M>) -> Self {
+        let weights = of.model.weights();
         Worker {
-            model,
-            violation,
-            step_size,
-            nudged: model.weights.clone(),
-            scratch: model.scratch(),
+            nudged: weights.into(),
+            scratch: of.model.scratch(),
             found: Found::default(),
+            costs: Vec::new(),
             blame: Vec::new(),
-            grad: Gradient::new(model.weights.len()),
+            grad: Gradient::new(weights.len()),
+            of,
         }
     }
 
     /// `W_λ ← W`, where the last step moved it.
     pub(crate) fn restore(&mut self) {
+        let weights = self.of.model.weights();
         for range in self.grad.touched() {
-            self.nudged[range.clone()].copy_from_slice(&self.model.weights[range.clone()]);
+            self.nudged[range.clone()].copy_from_slice(&weights[range.clone()]);
         }
     }
 
-    /// Decodes greedily.
-    pub(crate) fn decode(&mut self, x: &N::Input) {
-        Greedy.decode(self.model, &self.nudged, x, &mut self.scratch, &mut self.found);
+    /// Decodes.
+    pub(crate) fn decode(&mut self, x: &M::Input) {
+        let Iteration { model, decoder, .. } = self.of;
+        decoder.decode(model, &self.nudged, x, &mut self.scratch, &mut self.found);
     }
 
-    /// Differentiates `g · log p(y)` for what was decoded; returns `g`.
-    pub(crate) fn differentiate(&mut self, x: &N::Input) -> f32 {
-        let Worker { model, violation, nudged, scratch, found, blame, grad, .. } = self;
+    /// Differentiates `Σ g_t · log p(y_t)` for what was decoded; returns `g`.
+    pub(crate) fn differentiate(&mut self, x: &M::Input) -> f32 {
+        let Worker { of, nudged, scratch, found, costs, blame, grad } = self;
         let Some(decoded) = found.best() else { return 0.0 };
-        let g = violation(x, &decoded.output);
+        let violation: Violation = of.constraint.check(x, &decoded.output);
+        costs.clear();
+        costs.resize(decoded.marks.len(), 0.0);
+        violation.spread(1.0, costs);
         blame.clear();
-        blame.extend(decoded.marks.iter().map(|&mark| (mark, g)));
-        model.gradient(nudged, blame, scratch, grad);
-        g
+        blame.extend(decoded.marks.iter().copied().zip(costs.iter().copied()));
+        of.model.gradient(nudged, blame, scratch, grad);
+        violation.total()
     }
 
-    /// An SGD step in place.
+    /// A step in place.
     pub(crate) fn step(&mut self) {
-        let momenta = &mut Momenta::default();
-        StepRule::Sgd.step(0, self.step_size, &mut self.nudged, &self.grad, 1.0, momenta);
+        let Iteration { rule, step_size, .. } = self.of;
+        let (norm, momenta) = (rule.norm(&self.grad), &mut Momenta::default());
+        rule.step(0, step_size, &mut self.nudged, &self.grad, norm, momenta);
     }
 
-    /// Decode, violation, backward pass, SGD step.
-    pub(crate) fn iterate(&mut self, x: &N::Input) {
+    /// Decode, violation, backward pass, step.
+    pub(crate) fn iterate(&mut self, x: &M::Input) {
         self.decode(x);
         self.differentiate(x);
         self.step();

@@ -5,11 +5,13 @@
 //! short round and prints it as JSON, so that a driver can interleave rounds of several programs
 //! and take medians: on a machine that others use as well, only that can be compared.
 
+mod bandwidth;
 mod first_pass;
 mod iteration;
 mod net1;
 mod parsing;
 mod peak;
+mod tagger;
 mod training;
 mod transduction;
 
@@ -36,6 +38,8 @@ enum Workload {
     Transduction,
     /// The paper's parsing network, one iteration.
     Parsing,
+    /// The paper's role labeler, one iteration.
+    Tagger,
     /// The parsing network's first outputs for many inputs, batched and one by one.
     FirstPass,
     /// Epochs of training the parsing network.
@@ -57,6 +61,8 @@ fn main() -> Result<()> {
         (Workload::Transduction, Verb::Time) => transduction::time(&dir)?,
         (Workload::Parsing, Verb::Prepare) => parsing::prepare(&dir)?,
         (Workload::Parsing, Verb::Time) => parsing::time()?,
+        (Workload::Tagger, Verb::Prepare) => tagger::prepare(&dir)?,
+        (Workload::Tagger, Verb::Time) => tagger::time(&dir)?,
         (Workload::FirstPass, Verb::Prepare) => first_pass::prepare()?,
         (Workload::FirstPass, Verb::Time) => first_pass::time()?,
         (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,

@@ -8,14 +8,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use cajole::Symbol;
+use cajole::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
+use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Trained};
 use serde_json::{Value, json};
 
-use crate::iteration::Worker;
+use crate::iteration::{Iteration, Worker};
 use crate::net1::Net1;
 use crate::{ms, peak, per_item};
 
@@ -37,7 +38,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let model = model();
     let layout = model.net.layout();
     checkpoint::save(&dir.join(MODEL_FILE), layout, &model.weights, Precision::F32)?;
-    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
+    let mut worker = Worker::new(iteration(&model));
     let mut exported = Vec::new();
     for (i, x) in cases(&model).iter().enumerate() {
         worker.decode(x);
@@ -73,7 +74,7 @@ pub(crate) fn time() -> Result<Value> {
     let model = model();
     let cases = cases(&model);
     let peak = peak::gflops();
-    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
+    let mut worker = Worker::new(iteration(&model));
     let iteration = per_item(Duration::from_millis(500), || {
         let mut took = Duration::ZERO;
         for x in &cases {
@@ -108,6 +109,16 @@ pub(crate) fn time() -> Result<Value> {
         "peak_gflops": peak,
         "share_of_peak": gflops / peak,
     }))
+}
+
+fn iteration(model: &Net) -> Iteration<'_, Net> {
+    Iteration {
+        model,
+        decoder: &Greedy,
+        constraint: &violation,
+        rule: StepRule::Sgd,
+        step_size: STEP_SIZE,
+    }
 }
 
 fn violation(_: &[Token], _: &[Symbol]) -> f32 {

@@ -20,7 +20,7 @@ use rayon::ThreadPoolBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::iteration::Worker;
+use crate::iteration::{Iteration, Worker};
 use crate::{ms, peak, per_item};
 
 /// Violating inputs that every program runs.
@@ -57,8 +57,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let constraint = ConstraintKind::Count.build();
     let cases = cases(&model, &constraint)?;
 
-    let violation = |x: &[Symbol], y: &[Symbol]| constraint.check(x, y).total();
-    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
+    let mut worker = Worker::new(iteration(&model, &constraint));
     let repairs = repair_all(&model, &constraint, &cases)?;
     let mut exported = Vec::new();
     for (i, (x, repair)) in cases.iter().zip(&repairs).enumerate() {
@@ -110,8 +109,7 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
     let cases = read_cases(dir)?;
     let peak = peak::gflops();
 
-    let violation = |x: &[Symbol], y: &[Symbol]| constraint.check(x, y).total();
-    let mut worker = Worker::new(&model, &violation, STEP_SIZE);
+    let mut worker = Worker::new(iteration(&model, &constraint));
     let mut flops = 0;
     let iteration = per_item(Duration::from_millis(300), || {
         let mut took = Duration::ZERO;
@@ -231,6 +229,16 @@ fn read_cases(dir: &Path) -> Result<Vec<Vec<Symbol>>> {
         .with_context(|| format!("reading {}: prepare comes before time", path.display()))?;
     let Exported { cases } = serde_json::from_slice(&bytes)?;
     Ok(cases.into_iter().map(|case| case.input).collect())
+}
+
+fn iteration<'a>(model: &'a Net, constraint: &'a Count) -> Iteration<'a, Net> {
+    Iteration {
+        model,
+        decoder: &Greedy,
+        constraint: &**constraint,
+        rule: StepRule::Sgd,
+        step_size: STEP_SIZE,
+    }
 }
 
 fn gbi<'a>(

@@ -1,19 +1,24 @@
 //! After warm-up an iteration of Algorithm 1 allocates nothing.
 
 use std::alloc::{GlobalAlloc, Layout as Request, System};
+use std::borrow::Borrow;
 use std::cell::Cell;
 
-use cajole::constraints::{Brackets, RoleSet, TagSet};
-use cajole::{Config, Decoder, Gbi, Objective, Schedule, StepRule, Symbol, Workspace};
+use cajole::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
+use cajole::{
+    Config, Constraint, Decoder, Gbi, Model, Objective, Positions, Proposals, Schedule, StepRule,
+    Symbol, Workspace,
+};
 use cajole_nn::decoders::{
     AStar, Agenda, Beam, Chart, Exact, Greedy, Heuristic, KBest, Penalties, Space, SuffixLists,
-    Suffixes, TagScores, Viterbi,
+    Suffixes, TagScores, Tagged, Viterbi,
 };
 use cajole_nn::models::{
-    Architecture, Seq2Seq, Seq2SeqConfig, StartState, Token, Transducer, TransducerConfig,
+    Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
+    TaggerConfig, Token, Transducer, TransducerConfig,
 };
 use cajole_nn::random::Random;
-use cajole_nn::{AutoRegressive, Trained};
+use cajole_nn::{AutoRegressive, Tagger, Tagging, Trained};
 
 struct Counting;
 
@@ -44,54 +49,68 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of runs of 20 and of 100 iterations, in workspaces that have seen longer ones.
-fn allocations<N: AutoRegressive>(
-    net: N,
-    x: &N::Input,
-    decoder: &dyn Decoder<Trained<N>>,
+const RULES: [StepRule; 3] =
+    [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];
+
+/// What is run of Algorithm 1, but for the schedule.
+struct Setting<'a, M: Model> {
+    model: &'a M,
+    decoder: &'a dyn Decoder<M>,
+    constraint: &'a dyn Constraint<M::Input>,
+    sources: Vec<&'a dyn Decoder<M>>,
     objective: Objective,
-) -> [usize; 2] {
-    let weights = net.layout().initial(1);
-    let model = Trained { net, weights: weights.into() };
-    let never = |_: &N::Input, y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
-    let rules = [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];
-    let mut counted = [0; 2];
-    for rule in rules {
-        let config = |max_steps| Config {
-            objective,
-            schedule: Schedule { rule, step_size: 1e-3, max_steps },
-            pull: 0.01,
-            ..Config::paper()
-        };
-        let mut workspace = Workspace::new(&model, &config(0)).unwrap();
-        let mut run = |max_steps| {
-            let config = config(max_steps);
-            let gbi =
-                Gbi { model: &model, decoder, constraint: &never, sources: Vec::new(), config };
-            let before = COUNT.with(Cell::get);
-            let outcome = gbi.run(x, &mut workspace);
-            let after = COUNT.with(Cell::get);
-            assert_eq!(outcome.steps, max_steps);
-            after - before
-        };
-        run(120);
-        counted[0] += run(20);
-        counted[1] += run(100);
-    }
-    counted
+    step_size: f32,
 }
 
-/// The same with a greedy decoder, a beam, and a beam whose candidates are all lowered.
-fn check<N: AutoRegressive + Clone>(name: &str, net: &N, x: &N::Input) {
-    let lower = |candidates| Objective::Lower { candidates };
-    let cases: [(&str, [usize; 2]); 3] = [
-        ("greedy", allocations(net.clone(), x, &Greedy, lower(1))),
-        ("beam", allocations(net.clone(), x, &Beam { width: 3 }, lower(1))),
-        ("beam, all candidates", allocations(net.clone(), x, &Beam { width: 3 }, lower(3))),
-    ];
-    for (decoder, [short, long]) in cases {
-        assert_eq!(short, long, "{name}, {decoder}: not the same for eighty more iterations");
-        assert!(short < 60, "{name}, {decoder}: {short} allocations to hand out three outcomes");
+impl<M: Model> Setting<'_, M> {
+    /// Allocations of runs of 20 and of 100 iterations, in workspaces that have seen longer ones.
+    fn allocations(&self, x: &M::Input) -> [usize; 2] {
+        let mut counted = [0; 2];
+        for rule in RULES {
+            let config = |max_steps| Config {
+                objective: self.objective,
+                schedule: Schedule { rule, step_size: self.step_size, max_steps },
+                pull: 0.01,
+                ..Config::paper()
+            };
+            let mut workspace = Workspace::new(self.model, &config(0)).unwrap();
+            let mut run = |max_steps| {
+                let Setting { model, decoder, constraint, .. } = *self;
+                let (sources, config) = (self.sources.clone(), config(max_steps));
+                let gbi = Gbi { model, decoder, constraint, sources, config };
+                let before = COUNT.with(Cell::get);
+                let outcome = gbi.run(x, &mut workspace);
+                let after = COUNT.with(Cell::get);
+                assert_eq!(outcome.steps, max_steps);
+                after - before
+            };
+            run(120);
+            counted[0] += run(20);
+            counted[1] += run(100);
+        }
+        counted
+    }
+
+    fn check(&self, name: &str, x: &M::Input) {
+        let [short, long] = self.allocations(x);
+        assert_eq!(short, long, "{name}: not the same for eighty more iterations");
+        assert!(short < 60, "{name}: {short} allocations to hand out three outcomes");
+    }
+}
+
+/// A network with a greedy decoder, a beam, and a beam whose candidates are all lowered.
+fn check<N: AutoRegressive>(name: &str, net: N, x: &N::Input) {
+    let weights = net.layout().initial(1);
+    let model = &Trained { net, weights: weights.into() };
+    let never = |_: &N::Input, y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
+    let beam = &Beam { width: 3 };
+    let cases: [(&str, &dyn Decoder<Trained<N>>, usize); 3] =
+        [("greedy", &Greedy, 1), ("beam", beam, 1), ("beam, all candidates", beam, 3)];
+    for (case, decoder, candidates) in cases {
+        let objective = Objective::Lower { candidates };
+        let (constraint, sources) = (&never, Vec::new());
+        Setting { model, decoder, constraint, sources, objective, step_size: 1e-3 }
+            .check(&format!("{name}, {case}"), x);
     }
 }
 
@@ -106,7 +125,7 @@ fn an_iteration_allocates_nothing() {
         dropout: 0.0,
         cap_factor: 3,
     });
-    check("transducer", &net, &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2]);
+    check("transducer", net, &[0, 2, 1, 2, 0, 2, 0, 2, 1, 2, 1, 2]);
 }
 
 #[test]
@@ -163,6 +182,70 @@ fn an_iteration_with_attention_allocates_nothing() {
             cap_factor: 2,
         });
         let x: Vec<Token> = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
-        check(&format!("{architecture:?}"), &net, &x);
+        check(&format!("{architecture:?}"), net, x.as_slice());
     }
+}
+
+/// A sentence all of whose spans are wrong.
+struct Sentence(Features);
+
+impl Borrow<Features> for Sentence {
+    fn borrow(&self) -> &Features {
+        &self.0
+    }
+}
+
+impl Bracketed for Sentence {
+    fn brackets(&self) -> Option<&Brackets> {
+        Some(const { &Brackets::NONE })
+    }
+}
+
+#[test]
+fn an_iteration_of_a_tagger_allocates_a_few_small_vectors() {
+    /// The list of inputs and that of their parts; the violation's parts; output and marks of the
+    /// decoded candidate and of the satisfying one.
+    const FEW: usize = 7;
+    let tags = TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap();
+    let net: LstmTagger<Sentence> = LstmTagger::new(TaggerConfig {
+        words: 5,
+        embedding: 8,
+        vectors: 4,
+        vector_size: 4,
+        dense: 2,
+        lemmas: 2,
+        lemma_embedding: 3,
+        indicator: 4,
+        tags: tags.n_tags(),
+        cell: CellKind::Highway,
+        reading: Reading::Alternating,
+        layers: 3,
+        hidden: 16,
+        input_dropout: 0.1,
+        recurrent_dropout: 0.1,
+        dropout: 0.1,
+    });
+    let mut weights = net.layout().initial(1);
+    let outside = net.layout().entries().last().map_or(0, |bias| bias.param.range().start);
+    weights[outside] = -1.0; // so that there are spans
+    let model = &Trained { net: Tagging(net), weights: weights.into() };
+    let tokens = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
+    let x = Sentence(Features { tokens, dense: [0.5; 14].into(), predicate: 2, lemma: 1 });
+
+    let free = RoleSet::default();
+    let constraint = &SpansInTree { tags: &tags, free: free.clone() };
+    let decoder = &Tagged::viterbi(&tags);
+    let exact = Tagged { tags: &tags, search: Exact { free: &free } };
+    let objective = Objective::Contrast {
+        proposals: Proposals::Fresh,
+        positions: Positions::Differing,
+        lower: 1.0,
+        otherwise: 1,
+    };
+    // Too small a step to ever satisfy the constraint.
+    let (sources, step_size): (Vec<&dyn Decoder<_>>, _) = (vec![&exact], 1e-9);
+    let setting = Setting { model, decoder, constraint, sources, objective, step_size };
+    let [short, long] = setting.allocations(&x);
+    let each = (long - short) as f64 / (RULES.len() * 80) as f64;
+    assert!(each <= FEW as f64, "{each} allocations per iteration");
 }

@@ -1,0 +1,265 @@
+//! The paper's role labeler: eight highway layers of 300 units, 25 tokens, Viterbi decoding, a step
+//! of set length on all weights.
+//!
+//! Its weights are random, since the time of a pass depends on lengths alone. They are louder than
+//! fresh ones, which would give all positions the same tag, but for `O`, which is the most probable:
+//! so outputs have some spans, and some of these are no nodes of the tree.
+
+use std::borrow::Borrow;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use cajole::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
+use cajole::{StepRule, Symbol};
+use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
+use cajole_nn::decoders::{Tagged, Viterbi};
+use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
+use cajole_nn::random::Random;
+use cajole_nn::{Tagger, Tagging, Trained};
+use serde_json::{Value, json};
+
+use crate::iteration::{Iteration, Worker};
+use crate::{bandwidth, ms, peak, per_item};
+
+/// `T`, the tokens of every input.
+const TOKENS: usize = 25;
+/// Roles; each has a tag that begins it and one that goes on.
+const ROLES: usize = 57;
+/// Inputs that every program runs.
+const CASES: usize = 8;
+/// Of these, how many come with a gradient to check.
+const GRADIENTS: usize = 3;
+/// How far a step goes. Its time does not depend on it.
+const STEP_SIZE: f32 = 1e-3;
+const RULE: StepRule = StepRule::UnitNorm { growth: 1.0, cap: 1.0 };
+
+const SEED: u64 = 1;
+/// Too large for any cache.
+const MEMORY: usize = 256 << 20;
+
+type Net = Trained<Tagging<LstmTagger<Case>>>;
+
+/// A sentence with a tree over it.
+struct Case {
+    features: Features,
+    brackets: Brackets,
+}
+
+impl Borrow<Features> for Case {
+    fn borrow(&self) -> &Features {
+        &self.features
+    }
+}
+
+impl Bracketed for Case {
+    fn brackets(&self) -> Option<&Brackets> {
+        Some(&self.brackets)
+    }
+}
+
+/// What decodes and what judges.
+struct Parts<'a> {
+    decoder: Tagged<'a, Viterbi>,
+    constraint: SpansInTree<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(tags: &'a TagSet) -> Self {
+        let constraint = SpansInTree { tags, free: RoleSet::default() };
+        Parts { decoder: Tagged::viterbi(tags), constraint }
+    }
+
+    fn of<'b>(&'b self, model: &'b Net) -> Iteration<'b, Net> {
+        let Parts { decoder, constraint } = self;
+        Iteration { model, decoder, constraint, rule: RULE, step_size: STEP_SIZE }
+    }
+}
+
+/// Makes the network and writes what a rival needs into `dir`.
+pub(crate) fn prepare(dir: &Path) -> Result<Value> {
+    fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
+    let net = Tagging(network());
+    let weights = loud_weights(&net.0).into();
+    let (model, tags) = (Trained { net, weights }, tags()?);
+    let layout = model.net.0.layout();
+    checkpoint::save(&dir.join(MODEL_FILE), layout, &model.weights, Precision::F32)?;
+    let parts = Parts::new(&tags);
+    let mut worker = Worker::new(parts.of(&model));
+    let mut exported = Vec::new();
+    for (i, x) in cases().iter().enumerate() {
+        worker.decode(x);
+        let g = worker.differentiate(x);
+        ensure!(0.0 < g, "the output for input {i} satisfies the constraint");
+        if i < GRADIENTS {
+            let path = dir.join(format!("gradient-{i}.safetensors"));
+            checkpoint::save(&path, layout, &worker.dense(), Precision::F32)?;
+        }
+        let decoded = worker.found.best().context("Viterbi finds one output")?;
+        exported.push(json!({
+            "words": x.features.tokens.iter().map(|token| token.word).collect::<Vec<_>>(),
+            "predicate": x.features.predicate,
+            "brackets": x.brackets.as_pairs(),
+            "output": decoded.output,
+            "log_prob": decoded.log_prob,
+            "costs": worker.costs,
+        }));
+    }
+    let report = json!({
+        "layers": model.net.0.config.layers,
+        "step_size": STEP_SIZE,
+        "gradients": GRADIENTS,
+        "cases": exported,
+    });
+    let path = dir.join("cases.json");
+    checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
+        .with_context(|| format!("writing {}", path.display()))?;
+    Ok(json!({ "weights": model.weights.len(), "cases": CASES }))
+}
+
+/// One round: an iteration, what its parts take, and the machine itself.
+pub(crate) fn time(dir: &Path) -> Result<Value> {
+    let net = Tagging(network());
+    let weights = checkpoint::load(&dir.join(MODEL_FILE), net.0.layout())?.into();
+    let (model, tags, cases) = (Trained { net, weights }, tags()?, cases());
+    let peak = peak::gflops();
+    let parts = Parts::new(&tags);
+    let mut worker = Worker::new(parts.of(&model));
+    let iteration = per_item(Duration::from_millis(700), || {
+        let mut took = Duration::ZERO;
+        for x in &cases {
+            worker.restore();
+            let start = Instant::now();
+            worker.iterate(x);
+            took += start.elapsed();
+        }
+        (cases.len(), took)
+    });
+    let mut parts = [Duration::ZERO; 3];
+    for x in &cases {
+        worker.restore();
+        let start = Instant::now();
+        worker.decode(x);
+        let decoded = start.elapsed();
+        worker.differentiate(x);
+        let differentiated = start.elapsed();
+        worker.step();
+        parts[0] += decoded;
+        parts[1] += differentiated - decoded;
+        parts[2] += start.elapsed() - differentiated;
+    }
+    let [decode, backward, step] = parts.map(|part| ms(part / cases.len() as u32));
+    let moved = worker.grad.touched().iter().map(ExactSizeIterator::len).sum();
+    let Work { flops, bytes } = work(&model.net.0.config, moved);
+    let seconds = iteration.as_secs_f64();
+    let gflops = flops as f64 / seconds / 1e9;
+    Ok(json!({
+        "iteration_ms": ms(iteration),
+        "parts_ms": { "decode": decode, "backward": backward, "step": step },
+        "flops": flops,
+        "gflops": gflops,
+        "peak_gflops": peak,
+        "share_of_peak": gflops / peak,
+        "bytes": bytes,
+        "gigabytes": bytes as f64 / seconds / 1e9,
+        "cache_gigabytes": bandwidth::gigabytes(recurrent(&model.net.0.config) * size_of::<f32>()),
+        "memory_gigabytes": bandwidth::gigabytes(MEMORY),
+    }))
+}
+
+fn network() -> LstmTagger<Case> {
+    LstmTagger::new(TaggerConfig {
+        words: 10_000,
+        embedding: 100,
+        vectors: 0,
+        vector_size: 0,
+        dense: 0,
+        lemmas: 0,
+        lemma_embedding: 0,
+        indicator: 100,
+        tags: 1 + 2 * ROLES,
+        cell: CellKind::Highway,
+        reading: Reading::Alternating,
+        layers: 8,
+        hidden: 300,
+        input_dropout: 0.0,
+        recurrent_dropout: 0.0,
+        dropout: 0.0,
+    })
+}
+
+fn loud_weights(net: &LstmTagger<Case>) -> Vec<f32> {
+    let mut weights = net.layout().initial(SEED);
+    for entry in net.layout().entries() {
+        let values = &mut weights[entry.param.range()];
+        match entry.name.as_str() {
+            "output.w" => values.iter_mut().for_each(|v| *v *= 2.0),
+            "output.b" => values[0] = 6.0,
+            name if name.ends_with(".w_x") => values.iter_mut().for_each(|v| *v *= 1.8),
+            name if name.ends_with(".table") => values.iter_mut().for_each(|v| *v *= 10.0),
+            _ => {}
+        }
+    }
+    weights
+}
+
+/// `O`, and `B-` and `I-` of every role in turn.
+fn tags() -> Result<TagSet> {
+    let spans = (0..ROLES).flat_map(|role| ["B", "I"].map(|tag| format!("{tag}-{role}")));
+    Ok(TagSet::new(std::iter::once("O".to_owned()).chain(spans))?)
+}
+
+fn cases() -> Vec<Case> {
+    let random = &mut Random::new(SEED);
+    let mut draw = || {
+        let words = (0..TOKENS).map(|_| random.below(10_000) as Symbol);
+        let tokens = words.map(|word| Token { word, vector: 0 }).collect();
+        let predicate = random.below(TOKENS);
+        let features = Features { tokens, predicate, ..Features::default() };
+        let mut spans = Vec::new();
+        split(random, 0, TOKENS, &mut spans);
+        Case { features, brackets: spans.into_iter().collect() }
+    };
+    (0..CASES).map(|_| draw()).collect()
+}
+
+/// A random binary tree over `start..end`, without its leaves.
+fn split(random: &mut Random, start: usize, end: usize, spans: &mut Vec<(usize, usize)>) {
+    if end - start < 2 {
+        return;
+    }
+    spans.push((start, end));
+    let middle = start + 1 + random.below(end - start - 1);
+    split(random, start, middle, spans);
+    split(random, middle, end, spans);
+}
+
+/// What one iteration cannot do without.
+struct Work {
+    /// Floating-point operations. Two per weight and row of every product, forward; as many again
+    /// for the gradient of the weights and of what they were multiplied with; two per weight for
+    /// the norm and two for the step. Squashing functions come on top and are not counted.
+    flops: usize,
+    /// Bytes of weights and their gradient that pass through the core, if it holds no matrix while
+    /// it works on another step: recurrent ones at every step in both directions, all others once
+    /// in each; a gradient is written once, and read for the norm and for the step, which reads and
+    /// writes the weights.
+    bytes: usize,
+}
+
+/// `moved` weights being moved.
+fn work(config: &TaggerConfig, moved: usize) -> Work {
+    let &TaggerConfig { embedding, indicator, hidden: h, layers, tags, .. } = config;
+    let inputs = (embedding + indicator + (layers - 1) * h) * 6 * h;
+    let (recurrent, output) = (layers * recurrent(config), h * tags);
+    // Before the first token the state is zero.
+    let products = TOKENS * (inputs + output) + (TOKENS - 1) * recurrent;
+    let read = 2 * (inputs + output) + 2 * (TOKENS - 1) * recurrent;
+    Work { flops: 3 * 2 * products + 4 * moved, bytes: size_of::<f32>() * (read + 5 * moved) }
+}
+
+/// Weights of one layer that are read at every step.
+fn recurrent(config: &TaggerConfig) -> usize {
+    config.hidden * 5 * config.hidden
+}
