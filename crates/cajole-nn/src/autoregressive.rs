@@ -74,6 +74,12 @@ impl Vars {
         list
     }
 
+    /// Adds a matrix at the end.
+    pub fn push(&mut self, var: Var) {
+        let place = self.vars.iter_mut().find(|place| place.is_none());
+        *place.expect("a list of matrices has room for one more") = Some(var);
+    }
+
     /// The matrices, in order.
     pub fn iter(&self) -> impl Iterator<Item = Var> {
         self.vars.iter().flatten().copied()

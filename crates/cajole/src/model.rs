@@ -20,7 +20,7 @@ pub type Symbol = u32;
 pub struct Mark(pub u64);
 
 /// One output the network could give, with the recording of its log-probability.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Candidate {
     /// `y`, without its end symbol.
     pub output: Vec<Symbol>,
@@ -30,6 +30,22 @@ pub struct Candidate {
     pub capped: bool,
     /// One mark per recorded position: those of `output`, then the end symbol's if there is one.
     pub marks: Vec<Mark>,
+}
+
+impl Clone for Candidate {
+    fn clone(&self) -> Self {
+        let mut copy = Candidate::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Into the buffers that are there, unlike a derived one: this is done at every step.
+    fn clone_from(&mut self, other: &Self) {
+        let Candidate { output, log_prob, capped, marks } = other;
+        self.output.clone_from(output);
+        self.marks.clone_from(marks);
+        (self.log_prob, self.capped) = (*log_prob, *capped);
+    }
 }
 
 impl Candidate {

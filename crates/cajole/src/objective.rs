@@ -70,18 +70,14 @@ where
         match self.config.objective {
             Objective::Lower { candidates } => self.lower(x, s, candidates),
             Objective::Contrast { proposals, positions, lower, otherwise } => {
-                let source = match proposals {
-                    Proposals::Frozen => None,
-                    Proposals::Fresh => self.propose(x, s),
+                let is_found = match (target, proposals) {
+                    (Some(target), _) => self.aim(x, s, target),
+                    (None, Proposals::Fresh) => self.propose(x, s),
+                    (None, Proposals::Frozen) => false,
                 };
-                match (target, source) {
-                    (Some(target), _) => {
-                        let decoded = s.found.best().cloned().unwrap_or_default();
-                        self.force(x, s, target);
-                        self.contrast(s, &decoded, positions, lower);
-                    }
-                    (None, Some(decoded)) => self.contrast(s, &decoded, positions, lower),
-                    (None, None) => self.lower(x, s, otherwise),
+                match is_found {
+                    true => contrast(s, positions, lower),
+                    false => self.lower(x, s, otherwise),
                 }
             }
         }
@@ -115,71 +111,68 @@ where
         }
     }
 
-    /// Finds `y⁺` under the current weights and leaves it recorded in `s.forced`, with `ŷ`, which
-    /// is returned, in the same recording.
-    fn propose(&self, x: &M::Input, s: &mut Workspace<M>) -> Option<Candidate> {
+    /// Records the target beside the decode: `y⁺` in `s.raised`, `ŷ` in `s.lowered`.
+    fn aim(&self, x: &M::Input, s: &mut Workspace<M>, target: &[Symbol]) -> bool {
+        let Some(decoded) = s.found.best() else { return false };
+        s.lowered.clone_from(decoded);
+        self.model.force(&s.nudged, x, target, &mut s.scratch, &mut s.raised);
+        s.passes += 1;
+        true
+    }
+
+    /// Looks for `y⁺` under the current weights; if there is one, leaves it in `s.raised` and `ŷ` in
+    /// `s.lowered`, both in one recording.
+    fn propose(&self, x: &M::Input, s: &mut Workspace<M>) -> bool {
+        let Some(decoded) = s.found.best() else { return false };
+        s.lowered.clone_from(decoded);
         if self.sources.is_empty() {
-            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y))?;
-            s.forced.clone_from(satisfying);
-            return s.found.best().cloned();
+            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y));
+            satisfying.inspect(|y| s.raised.clone_from(y));
+            return satisfying.is_some();
         }
-        let decoded = s.found.best()?.clone();
-        let mut is_kept = true;
+        let mut is_recorded = true;
         for source in &self.sources {
             let nudged = std::mem::take(&mut s.nudged);
-            is_kept = self.consult(*source, &nudged, x, s, is_kept);
+            is_recorded = self.consult(*source, &nudged, x, s, is_recorded);
             s.nudged = nudged;
-            let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) else {
-                continue;
-            };
-            if is_kept {
-                s.forced.clone_from(y);
-                return Some(decoded);
+            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) {
+                s.raised.clone_from(y);
+                if !is_recorded {
+                    let y = std::mem::take(&mut s.lowered.output);
+                    self.model.force(&s.nudged, x, &y, &mut s.scratch, &mut s.lowered);
+                    s.passes += 1;
+                }
+                return true;
             }
-            let plus = y.clone();
-            self.force(x, s, &decoded.output);
-            return Some(std::mem::replace(&mut s.forced, plus));
         }
-        if !is_kept {
+        if !is_recorded {
             // The sources' recordings have replaced the decode's: record ŷ once more.
             self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
             s.passes += s.found.passes;
         }
-        None
-    }
-
-    /// Records `y` beside what is recorded already, in `s.forced`.
-    fn force(&self, x: &M::Input, s: &mut Workspace<M>, y: &[Symbol]) {
-        self.model.force(&s.nudged, x, y, &mut s.scratch, &mut s.forced);
-        s.passes += 1;
-    }
-
-    /// `g·(lower·log p(ŷ) − log p(y⁺))`, with `y⁺` in `s.forced`.
-    fn contrast(
-        &self,
-        s: &mut Workspace<M>,
-        decoded: &Candidate,
-        positions: Positions,
-        lower: f32,
-    ) {
-        let g = s.violation.total();
-        let differs = |y: &Candidate, other: &Candidate, t: usize| match positions {
-            Positions::All => true,
-            // The end symbol stands at position `len`, where the output has nothing.
-            Positions::Differing => y.output.get(t) != other.output.get(t),
-        };
-        let costs = |y: &Candidate, other: &Candidate, cost: f32, blame: &mut Vec<(Mark, f32)>| {
-            let marks = y.marks.iter().enumerate();
-            blame.extend(marks.filter(|&(t, _)| differs(y, other, t)).map(|(_, &m)| (m, cost)));
-        };
-        costs(&s.forced, decoded, -g, &mut s.blame);
-        if lower != 0.0 {
-            costs(decoded, &s.forced, lower * g, &mut s.blame);
-        }
-        s.passes += 1;
+        false
     }
 
     fn satisfies(&self, x: &M::Input, y: &Candidate) -> bool {
         self.check(x, y).is_satisfied()
     }
+}
+
+/// `g·(lower·log p(ŷ) − log p(y⁺))`, with `ŷ` in `s.lowered` and `y⁺` in `s.raised`.
+fn contrast<M: Model + ?Sized>(s: &mut Workspace<M>, positions: Positions, lower: f32) {
+    let g = s.violation.total();
+    let differs = |y: &Candidate, other: &Candidate, t: usize| match positions {
+        Positions::All => true,
+        // The end symbol stands at position `len`, where the output has nothing.
+        Positions::Differing => y.output.get(t) != other.output.get(t),
+    };
+    let costs = |y: &Candidate, other: &Candidate, cost: f32, blame: &mut Vec<(Mark, f32)>| {
+        let marks = y.marks.iter().enumerate();
+        blame.extend(marks.filter(|&(t, _)| differs(y, other, t)).map(|(_, &m)| (m, cost)));
+    };
+    costs(&s.raised, &s.lowered, -g, &mut s.blame);
+    if lower != 0.0 {
+        costs(&s.lowered, &s.raised, lower * g, &mut s.blame);
+    }
+    s.passes += 1;
 }

@@ -20,7 +20,9 @@ pub struct Workspace<M: Model + ?Sized> {
     pub(crate) scratch: M::Scratch,
     pub(crate) found: Found,
     pub(crate) proposed: Found,
-    pub(crate) forced: Candidate,
+    /// `y⁺` and `ŷ`, where one is raised and the other lowered.
+    pub(crate) raised: Candidate,
+    pub(crate) lowered: Candidate,
     pub(crate) violation: Violation,
     /// `W_λ`; empty until something has to be repaired.
     pub(crate) nudged: Aligned,
@@ -66,7 +68,8 @@ impl<M: Model + ?Sized> Workspace<M> {
             scratch: model.scratch(),
             found: Found::default(),
             proposed: Found::default(),
-            forced: Candidate::default(),
+            raised: Candidate::default(),
+            lowered: Candidate::default(),
             violation: Violation::NONE,
             nudged: Aligned::default(),
             dirty: Vec::new(),

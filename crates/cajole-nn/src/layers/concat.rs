@@ -13,9 +13,17 @@ pub(crate) struct Concat {
 
 impl Graph<'_> {
     /// `y (B, Σ Kᵢ)` from up to five `xᵢ (B, Kᵢ)`.
-    pub fn concat(&mut self, parts: &[Var]) -> Var {
-        assert!(!parts.is_empty() && parts.len() <= PARTS, "{} parts", parts.len());
-        let rows = parts[0].rows;
+    pub fn concat(&mut self, parts: impl Iterator<Item = Var>) -> Var {
+        let mut kept: [Option<Var>; PARTS] = [None; PARTS];
+        let mut n_parts = 0;
+        for part in parts {
+            assert!(n_parts < PARTS, "more than {PARTS} parts");
+            kept[n_parts] = Some(part);
+            n_parts += 1;
+        }
+        let Some(first) = kept[0] else { panic!("nothing to join") };
+        let kept = kept.map(|part| part.unwrap_or(first));
+        let (parts, rows) = (&kept[..n_parts], first.rows);
         assert!(parts.iter().all(|part| part.rows == rows), "parts of different height");
         let cols = parts.iter().map(|part| part.cols).sum();
         let at = self.tape.open((rows * cols) as usize);
@@ -29,9 +37,7 @@ impl Graph<'_> {
             }
         }
         let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
-        let mut kept = [parts[0]; PARTS];
-        kept[..parts.len()].copy_from_slice(parts);
-        let record = Concat { parts: kept, n_parts: parts.len() as u32, y };
+        let record = Concat { parts: kept, n_parts: n_parts as u32, y };
         self.tape.record(Op::Concat(record), at);
         y
     }

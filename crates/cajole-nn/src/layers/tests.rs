@@ -227,7 +227,7 @@ fn a_highway_layer_in_both_directions_with_and_without_dropout() {
 fn matrices_side_by_side() {
     check(&[(3, 2), (3, 4), (6, 5)], &|g, p| {
         let (a, b) = (g.param(p[0]), g.param(p[1]));
-        let y = g.concat(&[a, b]);
+        let y = g.concat([a, b].into_iter());
         g.affine(&[(y, p[2])], None)
     });
 }

@@ -17,6 +17,7 @@ use cajole::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::Token;
+use crate::autoregressive::Vars;
 use crate::layers::lstm_layer::Direction;
 use crate::layout::{Init, Layout, Param};
 use crate::settings::positive;
@@ -167,10 +168,12 @@ impl<X: Borrow<Features>> LstmTagger<X> {
     }
 
     /// What goes in at every position, `(T·B, D)`.
-    fn inputs(&self, g: &mut Graph<'_>, xs: &[&Features], steps: usize) -> Var {
-        let rows = (0..steps * xs.len()).map(|row| (row / xs.len(), xs[row % xs.len()]));
+    fn inputs(&self, g: &mut Graph<'_>, xs: &[&X], steps: usize) -> Var {
+        let features =
+            |row: usize| -> (usize, &Features) { (row / xs.len(), xs[row % xs.len()].borrow()) };
+        let rows = (0..steps * xs.len()).map(features);
         let token = |(t, x): (usize, &Features)| x.tokens.get(t).copied().unwrap_or_default();
-        let mut parts = Vec::with_capacity(5);
+        let mut parts = Vars::default();
         if let Some(table) = self.embedding {
             parts.push(g.embed(table, rows.clone().map(|row| token(row).word)));
         }
@@ -190,7 +193,7 @@ impl<X: Borrow<Features>> LstmTagger<X> {
             parts.push(g.embed(table, rows.clone().map(|(_, x)| x.lemma)));
         }
         parts.push(g.embed(self.indicator, rows.map(|(t, x)| Symbol::from(t == x.predicate))));
-        let all = g.concat(&parts);
+        let all = g.concat(parts.iter());
         g.dropout(all, self.config.input_dropout)
     }
 }
@@ -211,11 +214,10 @@ impl<X: Borrow<Features> + Sync> Tagger for LstmTagger<X> {
     }
 
     fn log_probs(&self, g: &mut Graph<'_>, xs: &[&X]) -> Var {
-        let xs: Vec<&Features> = xs.iter().map(|x| (*x).borrow()).collect();
-        let steps = xs.iter().map(|x| x.tokens.len()).max().unwrap_or(0);
-        let mut x = self.inputs(g, &xs, steps); // (T·B, D)
+        let steps = xs.iter().map(|x| self.len(x)).max().unwrap_or(0);
+        let mut x = self.inputs(g, xs, steps); // (T·B, D)
         for (i, cell) in self.layers.iter().enumerate() {
-            let lengths = xs.iter().map(|x| x.tokens.len());
+            let lengths = xs.iter().map(|x| self.len(x));
             let direction = match (self.config.reading, i % 2) {
                 (Reading::Alternating, 1) => Direction::Backward,
                 _ => Direction::Forward,
