@@ -16,8 +16,8 @@ class Network:
     Gates are in the order of `gates`; of each layer, `layers` has (w_x, w_h, b)."""
 
     def __init__(self, weights, n_layers, gates):
-        self.gates, self.words = gates, weights["embedding.table"].clone()
-        names = [name for name in weights if name != "embedding.table"]
+        self.gates, self.words = gates, weights["input.words"].clone()
+        names = [name for name in weights if name != "input.words"]
         self.flat = torch.cat([self.reordered(n, weights[n], OURS, gates).flatten() for n in names])
         sizes = [weights[name].numel() for name in names]
         views = [v.view(weights[n].shape) for n, v in zip(names, self.flat.split(sizes))]

@@ -110,7 +110,7 @@ class Torch(Variant):
         case = self.cases[number]
         output, log_prob, rows, others = self.differentiate(case)
         named = self.net.named_as_ours(others)
-        named["embedding.table"] = torch.zeros_like(self.words).index_add_(0, case.words, rows)
+        named["input.words"] = torch.zeros_like(self.words).index_add_(0, case.words, rows)
         return output, float(log_prob), {name: g.numpy() for name, g in named.items()}
 
 
@@ -127,7 +127,7 @@ class Recorded(Torch):
     def differentiate(self, case):
         rows, at = self.net.look_up(case.words, case.predicate)
         rows.requires_grad_()
-        x = torch.cat([rows, self.net.views["indicator.table"][at]], 1)
+        x = torch.cat([rows, self.net.views["input.indicator"][at]], 1)
         for i, layer in enumerate(self.net.layers):
             x = self.read(x.flip(0), *layer).flip(0) if i % 2 else self.read(x, *layer)
         log_probs = torch.addmm(self.net.bias, x, self.net.output).log_softmax(1)
@@ -160,7 +160,7 @@ class Written(Torch):
     def differentiate(self, case):
         net, into = self.net, self.into
         rows, at = net.look_up(case.words, case.predicate)
-        x = torch.cat([rows, net.views["indicator.table"][at]], 1)
+        x = torch.cat([rows, net.views["input.indicator"][at]], 1)
         for layer, weights in zip(self.layers, net.layers):
             x = layer.read(x, *weights)
         log_probs = torch.addmm(net.bias, x, net.output).log_softmax(1)
@@ -175,7 +175,7 @@ class Written(Torch):
             places = [into[f"layer{i}.{part}"] for part in ("w_x", "w_h", "b")]
             d = self.layers[i].backward(d, w_x, w_h, *places)
         d_rows, d_indicator = d.split([rows.shape[1], d.shape[1] - rows.shape[1]], 1)
-        into["indicator.table"].zero_().index_add_(0, at, d_indicator)
+        into["input.indicator"].zero_().index_add_(0, at, d_indicator)
         return output, log_probs.gather(1, y).sum(), d_rows, into.values()
 
     @torch.no_grad()

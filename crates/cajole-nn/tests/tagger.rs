@@ -113,8 +113,8 @@ const LOG_PROBS: [&[f32]; 2] = [
 //     def declare(name, *shape):
 //         i = torch.arange(math.prod(shape), dtype=torch.float64)
 //         w[name] = (0.7 * i * i + len(w)).sin().reshape(shape).requires_grad_()
-//     declare("vectors.table", 3, P); declare("embedding.table", 4, E)
-//     declare("lemmas.table", 3, L); declare("indicator.table", 2, I)
+//     declare("input.vectors", 3, P); declare("input.words", 4, E)
+//     declare("input.lemmas", 3, L); declare("input.indicator", 2, I)
 //     for n in range(3):
 //         declare(f"layer{n}.w_x", E + P + X + L + I if n == 0 else H, 6 * H)
 //         declare(f"layer{n}.w_h", H, 5 * H)
@@ -125,8 +125,8 @@ const LOG_PROBS: [&[f32]; 2] = [
 //         xs = []
 //         for t, (word, row) in enumerate(tokens):
 //             dense = torch.tensor([math.cos(2 * t), math.cos(2 * t + 1)])
-//             xs.append(torch.cat([w["embedding.table"][word], w["vectors.table"][row], dense,
-//                                  w["lemmas.table"][lemma], w["indicator.table"][int(t == predicate)]]))
+//             xs.append(torch.cat([w["input.words"][word], w["input.vectors"][row], dense,
+//                                  w["input.lemmas"][lemma], w["input.indicator"][int(t == predicate)]]))
 //         for n in range(3):
 //             h, c, hs = torch.zeros(H), torch.zeros(H), []
 //             for x in xs if n % 2 == 0 else xs[::-1]:
@@ -155,10 +155,10 @@ fn a_tagger_is_pytorchs() {
     check_pytorch(&Reference {
         costs: [&[1.0, -0.5, 2.0, 0.25], &[-1.0, 0.75]],
         gradients: [
-            ("vectors.table", 2.25, -0.5987),
-            ("embedding.table", -0.70406, 0.59632),
-            ("lemmas.table", 1.3668, -0.12538),
-            ("indicator.table", -5.1798, 1.8277),
+            ("input.vectors", 2.25, -0.5987),
+            ("input.words", -0.70406, 0.59632),
+            ("input.lemmas", 1.3668, -0.12538),
+            ("input.indicator", -5.1798, 1.8277),
             ("layer0.w_x", 4.8276, -0.0083086),
             ("layer0.w_h", -0.28806, 0.02074),
             ("layer0.b", -0.32761, -0.029651),
@@ -180,10 +180,10 @@ fn a_tagger_blamed_at_one_position_is_pytorchs() {
     check_pytorch(&Reference {
         costs: [&[0.0, 1.0, 0.0, 0.0], &[0.0, 0.0]],
         gradients: [
-            ("vectors.table", 0.67122, 0.25195),
-            ("embedding.table", 0.68381, 0.0),
-            ("lemmas.table", 0.5115, -1.0629),
-            ("indicator.table", 0.98687, -0.69335),
+            ("input.vectors", 0.67122, 0.25195),
+            ("input.words", 0.68381, 0.0),
+            ("input.lemmas", 0.5115, -1.0629),
+            ("input.indicator", 0.98687, -0.69335),
             ("layer0.w_x", -4.3733, 0.011927),
             ("layer0.w_h", -0.59268, -0.018818),
             ("layer0.b", -1.1555, 0.052882),

@@ -131,10 +131,10 @@ impl<X: Borrow<Features>> LstmTagger<X> {
             (0 < rows && 0 < cols).then(|| l.matrix(name, rows, cols, init))
         };
         let small = Init::Uniform(0.1);
-        let vectors = table("vectors.table", config.vectors, config.vector_size, Init::Zero);
-        let embedding = table("embedding.table", config.words, config.embedding, small);
-        let lemmas = table("lemmas.table", config.lemmas, config.lemma_embedding, small);
-        let indicator = l.matrix("indicator.table", 2, config.indicator, small);
+        let vectors = table("input.vectors", config.vectors, config.vector_size, Init::Zero);
+        let embedding = table("input.words", config.words, config.embedding, small);
+        let lemmas = table("input.lemmas", config.lemmas, config.lemma_embedding, small);
+        let indicator = l.matrix("input.indicator", 2, config.indicator, small);
         let tables = [embedding, vectors, lemmas, Some(indicator)].into_iter().flatten();
         let inputs = tables.map(|table| table.cols as usize).sum::<usize>() + config.dense;
 

@@ -78,12 +78,12 @@ pub(super) fn weights(
         if let Embedding::Words { size, .. } = embedding {
             let name = format!("text_field_embedder.token_embedder_{name}.weight");
             let table = tensors.take(&name, &[network.words, *size])?;
-            found.insert("embedding.table".to_owned(), table.to_vec());
+            found.insert("input.words".to_owned(), table.to_vec());
         }
     }
     // Row 0 is for all words but the predicate, as AllenNLP's indicator counts.
     let indicator = tensors.take("binary_feature_embedding.weight", &[2, network.indicator])?;
-    found.insert("indicator.table".to_owned(), indicator.to_vec());
+    found.insert("input.indicator".to_owned(), indicator.to_vec());
     let h = network.hidden;
     let mut order = order(settings, network); // (D)
     for i in 0..network.layers {
