@@ -48,7 +48,7 @@ pub(crate) enum Command {
     ///
     /// One sentence a line: plain text, or a JSON object with "tokens", "text" or a bracketed "tree":
     ///
-    ///     echo "The dog chased the cat." | cajole tag --model runs/srl-100
+    ///     echo "The dog chased the cat." | cajole tag
     ///     [ARG0 The dog] [V chased] [ARG1 the cat] .
     ///
     ///     {"tokens": ["Dogs", "bark"], "pos": ["NNS", "VBP"], "predicates": [1]}
@@ -269,7 +269,8 @@ pub(crate) struct Tag {
     /// Files to tag; standard input, if none are given
     pub(crate) files: Vec<PathBuf>,
 
-    /// A checkpoint folder, as `cajole train srl` writes it
+    /// A checkpoint folder, as `cajole train srl` writes it [default: the English tagger that is
+    /// built in]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) model: Option<PathBuf>,
 

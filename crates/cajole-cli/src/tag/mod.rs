@@ -23,9 +23,6 @@ use crate::lines::Lines;
 use crate::screen;
 use crate::train::srl_config;
 
-/// The tagger that is used where no checkpoint is named.
-const BUILT_IN: Option<fn() -> RoleTagger> = None;
-
 pub(crate) fn run(what: &Tag, args: &Args) -> anyhow::Result<()> {
     let format = format(what, args)?;
     let tagger = load(what.model.as_deref())?;
@@ -60,14 +57,9 @@ pub(crate) fn run(what: &Tag, args: &Args) -> anyhow::Result<()> {
 }
 
 fn load(folder: Option<&Path>) -> anyhow::Result<RoleTagger> {
-    match (folder, BUILT_IN) {
-        (Some(folder), _) => {
-            let loaded = checkpoint::load(folder);
-            Ok(loaded.with_context(|| format!("cannot load the tagger in {}", folder.display()))?.0)
-        }
-        (None, Some(built_in)) => Ok(built_in()),
-        (None, None) => bail!("no tagger is built in: name a checkpoint with --model"),
-    }
+    let Some(folder) = folder else { return Ok(checkpoint::built_in()) };
+    let loaded = checkpoint::load(folder);
+    Ok(loaded.with_context(|| format!("cannot load the tagger in {}", folder.display()))?.0)
 }
 
 fn format(what: &Tag, args: &Args) -> anyhow::Result<Format> {

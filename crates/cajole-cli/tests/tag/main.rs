@@ -266,7 +266,6 @@ fn networks_that_read_tags_are_given_tags() {
 #[test]
 fn what_is_wrong_is_said() {
     write("fine", "Owners left .\n");
-    check_error(&["tag", "fine"], &["name a checkpoint with --model"]);
     check_error(&["tag", "--model=nowhere", "fine"], &["nowhere", "No such file"]);
     check_error(&["tag", "--model=words", "no-file"], &["no-file", "No such file"]);
     check_error(&["tag", "--model=words", "no.gold_conll"], &["no.gold_conll", "No such file"]);

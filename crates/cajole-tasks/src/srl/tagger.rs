@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use cajole::Symbol;
 use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
-use cajole_nn::checkpoint::Precision;
+use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::decoders::{Space, Tagged, Viterbi};
 use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
-use cajole_nn::{Tagging, Trained};
+use cajole_nn::{Network, Tagging, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::bio::Argument;
@@ -209,6 +209,29 @@ pub fn load(folder: &Path) -> Result<(RoleTagger, Card), LoadError> {
     Ok((RoleTagger { model, vocabulary }, card))
 }
 
+/// The English tagger that comes with cajole: see its model card in `models/tagger`.
+pub fn built_in() -> RoleTagger {
+    const CONFIG: &str = include_str!("../../../../models/tagger/config.json");
+    const WEIGHTS: &[u8] = include_bytes!("../../../../models/tagger/model.safetensors");
+    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
+    let place = Path::new("(built in)");
+    let text = |name: &str| {
+        let text = match name {
+            WORDS => include_str!("../../../../models/tagger/vocab.words.txt"),
+            VECTORS => include_str!("../../../../models/tagger/vocab.vectors.txt"),
+            LEMMAS => include_str!("../../../../models/tagger/vocab.lemmas.txt"),
+            PREDICATES => include_str!("../../../../models/tagger/vocab.predicates.txt"),
+            _ => include_str!("../../../../models/tagger/vocab.tags.txt"),
+        };
+        Ok(text.to_owned())
+    };
+    let vocabulary = vocabulary(&card, place, text).expect("the built-in vocabularies are tested");
+    let net = Tagging(LstmTagger::new(card.network));
+    let weights =
+        from_bytes(place, WEIGHTS, net.layout()).expect("the built-in weights are tested");
+    RoleTagger { model: Trained { net, weights: weights.into() }, vocabulary }
+}
+
 /// The vocabularies of a checkpoint, each as long as its network says.
 fn vocabulary(
     card: &Card,
@@ -306,5 +329,23 @@ impl checkpoint::Card for Card {
             embedding = network.embedding,
             tags = network.tags,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_tagger_is_the_one_under_models() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/tagger");
+        let (tagger, card) = load(&folder).unwrap();
+        let built_in = built_in();
+        assert_eq!(built_in.model.weights, tagger.model.weights);
+        assert_eq!(built_in.vocabulary.tags.names(), tagger.vocabulary.tags.names());
+        let text = fs::read_to_string(folder.join("README.md")).unwrap();
+        let facts = checkpoint::Card::to_markdown(&card);
+        let (_, facts) = facts.split_once("\n\n").unwrap();
+        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
     }
 }
