@@ -26,6 +26,8 @@ class Variant:
     label = ""
     # What `torch.compile` makes of a variant is shown, but is not what the speed-up refers to.
     is_compiled = False
+    # Nor is one whose backward pass does not come from PyTorch.
+    is_by_hand = False
 
     def gradient(self, case):
         """The output without its end symbol, log p of it, and d(g log p)/dW by cajole's names."""
@@ -77,7 +79,8 @@ def compare(workload, variants, time_ours, exported, folder, tolerance=GRADIENT_
     if has_repairs:
         print_table("ms/repair", [("cajole", of("repair_ms")), *repairs.items()])
     print_machine(ours)
-    eager = [iterations[variant.label] for variant in variants if not variant.is_compiled]
+    plain = [v for v in variants if not (v.is_compiled or v.is_by_hand)]
+    eager = [iterations[variant.label] for variant in plain]
     leave_speedup(folder, min(median(times) for times in eager) / median(base))
 
 

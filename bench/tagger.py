@@ -147,6 +147,8 @@ class Recorded(Torch):
 class Written(Torch):
     """Variant C."""
 
+    is_by_hand = True
+
     def __init__(self, weights, exported):
         super().__init__(ByHand, weights, exported)
         net, tokens = self.net, len(self.cases[0].words)

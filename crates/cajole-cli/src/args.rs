@@ -297,6 +297,13 @@ pub(crate) struct Tag {
     #[arg(long, value_enum, default_value_t = Preset::Best)]
     pub(crate) preset: Preset,
 
+    /// Let an output be after so many nudges, though it violates
+    ///
+    /// A tree may be wrong where the network is right. What a network does not give up within a few
+    /// nudges had better stay. By default, given trees are insisted on, and predicted ones for 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) patience: Option<usize>,
+
     /// Give up nudging for a predicate after this long and keep the best there is, in seconds
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) deadline: u64,

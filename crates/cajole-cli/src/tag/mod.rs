@@ -17,11 +17,14 @@ use cajole_tasks::treebank::Located;
 use cajole_tasks::treebank::read::text_of;
 
 use self::print::Printer;
-use self::trees::Forest;
+use self::trees::{Forest, PARSER};
 use crate::args::{Args, Data, Format, Nodes, Preset, Tag};
 use crate::lines::Lines;
 use crate::screen;
 use crate::train::srl_config;
+
+/// Nudges before an output is let be where the tree is predicted, chosen on development data.
+const CAUTION: usize = 1;
 
 pub(crate) fn run(what: &Tag, args: &Args) -> anyhow::Result<()> {
     let format = format(what, args)?;
@@ -38,7 +41,8 @@ pub(crate) fn run(what: &Tag, args: &Args) -> anyhow::Result<()> {
     };
     let forest = Forest::new(&what.trees)?;
     let printer = Printer { tagger: &tagger, format, explain: what.explain };
-    let mut job = Job { tagger: &tagger, config, reading, forest, printer, bad: 0 };
+    let patience = what.patience;
+    let mut job = Job { tagger: &tagger, config, patience, reading, forest, printer, bad: 0 };
     if what.files.is_empty() {
         job.lines(Lines::typed())?;
     }
@@ -96,6 +100,8 @@ struct Found {
 struct Job<'a> {
     tagger: &'a RoleTagger,
     config: Config,
+    /// Nudges before an output is let be; by default it depends on whose tree it is.
+    patience: Option<usize>,
     reading: Reading,
     forest: Forest,
     printer: Printer<'a>,
@@ -188,24 +194,48 @@ impl Job<'_> {
 
     /// Every predicate of these sentences, in order.
     fn tag(&self, asked: &[Asked]) -> anyhow::Result<Vec<Found>> {
-        let instances = asked.iter().flat_map(|Asked { sentence, tree_of, .. }| {
-            sentence.propositions.iter().map(|proposition| {
-                let x = Instance::new(self.tagger, sentence, proposition);
-                match tree_of.and(sentence.tree.as_ref()) {
-                    Some(tree) => x.within(tree, self.reading, Noise::Noisy),
-                    None => x,
+        let mut found = Vec::new();
+        // Trees that are given and predicted ones are not trusted alike.
+        for is_predicted in [false, true] {
+            let mut instances = Vec::new();
+            for (i, Asked { sentence, tree_of, .. }) in asked.iter().enumerate() {
+                if (*tree_of == Some(PARSER)) != is_predicted {
+                    continue;
                 }
-            })
-        });
-        let instances: Vec<Instance> = instances.collect();
+                instances.extend(sentence.propositions.iter().map(|proposition| {
+                    let x = Instance::new(self.tagger, sentence, proposition);
+                    match tree_of.and(sentence.tree.as_ref()) {
+                        Some(tree) => (i, x.within(tree, self.reading, Noise::Noisy)),
+                        None => (i, x),
+                    }
+                }));
+            }
+            let patience = self.patience.or(is_predicted.then_some(CAUTION));
+            let outcomes = self.cajole(&instances, patience)?;
+            let outcomes = instances.into_iter().zip(outcomes);
+            found.extend(outcomes.map(|((i, x), outcome)| (i, Found { x, outcome })));
+        }
+        found.sort_by_key(|(i, _)| *i); // a stable sort: predicates of a sentence stay in order
+        Ok(found.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// Gradient-based inference with so many nudges at most.
+    fn cajole(
+        &self,
+        instances: &[(usize, Instance)],
+        patience: Option<usize>,
+    ) -> anyhow::Result<Vec<Outcome>> {
+        let mut config = self.config.clone();
+        if let Some(nudges) = patience {
+            config.schedule.max_steps = nudges;
+            config.restarts.clear();
+        }
         let (model, constraint) = (&self.tagger.model, &self.tagger.constraint());
         let search = Exact { free: &constraint.free };
         let exact = Tagged { tags: &self.tagger.vocabulary.tags, search };
-        let (decoder, sources, config) =
-            (&self.tagger.viterbi(), vec![&exact as _], self.config.clone());
+        let (decoder, sources) = (&self.tagger.viterbi(), vec![&exact as _]);
         let gbi = Gbi { model, decoder, constraint, sources, config };
-        let outcomes = gbi.run_all(&instances.iter().collect::<Vec<_>>(), |_, _| {})?;
-        let found = instances.into_iter().zip(outcomes);
-        Ok(found.map(|(x, outcome)| Found { x, outcome }).collect())
+        let xs: Vec<&Instance> = instances.iter().map(|(_, x)| x).collect();
+        Ok(gbi.run_all(&xs, |_, _| {})?)
     }
 }

@@ -16,6 +16,9 @@ use crate::args::Trees;
 /// Width of the beam that predicts trees: that of `cajole parse`.
 const BEAM: Beam = Beam { width: 5 };
 
+/// Whose a predicted tree is.
+pub(super) const PARSER: &str = "parser";
+
 /// A tree, and whose it is.
 type Given = (Tree, &'static str);
 
@@ -76,7 +79,7 @@ impl Forest {
         let outputs = decode_all::<Net, _>(&parser.model, &BEAM, &xs);
         for (asked, y) in bare.iter_mut().zip(outputs) {
             let (tree, _) = parser.tree(&y.output, &leaves(asked));
-            (asked.sentence.tree, asked.tree_of) = (Some(tree), Some("parser"));
+            (asked.sentence.tree, asked.tree_of) = (Some(tree), Some(PARSER));
         }
     }
 

@@ -172,14 +172,15 @@ impl Run<'_> {
         dev_f1: f64,
         splits: &Splits,
     ) -> Result<OfNetwork, ExperimentError> {
-        let chosen =
-            self.kept.get(&format!("{} chosen", self.name), || self.choose(&splits.dev))?;
+        // A parser of words is no use where there are none; and its trees are for networks that are
+        // tested in the open.
+        let has_parser = network.domains && self.corpus.reads == Reads::Words;
+        let kinds = self.config.noise.iter().copied();
+        let kinds: Vec<Noise> = kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
+        let choose = || self.choose(&kinds, &splits.dev);
+        let chosen = self.kept.get(&format!("{} chosen", self.name), choose)?;
         let mut test = Vec::new();
-        for &noise in &self.config.noise {
-            // A parser of words is no use where there are none.
-            if noise == Noise::Predicted && self.corpus.reads != Reads::Words {
-                continue;
-            }
+        for &noise in &kinds {
             for &reading in &self.config.readings {
                 test.push(self.block("test", reading, noise, &chosen, &splits.test)?);
             }
@@ -233,7 +234,7 @@ impl Run<'_> {
     }
 
     /// Chooses settings by F1 on development failures.
-    fn choose(&self, dev: &[Sentence]) -> Result<Chosen, ExperimentError> {
+    fn choose(&self, kinds: &[Noise], dev: &[Sentence]) -> Result<Chosen, ExperimentError> {
         let (tuning, reading) = (&self.config.tuning, self.config.readings[0]);
         let instances = self.instances(dev, reading, self.config.noise[0]);
         let failures =
@@ -248,7 +249,7 @@ impl Run<'_> {
                 best = (f1, step_size);
             }
         }
-        let trust = self.config.noise.iter().map(|&noise| self.trust(noise, dev));
+        let trust = kinds.iter().map(|&noise| self.trust(noise, dev));
         Ok(Chosen { step_size: best.1, trust: trust.collect::<Result<_, _>>()? })
     }
 
