@@ -3,6 +3,50 @@
 //! This is the trait to implement for a tagger of one's own. The tags of one input are independent
 //! of each other given that input, so one pass yields the log-probabilities of all outputs at once;
 //! decoders then choose among them without running the network again.
+//!
+//! ```
+//! use cajole::constraints::TagSet;
+//! use cajole::corpus::decode_all;
+//! use cajole_nn::layout::{Init, Layout, Param};
+//! use cajole_nn::tape::{Graph, Var};
+//! use cajole_nn::{Tagger, Tagging, Trained, decoders::Tagged};
+//!
+//! /// Tags each of 26 letters by itself.
+//! struct Letters {
+//!     layout: Layout,
+//!     table: Param, // (26, V)
+//! }
+//!
+//! impl Tagger for Letters {
+//!     type Input = [u32];
+//!     fn layout(&self) -> &Layout {
+//!         &self.layout
+//!     }
+//!     fn n_tags(&self) -> usize {
+//!         3
+//!     }
+//!     fn len(&self, x: &[u32]) -> usize {
+//!         x.len()
+//!     }
+//!     fn log_probs(&self, g: &mut Graph<'_>, xs: &[&[u32]]) -> Var {
+//!         let steps = xs.iter().map(|x| x.len()).max().unwrap_or(0);
+//!         let letter = |row: usize| *xs[row % xs.len()].get(row / xs.len()).unwrap_or(&0);
+//!         let scores = g.embed(self.table, (0..steps * xs.len()).map(letter)); // (T·B, V)
+//!         g.log_softmax(scores)
+//!     }
+//! }
+//!
+//! let mut layout = Layout::default();
+//! let table = layout.matrix("letters.table", 26, 3, Init::Uniform(1.0));
+//! let weights = layout.initial(1).into();
+//! let model = Trained { net: Tagging(Letters { layout, table }), weights };
+//! let tags = TagSet::new(["O", "B-A", "I-A"])?;
+//! let (x, y): (&[u32], &[u32]) = (&[7, 4, 11, 11, 14], &[24, 14]);
+//! let outputs = decode_all(&model, &Tagged::viterbi(&tags), &[x, y]);
+//! assert!(outputs.iter().all(|y| tags.is_valid(&y.output)));
+//! assert_eq!(outputs[1].output.len(), 2);
+//! # Ok::<(), cajole::constraints::TagSetError>(())
+//! ```
 
 use cajole::model::{Candidate, Mark, Symbol};
 
