@@ -90,6 +90,7 @@ pub(super) struct Chosen {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Trust {
     pub(super) noise: Noise,
+    pub(super) reading: Reading,
     /// A*'s penalty for an argument that is no node; none forbids it.
     pub(super) penalty: Option<f32>,
     /// Steps that the best preset takes before it lets an output be.
@@ -97,9 +98,10 @@ pub(super) struct Trust {
 }
 
 impl Chosen {
-    fn trust(&self, noise: Noise) -> Trust {
-        let found = self.trust.iter().find(|trust| trust.noise == noise);
-        found.copied().unwrap_or(Trust { noise, penalty: None, limit: usize::MAX })
+    fn trust(&self, noise: Noise, reading: Reading) -> Trust {
+        let mut known = self.trust.iter();
+        let found = known.find(|trust| (trust.noise, trust.reading) == (noise, reading));
+        found.copied().unwrap_or(Trust { noise, reading, penalty: None, limit: usize::MAX })
     }
 }
 
@@ -249,14 +251,22 @@ impl Run<'_> {
                 best = (f1, step_size);
             }
         }
-        let trust = kinds.iter().map(|&noise| self.trust(noise, dev));
+        let readings = &self.config.readings;
+        let kinds = kinds.iter().flat_map(|noise| readings.iter().map(move |r| (*noise, *r)));
+        let trust = kinds.map(|(noise, reading)| self.trust(noise, reading, dev));
         Ok(Chosen { step_size: best.1, trust: trust.collect::<Result<_, _>>()? })
     }
 
     /// Chooses how far to trust constraints of this kind.
-    fn trust(&self, noise: Noise, dev: &[Sentence]) -> Result<Trust, ExperimentError> {
-        let instances = self.instances(dev, self.config.readings[0], noise);
+    fn trust(
+        &self,
+        noise: Noise,
+        reading: Reading,
+        dev: &[Sentence],
+    ) -> Result<Trust, ExperimentError> {
+        let instances = self.instances(dev, reading, noise);
         let failures = Failures::find(self.tagger, &instances, self.watch);
+        let failures = failures.truncated(self.config.tuning.failures);
         let f1 =
             |repairs: &[Repair]| failures.score(repairs.iter().map(|r| r.output.as_slice())).f1();
         let mut penalty = (f64::NEG_INFINITY, f32::INFINITY);
@@ -269,22 +279,20 @@ impl Run<'_> {
                 penalty = (f1, candidate);
             }
         }
-        let few = failures.truncated(self.config.tuning.failures);
-        self.watch.begin("gbi best", few.cases.len() as u64);
-        let outcomes = few.gbi(self.config.gbi.best.clone(), self.watch)?;
+        self.watch.begin("gbi best", failures.cases.len() as u64);
+        let outcomes = failures.gbi(self.config.gbi.best.clone(), self.watch)?;
         self.watch.end();
         let mut limit = (f64::NEG_INFINITY, usize::MAX);
         for candidate in self.config.gbi.limits.iter().copied().chain([usize::MAX]) {
             let stopped = outcomes.iter().map(|o| Repair::within(o, candidate));
-            let outputs: Vec<Repair> = stopped.collect();
-            let f1 = few.score(outputs.iter().map(|r| r.output.as_slice())).f1();
+            let f1 = f1(&stopped.collect::<Vec<Repair>>());
             // Of equals, the longest: a conversion is worth something.
             if limit.0 <= f1 {
                 limit = (f1, candidate);
             }
         }
         let penalty = Some(penalty.1).filter(|penalty| penalty.is_finite());
-        Ok(Trust { noise, penalty, limit: limit.1 })
+        Ok(Trust { noise, reading, penalty, limit: limit.1 })
     }
 
     /// The paper's preset, up to the largest step limit that is reported.
@@ -349,7 +357,7 @@ impl Run<'_> {
             (row(name, &repairs, more), repairs)
         };
         measured.rows.push(row("viterbi", &failures.untouched(), 0.0));
-        let trust = chosen.trust(measured.noise);
+        let trust = chosen.trust(measured.noise, measured.reading);
         let (penalty, limit) = (trust.penalty.unwrap_or(f32::INFINITY), config.rivals.agenda_limit);
         measured.rows.push(timed("A*", &|| failures.a_star(penalty, limit, watch)).0);
         measured.rows.push(timed("exact MAP", &|| failures.exact(watch)).0);

@@ -51,7 +51,7 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
                 usize::MAX => "no step limit".to_owned(),
                 limit => format!("{limit} steps"),
             };
-            format!("{}: penalty {penalty}, {limit}", trust.noise.name())
+            format!("{}, {}: penalty {penalty}, {limit}", trust.noise.name(), trust.reading.name())
         });
         let trust: Vec<String> = trust.collect();
         let Chosen { step_size, .. } = n.chosen;
