@@ -38,13 +38,12 @@ impl Repair {
         // Of equals, the earliest.
         let best = steps.iter().min_by(|a, b| g(a).total_cmp(&g(b)));
         let last = steps.last();
-        let share = steps.len() as f64 / outcome.trace.steps().len().max(1) as f64;
         Repair {
             output: best.map_or_else(Vec::new, |step| outcome.trace.output(step).to_vec()),
             converted: best.is_some_and(|step| step.g == 0.0 && !step.capped),
             gave_up: false,
             steps: Some(steps.len().saturating_sub(1)),
-            passes: (outcome.passes as f64 * share).round() as usize,
+            passes: last.map_or(0, |step| step.passes),
             milliseconds: last.map_or(f64::NAN, |step| step.elapsed.as_secs_f64() * 1e3),
         }
     }
