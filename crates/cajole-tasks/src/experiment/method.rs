@@ -30,6 +30,18 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// The network's own output, which took so many passes, as a repair that changes nothing.
+    pub fn untouched(first: &Candidate, passes: usize) -> Self {
+        Repair {
+            output: first.output.clone(),
+            converted: false,
+            gave_up: false,
+            steps: None,
+            passes,
+            milliseconds: f64::NAN,
+        }
+    }
+
     /// What Algorithm 1 would have given, had it been stopped after `limit` nudges.
     pub fn within(outcome: &Outcome, limit: usize) -> Self {
         let steps = outcome.trace.steps();

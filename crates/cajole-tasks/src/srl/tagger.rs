@@ -21,7 +21,7 @@ use super::embedder::{ElmoFiles, Embedder};
 use super::import::Imported;
 use super::instance::Instance;
 use super::sentence::{Proposition, Sentence};
-use crate::checkpoint::{self, LoadError};
+use crate::checkpoint::{self, LoadError, from_lines, to_lines};
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
@@ -178,14 +178,13 @@ pub fn save(
     card: &Card,
     precision: Precision,
 ) -> Result<(), LoadError> {
-    let lines = |entries: &[String]| entries.iter().map(|e| format!("{e}\n")).collect::<String>();
     let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &tagger.vocabulary;
     let vocabularies = [
-        (WORDS, lines(lexicon.words())),
-        (VECTORS, lines(lexicon.vectors())),
-        (LEMMAS, lines(lemmas)),
-        (PREDICATES, predicates.iter().map(|word| format!("{word}\n")).collect()),
-        (TAGS, lines(tags.names())),
+        (WORDS, to_lines(lexicon.words())),
+        (VECTORS, to_lines(lexicon.vectors())),
+        (LEMMAS, to_lines(lemmas)),
+        (PREDICATES, to_lines(predicates)),
+        (TAGS, to_lines(tags.names())),
     ];
     if let Some(embedder) = &tagger.vocabulary.embedder {
         embedder.files().copy_to(&folder.join(ELMO))?;
@@ -238,16 +237,7 @@ fn vocabulary(
     folder: &Path,
     text: impl Fn(&str) -> Result<String, LoadError>,
 ) -> Result<Vocabulary, LoadError> {
-    let read = |name: &str, expected: usize| {
-        let lines: Vec<String> = text(name)?.lines().map(str::to_owned).collect();
-        match lines.len() == expected {
-            true => Ok(lines),
-            false => {
-                let (path, entries) = (folder.join(name), lines.len());
-                Err(LoadError::Vocabulary { path, entries, expected })
-            }
-        }
-    };
+    let read = |name: &str, expected: usize| from_lines(&folder.join(name), &text(name)?, expected);
     let network = &card.network;
     let words = read(WORDS, network.words)?;
     let vectors = read(VECTORS, network.vectors.saturating_sub(1))?;
