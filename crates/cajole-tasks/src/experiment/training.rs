@@ -80,6 +80,10 @@ impl<'a, N: Network> Training<'a, N> {
             }
         }
         watch.end();
+        if trainer.state().progress.epoch == 0 {
+            let (measured, _) = score(&trainer.state().weights); // no epoch was asked for
+            trainer.judge(measured);
+        }
         Ok(trainer.into_state())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cajole::Config;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::positive;
+use cajole_nn::settings::{dropout, positive};
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,7 @@ pub struct NetworkConfig {
     #[serde(deserialize_with = "positive")]
     pub hidden: usize,
     /// Share of units silenced in training.
+    #[serde(deserialize_with = "dropout")]
     pub dropout: f32,
     /// How much of the training data it sees, in per cent.
     #[serde(deserialize_with = "positive")]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cajole::Config;
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{CellKind, Reading as Direction};
-use cajole_nn::settings::{non_empty, positive};
+use cajole_nn::settings::{dropout, non_empty, positive};
 use serde::{Deserialize, Serialize};
 
 use super::instance::Noise;
@@ -119,10 +119,13 @@ pub struct Sizes {
     /// Which way they read.
     pub reading: Direction,
     /// Share of the inputs' units silenced in training.
+    #[serde(deserialize_with = "dropout")]
     pub input_dropout: f32,
     /// Share of units silent to the next position.
+    #[serde(deserialize_with = "dropout")]
     pub recurrent_dropout: f32,
     /// Share of units silenced between layers.
+    #[serde(deserialize_with = "dropout")]
     pub dropout: f32,
 }
 

@@ -81,8 +81,10 @@ impl Vocabulary {
     }
 
     /// The lemmas that occur at least `often` times among these, and what stands for all others.
+    /// As each is to be a line of a file, none is of several.
     pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
         let mut counts = BTreeMap::<&str, usize>::new();
+        let lemmas = lemmas.filter(|lemma| !lemma.contains(['\n', '\r']));
         lemmas.for_each(|lemma| *counts.entry(lemma).or_default() += 1);
         let known = counts.into_iter().filter(|(_, n)| often <= *n).map(|(lemma, _)| lemma);
         [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
