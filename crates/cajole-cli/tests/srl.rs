@@ -162,7 +162,12 @@ fn what_is_wrong_with_settings_is_said() {
     check_error(at, &["train", "srl", "--quick", network], &parts);
     check_error(at, &["reproduce", "srl", "--quick", network], &parts);
 
-    let config = write_settings(at);
+    let mut config = write_settings(at);
+    config.networks[1].name = "srl 100".to_owned();
+    fs::write(at.join("twice.toml"), toml::to_string(&config).unwrap()).unwrap();
+    let parts = ["two networks", "\"srl 100\""];
+    check_error(at, &["reproduce", "srl", "--config=twice.toml", "--out=twice"], &parts);
+    assert!(!at.join("twice/nets").exists(), "nothing was trained");
     let text = toml::to_string(&config).unwrap().replace("hidden = 16", "hidden = \"many\"");
     fs::write(at.join("own.toml"), text).unwrap();
     check_error(at, &["train", "srl", "--config=own.toml"], &["own.toml", "hidden", "many"]);

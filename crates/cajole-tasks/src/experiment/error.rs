@@ -1,9 +1,10 @@
 //! Why an experiment on corpora could not be finished.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cajole::UnknownGroup;
 
+use super::kept::file_name;
 use super::{CorpusError, KeptError};
 use crate::checkpoint::LoadError;
 
@@ -19,12 +20,31 @@ pub enum ExperimentError {
     /// A network is for none.
     #[error(transparent)]
     Unknown(#[from] UnknownCorpus),
+    /// Two networks would be kept in one place.
+    #[error("two networks are called {name:?}; give each a name of its own")]
+    SameName {
+        /// The name.
+        name: String,
+    },
     /// A preset does not fit a network.
     #[error(transparent)]
     Preset(#[from] UnknownGroup),
     /// A result could not be kept.
     #[error(transparent)]
     Kept(#[from] KeptError),
+}
+
+impl ExperimentError {
+    /// Unless each of these names is another's: by its name a network and its results are kept.
+    pub(crate) fn unless_distinct<'n>(
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<(), Self> {
+        let mut known = BTreeSet::new();
+        match names.into_iter().find(|name| !known.insert(file_name(name))) {
+            Some(name) => Err(ExperimentError::SameName { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A network is for a corpus that is not there.

@@ -50,6 +50,7 @@ pub fn reproduce(
     out: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
+    ExperimentError::unless_distinct(config.networks.iter().map(|n| &n.name))?;
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
     let folder_of = |n: &NetworkConfig| out.map(|out| out.join("nets").join(&n.name));
     // Those that are trained already come first.

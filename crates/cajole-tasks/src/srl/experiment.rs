@@ -48,6 +48,7 @@ pub fn reproduce(
     out: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
+    ExperimentError::unless_distinct(config.networks.iter().map(|n| &n.name))?;
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
     let (mut networks, mut cases) = (Vec::new(), Vec::new());
     let mut loaded: Option<(&str, Splits)> = None;

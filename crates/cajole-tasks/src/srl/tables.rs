@@ -148,29 +148,32 @@ fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Opti
             for (i, row) in measured.rows.iter().enumerate() {
                 let first = if i == 0 { network.config.name.as_str() } else { "" };
                 let count = if i == 0 { percent_of(row) } else { String::new() };
-                let mut cells =
-                    vec![Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
-                let best = |name: &str| is_best(measured, name, row);
-                let columns = [
-                    ("conversion", 1),
-                    ("disagreement_after", 1),
-                    ("precision_after", 1),
-                    ("recall_after", 1),
-                    ("f1_after", 1),
-                    ("exact_after", 1),
-                    ("whole_f1_after", 2),
-                    ("milliseconds", 1),
-                ];
-                for (name, digits) in columns {
-                    let cell = Cell::number(row.figure(name), digits);
-                    let emphasised = matches!(name, "f1_after" | "exact_after") && best(name);
-                    cells.push(if emphasised { cell.best() } else { cell });
-                }
-                table = table.row(cells);
+                let names =
+                    [Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
+                table = table.row(names.into_iter().chain(figures(measured, row)));
             }
         }
     }
     (!is_empty).then_some(table)
+}
+
+/// What one method did, the best scores of all methods emphasised.
+fn figures(measured: &Measured, row: &Row) -> [Cell; 8] {
+    let columns = [
+        ("conversion", 1),
+        ("disagreement_after", 1),
+        ("precision_after", 1),
+        ("recall_after", 1),
+        ("f1_after", 1),
+        ("exact_after", 1),
+        ("whole_f1_after", 2),
+        ("milliseconds", 1),
+    ];
+    columns.map(|(name, digits)| {
+        let cell = Cell::number(row.figure(name), digits);
+        let is_score = matches!(name, "f1_after" | "exact_after");
+        if is_score && is_best(measured, name, row) { cell.best() } else { cell }
+    })
 }
 
 /// `664 (18.2 %)`.
