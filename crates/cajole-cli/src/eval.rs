@@ -37,7 +37,7 @@ pub(crate) fn run(what: &Eval, args: &Args) -> anyhow::Result<()> {
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&row)?);
     }
-    let figure = |name: &str| Cell::number(row.get(name).unwrap_or(f64::NAN), 1);
+    let figure = |name: &str| Cell::number(row.figure(name), 1);
     let caption = format!(
         "{} of {} {name} outputs violate the {}",
         row.failures,

@@ -54,25 +54,24 @@ fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
 fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
     let mut config = parsing_config(&what.settings, &what.data)?;
     config.seed = what.seed.unwrap_or(config.seed);
-    screen.say(&format!(
-        "Constituency parsing: {} networks to train, or to reuse from {}/nets, and to cajole.{}",
-        config.networks.len(),
-        what.out.display(),
-        if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
-    ));
+    announce("Constituency parsing", config.networks.len(), what, screen);
     Ok(parsing::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
 }
 
 fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
     let mut config = srl_config(&what.settings, &what.data)?;
     config.seed = what.seed.unwrap_or(config.seed);
+    announce("Semantic role labeling", config.networks.len(), what, screen);
+    Ok(srl::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+}
+
+/// What is about to be done, and how long it takes.
+fn announce(task: &str, networks: usize, what: &Reproduce, screen: &Screen) {
     screen.say(&format!(
-        "Semantic role labeling: {} networks to train, or to reuse from {}/nets, and to cajole.{}",
-        config.networks.len(),
+        "{task}: {networks} networks to train, or to reuse from {}/nets, and to cajole.{}",
         what.out.display(),
         if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
     ));
-    Ok(srl::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
 }
 
 /// All tables and the case studies; plots are for the page.

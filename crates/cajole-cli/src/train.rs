@@ -71,14 +71,8 @@ fn parser(what: &Train, args: &Args) -> anyhow::Result<()> {
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
-    screen::print(&format!(
-        "{}: F1 {:.2} on the development data, in epoch {} of {}.\n\
-         Try `echo \"The old man the boats .\" | cajole parse --model {0}`.",
-        folder.display(),
-        card.dev_f1,
-        card.best_epoch,
-        card.epochs
-    ))
+    let epochs = (card.best_epoch, card.epochs);
+    tell(&folder, card.dev_f1, epochs, "echo \"The old man the boats .\" | cajole parse")
 }
 
 fn tagger(what: &Train, args: &Args) -> anyhow::Result<()> {
@@ -98,13 +92,16 @@ fn tagger(what: &Train, args: &Args) -> anyhow::Result<()> {
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
+    let epochs = (card.best_epoch, card.epochs);
+    tell(&folder, card.dev_f1, epochs, "echo \"The dog chased the cat .\" | cajole tag")
+}
+
+/// Says how good a network has become, and how to try it.
+fn tell(folder: &Path, f1: f64, (best, all): (usize, usize), command: &str) -> anyhow::Result<()> {
+    let folder = folder.display();
     screen::print(&format!(
-        "{}: F1 {:.2} on the development data, in epoch {} of {}.\n\
-         Try `echo \"The dog chased the cat .\" | cajole tag --model {0}`.",
-        folder.display(),
-        card.dev_f1,
-        card.best_epoch,
-        card.epochs
+        "{folder}: F1 {f1:.2} on the development data, in epoch {best} of {all}.\n\
+         Try `{command} --model {folder}`."
     ))
 }
 

@@ -115,6 +115,26 @@ pub fn save<N: Network>(
     Ok(())
 }
 
+/// A vocabulary as a file: an entry a line.
+pub fn to_lines(entries: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    entries.into_iter().map(|entry| format!("{}\n", entry.as_ref())).collect()
+}
+
+/// The entries in the `text` of a vocabulary file, which should be so many.
+///
+/// # Errors
+/// If they are not.
+pub fn from_lines(path: &Path, text: &str, expected: usize) -> Result<Vec<String>, LoadError> {
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    match lines.len() == expected {
+        true => Ok(lines),
+        false => {
+            let (path, entries) = (path.to_owned(), lines.len());
+            Err(LoadError::Vocabulary { path, entries, expected })
+        }
+    }
+}
+
 /// Whether a finished checkpoint lies in `folder`.
 pub fn exists(folder: &Path) -> bool {
     folder.join(CONFIG_FILE).exists() && folder.join(MODEL_FILE).exists()

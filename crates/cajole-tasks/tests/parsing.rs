@@ -2,13 +2,12 @@
 //! with, and sentences nobody expects.
 
 mod corpora;
+mod killer;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole::{Constraint, Symbol};
 use cajole_tasks::experiment::{KeptError, Silent, Watch};
@@ -21,6 +20,7 @@ use cajole_tasks::treebank::{Sentence, Tree, read};
 use serde_json::Value;
 
 use corpora::find;
+use killer::{Killer, compare, kill_until_done, rows_without};
 
 /// Every tree of a folder is as its commands build it, and they satisfy the constraint.
 fn check_corpus(name: &str) {
@@ -92,46 +92,7 @@ fn rows(
 ) -> Result<Vec<Value>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let report = pool.install(|| reproduce(config, None, Some(out), watch))?;
-    let row = |row| {
-        let mut row = serde_json::to_value(row).unwrap();
-        row.as_object_mut().unwrap().remove("milliseconds").unwrap();
-        row
-    };
-    Ok(report.rows.iter().map(row).collect())
-}
-
-fn compare(got: &[Value], want: &[Value]) {
-    assert_eq!(got.len(), want.len());
-    got.iter().zip(want).for_each(|(got, want)| assert_eq!(got, want));
-}
-
-/// Counts what it is told, and ends the work when it has been told so much.
-struct Killer {
-    told: AtomicUsize,
-    most: usize,
-}
-
-struct Killed;
-
-impl Killer {
-    fn after(most: usize) -> Self {
-        Killer { told: AtomicUsize::new(0), most }
-    }
-
-    fn count(&self) {
-        if self.most <= self.told.fetch_add(1, Ordering::Relaxed) {
-            resume_unwind(Box::new(Killed)); // without a message: this is as planned
-        }
-    }
-}
-
-impl Watch for Killer {
-    fn say(&self, _line: &str) {}
-    fn begin(&self, _what: &str, _length: u64) {}
-    fn advance(&self, _done: u64, _note: &str) {
-        self.count();
-    }
-    fn end(&self) {}
+    Ok(rows_without(&report, &["milliseconds"]))
 }
 
 #[test]
@@ -144,20 +105,13 @@ fn a_killed_experiment_goes_on_and_ends_where_it_would_have() {
     assert!(whole.iter().all(|row| row["failures"] != 0));
 
     // In the first epoch, in the second of 38 steps each, then mostly while outputs are repaired.
-    let (total, killed) = (watch.told.into_inner(), at("killed"));
-    let mut moments = [3, 50].into_iter().chain(std::iter::repeat(total / 6));
-    let mut kills = 0;
-    let resumed = loop {
-        let watch = Killer::after(moments.next().unwrap());
-        match catch_unwind(AssertUnwindSafe(|| rows(&config, &killed, 2, &watch))) {
-            Ok(rows) => break rows.unwrap(),
-            Err(cause) => assert!(cause.is::<Killed>(), "it panicked by itself"),
-        }
-        kills += 1;
+    let (total, killed) = (watch.told(), at("killed"));
+    let moments = [3, 50].into_iter().chain(std::iter::repeat(total / 6));
+    let work = |killer: &Killer| rows(&config, &killed, 2, killer).unwrap();
+    let (resumed, kills) = kill_until_done(moments, work, |kills| {
         let state = killed.join("nets/gnmt/training.safetensors");
         assert!(kills != 2 || state.exists(), "the first epoch was kept");
-        assert!(kills < 40, "it gets nowhere");
-    };
+    });
     assert!(5 < kills, "{kills}");
     compare(&resumed, &whole);
 

@@ -19,6 +19,8 @@ pub struct Step {
     pub log_prob: f32,
     /// `‖W_λ − W‖₂`.
     pub distance: f32,
+    /// Sequences the network was run over since the input was taken up, this decode's included.
+    pub passes: usize,
     /// Since the input was taken up.
     pub elapsed: Duration,
     /// The decoder ran into its length cap.
@@ -73,7 +75,7 @@ impl Trace {
         (attempt, iteration): (usize, usize),
         decoded: &Candidate,
         (g, distance): (f32, f32),
-        elapsed: Duration,
+        (passes, elapsed): (usize, Duration),
     ) {
         let output = match self.steps.last() {
             Some(last) if self.output(last) == decoded.output => last.output,
@@ -90,6 +92,7 @@ impl Trace {
             g,
             log_prob,
             distance,
+            passes,
             elapsed,
             capped,
             output,

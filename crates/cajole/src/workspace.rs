@@ -4,7 +4,7 @@
 //! `W_λ` is restored from `W` wherever it was touched, before it is used again.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::aligned::Aligned;
 use crate::config::Config;
@@ -152,8 +152,8 @@ impl<M: Model + ?Sized> Workspace<M> {
     pub(crate) fn note(&mut self) {
         if let Some(decoded) = self.found.best() {
             let at = (self.attempt.saturating_sub(1), self.iteration);
-            let (g, elapsed) = (self.violation.total(), self.elapsed());
-            self.trace.push(at, decoded, (g, self.distance), elapsed);
+            let (g, spent) = (self.violation.total(), (self.passes, self.started.elapsed()));
+            self.trace.push(at, decoded, (g, self.distance), spent);
         }
     }
 
@@ -176,10 +176,6 @@ impl<M: Model + ?Sized> Workspace<M> {
         let (steps, passes) = (self.steps, self.passes);
         let trace = self.trace.clone();
         Outcome { output, stop, g_before, g_after, capped, steps, passes, trace }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.started.elapsed()
     }
 }
 

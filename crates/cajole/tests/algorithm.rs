@@ -328,6 +328,120 @@ fn contrast_acts_where_the_outputs_differ() {
     }
 }
 
+/// A table whose marks are void once something else has been recorded.
+struct Recorded(Table);
+
+impl Recorded {
+    /// Notes in marks which recording they belong to.
+    fn record(&self, w: &[f32], y: &[Symbol], recording: u64, candidate: &mut Candidate) {
+        self.0.record(w, y, candidate);
+        candidate.marks.iter_mut().for_each(|mark| mark.0 |= recording << 32);
+    }
+}
+
+impl Model for Recorded {
+    type Input = ();
+    type Scratch = u64; // the number of the recording
+
+    fn weights(&self) -> &[f32] {
+        &self.0.weights
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        self.0.groups()
+    }
+
+    fn scratch(&self) -> u64 {
+        0
+    }
+
+    fn force(&self, w: &[f32], _x: &(), y: &[Symbol], s: &mut u64, forced: &mut Candidate) {
+        self.record(w, y, *s, forced);
+    }
+
+    fn gradient(&self, w: &[f32], blame: &[(Mark, f32)], s: &mut u64, grad: &mut Gradient) {
+        assert!(blame.iter().all(|(mark, _)| mark.0 >> 32 == *s), "a mark of an old recording");
+        let blame: Vec<_> =
+            blame.iter().map(|&(mark, cost)| (Mark(mark.0 & 0xffff_ffff), cost)).collect();
+        self.0.gradient(w, &blame, &mut (), grad);
+    }
+}
+
+/// Chooses among what is recorded; it needs a recording of its own only if it is said to.
+struct Chooser {
+    /// What is chosen; the most probable, if nothing is set.
+    fixed: Option<Vec<Symbol>>,
+    chooses_again: bool,
+}
+
+impl Chooser {
+    fn choose(&self, model: &Recorded, w: &[f32], recording: u64, found: &mut Found) {
+        Argmax.decode(&model.0, w, &(), &mut (), found);
+        let y = self.fixed.clone().unwrap_or_else(|| found.candidates()[0].output.clone());
+        found.clear();
+        model.record(w, &y, recording, found.add());
+    }
+}
+
+impl Decoder<Recorded> for Chooser {
+    fn decode(&self, model: &Recorded, w: &[f32], _x: &(), s: &mut u64, found: &mut Found) {
+        *s += 1;
+        self.choose(model, w, *s, found);
+        found.passes = 1;
+    }
+
+    fn decode_again(
+        &self,
+        model: &Recorded,
+        w: &[f32],
+        x: &(),
+        s: &mut u64,
+        found: &mut Found,
+    ) -> bool {
+        match self.chooses_again {
+            true => self.choose(model, w, *s, found),
+            false => self.decode(model, w, x, s, found),
+        }
+        self.chooses_again
+    }
+}
+
+#[test]
+fn a_source_that_keeps_the_recording_costs_no_pass_and_changes_nothing() {
+    let model = &Recorded(Table::new(&[&[1.0, 0.0, 0.0], &[0.6, 0.0, 0.5]]));
+    let decoder = &Chooser { fixed: None, chooses_again: true };
+    // The second is asked only where the first has nothing that satisfies.
+    let candidates: [&[&[Symbol]]; 3] = [&[&[2, 2]], &[&[0, 0], &[2, 1]], &[&[0, 2]]];
+    for (proposals, fixed) in
+        [Proposals::Frozen, Proposals::Fresh].into_iter().flat_map(|p| candidates.map(|c| (p, c)))
+    {
+        let run = |chooses_again: bool| {
+            let source = |y: &&[Symbol]| Chooser { fixed: Some(y.to_vec()), chooses_again };
+            let sources: Vec<Chooser> = fixed.iter().map(source).collect();
+            let sources = sources.iter().map(|s| s as &dyn Decoder<Recorded>).collect();
+            let config = contrast(proposals, Positions::Differing);
+            let mut workspace = Workspace::new(model, &config).unwrap();
+            let gbi = Gbi { model, decoder, constraint: &zeros, sources, config };
+            let outcome = gbi.run(&(), &mut workspace);
+            let trace = outcome.trace.steps().iter();
+            let trace: Vec<_> = trace.map(|s| (s.attempt, s.g, s.log_prob, s.distance)).collect();
+            ((outcome.stop, outcome.output, outcome.steps, trace), outcome.passes)
+        };
+        let ((kept, few), (replaced, many)) = (run(true), run(false));
+        assert_eq!(kept, replaced, "{proposals:?}");
+        assert_eq!((kept.0, kept.1.len()), (Stop::Satisfied, 2), "{proposals:?}");
+        let (steps, satisfies) = (kept.2, fixed.iter().any(|y| !y.contains(&0)));
+        // A decode and a backward pass for every step, and where the target does not change, the
+        // target's forward pass.
+        let forced = usize::from(proposals == Proposals::Frozen && satisfies);
+        assert_eq!(few, 1 + (2 + forced) * steps, "{proposals:?}");
+        // Otherwise the sources' own passes, and what they replaced is recorded once more.
+        let more = fixed.len() + 1;
+        let often = if proposals == Proposals::Fresh { steps } else { 1 };
+        assert_eq!(many - few, more * often, "{proposals:?}");
+    }
+}
+
 #[test]
 fn candidates_race_and_the_nearest_wins() {
     // Symbol 2 is nearer than symbol 1; a candidate that violates takes no part.

@@ -76,7 +76,7 @@ impl Kept {
         measure: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(folder) = &self.folder else { return measure() };
-        let path = folder.join(format!("{}.json", name.replace(['/', ' '], "-")));
+        let path = folder.join(format!("{}.json", file_name(name)));
         let io = |source| KeptError::Io { path: path.clone(), source };
         if path.exists() {
             let text = fs::read_to_string(&path).map_err(io)?;
@@ -88,6 +88,11 @@ impl Kept {
         write_atomically(&path, text.as_bytes()).map_err(io)?;
         Ok(result)
     }
+}
+
+/// What a result of this name is called as a file.
+pub(super) fn file_name(name: &str) -> String {
+    name.replace(['/', ' '], "-")
 }
 
 #[cfg(test)]

@@ -30,6 +30,18 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// The network's own output, which took so many passes, as a repair that changes nothing.
+    pub fn untouched(first: &Candidate, passes: usize) -> Self {
+        Repair {
+            output: first.output.clone(),
+            converted: false,
+            gave_up: false,
+            steps: None,
+            passes,
+            milliseconds: f64::NAN,
+        }
+    }
+
     /// What Algorithm 1 would have given, had it been stopped after `limit` nudges.
     pub fn within(outcome: &Outcome, limit: usize) -> Self {
         let steps = outcome.trace.steps();
@@ -38,13 +50,12 @@ impl Repair {
         // Of equals, the earliest.
         let best = steps.iter().min_by(|a, b| g(a).total_cmp(&g(b)));
         let last = steps.last();
-        let share = steps.len() as f64 / outcome.trace.steps().len().max(1) as f64;
         Repair {
             output: best.map_or_else(Vec::new, |step| outcome.trace.output(step).to_vec()),
             converted: best.is_some_and(|step| step.g == 0.0 && !step.capped),
             gave_up: false,
             steps: Some(steps.len().saturating_sub(1)),
-            passes: (outcome.passes as f64 * share).round() as usize,
+            passes: last.map_or(0, |step| step.passes),
             milliseconds: last.map_or(f64::NAN, |step| step.elapsed.as_secs_f64() * 1e3),
         }
     }

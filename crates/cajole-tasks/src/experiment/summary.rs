@@ -1,6 +1,11 @@
 //! Figures over several networks: mean and range.
 
+use cajole::report::{Cell, Row, Table};
+
 use super::Repair;
+
+/// Shares of the failures, in per cent, whose steps to conversion are reported.
+const SHARES: [f64; 4] = [25.0, 50.0, 80.0, 95.0];
 
 /// Mean and range of one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +53,42 @@ pub fn conversion_curve(steps: &[usize], failures: usize) -> Vec<(f64, f64)> {
         }
     }
     points
+}
+
+/// Adds what a method costs: the steps it took to convert shares of the failures, if it nudges,
+/// and passes and time for each.
+pub fn with_costs(mut row: Row, repairs: &[Repair]) -> Row {
+    let mean =
+        |f: &dyn Fn(&Repair) -> f64| repairs.iter().map(f).sum::<f64>() / repairs.len() as f64;
+    if repairs.iter().any(|r| r.steps.is_some()) {
+        for share in SHARES {
+            let steps = steps_to_convert(repairs, share).map_or(f64::NAN, |s| s as f64);
+            row = row.with(format!("steps_{share}"), steps);
+        }
+    }
+    row.with("passes", mean(&|r| r.passes as f64)).with("milliseconds", mean(&|r| r.milliseconds))
+}
+
+/// A table of the steps within which shares of the failures were converted, from the rows of
+/// methods that nudge, each with two names of where it belongs.
+pub fn steps_table<'r>(
+    caption: &str,
+    second: &str,
+    rows: impl IntoIterator<Item = (&'r str, String, &'r Row)>,
+) -> Table {
+    let names = ["net", second, "preset"].map(str::to_owned);
+    let header = names.into_iter().chain(SHARES.map(|share| format!("{share} %")));
+    let mut table = Table::new(caption, header.collect::<Vec<_>>());
+    for (net, second, row) in rows.into_iter().filter(|(.., row)| row.method.starts_with("gbi")) {
+        let preset = row.method.trim_start_matches("gbi ").to_owned();
+        let steps = SHARES.map(|share| match row.figure(&format!("steps_{share}")) {
+            steps if steps.is_nan() => "–".to_owned(),
+            steps => steps.to_string(),
+        });
+        let cells = [net.to_owned(), second, preset].into_iter().chain(steps);
+        table = table.row(cells.map(Cell::plain));
+    }
+    table
 }
 
 /// The steps within which `share` per cent of all failures were converted, if they were.

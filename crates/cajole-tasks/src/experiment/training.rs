@@ -8,7 +8,7 @@ use cajole_nn::{Example, Network, TrainConfig, TrainState, Trainer};
 use serde::Serialize;
 
 use super::Watch;
-use crate::checkpoint::LoadError;
+use crate::checkpoint::{self, LoadError};
 
 /// Says which run the state beside it belongs to.
 const RUN_FILE: &str = "training.json";
@@ -80,6 +80,10 @@ impl<'a, N: Network> Training<'a, N> {
             }
         }
         watch.end();
+        if trainer.state().progress.epoch == 0 {
+            let (measured, _) = score(&trainer.state().weights); // no epoch was asked for
+            trainer.judge(measured);
+        }
         Ok(trainer.into_state())
     }
 }
@@ -96,6 +100,28 @@ fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
         }
     }
     write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))
+}
+
+/// The network kept in `folder`, or else one that is trained now and kept there, if there is one.
+///
+/// # Errors
+/// If the folder cannot be used.
+pub fn kept_or_trained<T>(
+    folder: Option<&Path>,
+    load: impl FnOnce(&Path) -> Result<T, LoadError>,
+    train: impl FnOnce() -> Result<T, LoadError>,
+    save: impl FnOnce(&Path, &T) -> Result<(), LoadError>,
+) -> Result<T, LoadError> {
+    match folder {
+        Some(folder) if checkpoint::exists(folder) => load(folder),
+        Some(folder) => {
+            let trained = train()?;
+            save(folder, &trained)?;
+            finish(folder)?;
+            Ok(trained)
+        }
+        None => train(),
+    }
 }
 
 /// Removes what only an unfinished run needs.

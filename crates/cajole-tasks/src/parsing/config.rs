@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use cajole::Config;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::positive;
+use cajole_nn::settings::{dropout, positive};
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::Selection;
+pub use crate::experiment::Source;
+use crate::experiment::UnknownCorpus;
 use crate::words::Reads;
 
 /// Everything that `configs/parsing.toml` sets.
@@ -50,33 +51,6 @@ pub struct TreebankConfig {
     pub vectors: Option<String>,
 }
 
-/// Where trees come from. Files are named relative to the data folder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Source {
-    /// From files.
-    Files {
-        /// Trees to train on.
-        train: Vec<Selection>,
-        /// Trees to choose settings on.
-        dev: Vec<Selection>,
-        /// Trees to report on.
-        test: Vec<Selection>,
-        /// Trees of other kinds of text, to report on by genre.
-        #[serde(default)]
-        domains: Vec<Selection>,
-    },
-    /// From the generator that is built in; its first genre is trained on.
-    Generated {
-        /// Trees to train on.
-        train: usize,
-        /// Trees to choose settings on.
-        dev: usize,
-        /// Trees to report on, and as many of every other genre.
-        test: usize,
-    },
-}
-
 /// One network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -94,6 +68,7 @@ pub struct NetworkConfig {
     #[serde(deserialize_with = "positive")]
     pub hidden: usize,
     /// Share of units silenced in training.
+    #[serde(deserialize_with = "dropout")]
     pub dropout: f32,
     /// How much of the training data it sees, in per cent.
     #[serde(deserialize_with = "positive")]
@@ -173,29 +148,13 @@ pub struct Rivals {
     pub masked_width: usize,
 }
 
-/// A network is for a treebank that is not there.
-#[derive(Debug, thiserror::Error)]
-#[error("network {network} is for the treebank {treebank:?}; there are {known}")]
-pub struct UnknownTreebank {
-    /// The network.
-    pub network: String,
-    /// What it names.
-    pub treebank: String,
-    /// The names there are.
-    pub known: String,
-}
-
 impl ParsingConfig {
     /// The treebank that a network is for.
     ///
     /// # Errors
     /// If there is none of that name.
-    pub fn treebank_of(&self, network: &NetworkConfig) -> Result<&TreebankConfig, UnknownTreebank> {
-        self.treebanks.get(&network.treebank).ok_or_else(|| UnknownTreebank {
-            network: network.name.clone(),
-            treebank: network.treebank.clone(),
-            known: self.treebanks.keys().cloned().collect::<Vec<_>>().join(", "),
-        })
+    pub fn treebank_of(&self, network: &NetworkConfig) -> Result<&TreebankConfig, UnknownCorpus> {
+        UnknownCorpus::unless(&self.treebanks, "treebank", &network.name, &network.treebank)
     }
 
     /// The file that is built in.

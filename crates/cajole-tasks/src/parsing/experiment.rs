@@ -2,41 +2,20 @@
 
 use std::path::Path;
 
-use cajole::UnknownGroup;
 use cajole::report::{CaseStudy, Report, Row};
 use cajole_nn::checkpoint::Precision;
 use serde::{Deserialize, Serialize};
 
 use super::case_study::case_study;
-use super::config::{NetworkConfig, ParsingConfig, UnknownTreebank};
+use super::config::{NetworkConfig, ParsingConfig};
 use super::corpora::Splits;
 use super::methods::{Failures, Method, decoder_name};
 use super::parser::{self, Parser};
 use super::tables;
 use super::training::train;
-use crate::checkpoint::{self, LoadError};
-use crate::experiment::{CorpusError, Kept, KeptError, Watch, converted_steps, finish};
+use crate::checkpoint;
+use crate::experiment::{ExperimentError, Kept, Watch, best_of, converted_steps, kept_or_trained};
 use crate::treebank::Sentence;
-
-/// Why the experiment could not be finished.
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// A checkpoint could not be read or written.
-    #[error(transparent)]
-    Checkpoint(#[from] LoadError),
-    /// A treebank could not be read.
-    #[error(transparent)]
-    Corpus(#[from] CorpusError),
-    /// A network is for none.
-    #[error(transparent)]
-    Treebank(#[from] UnknownTreebank),
-    /// A preset does not fit a network.
-    #[error(transparent)]
-    Preset(#[from] UnknownGroup),
-    /// A result could not be kept.
-    #[error(transparent)]
-    Kept(#[from] KeptError),
-}
 
 /// What was measured with one parser, one width and one set of sentences.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,6 +50,7 @@ pub fn reproduce(
     out: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
+    ExperimentError::unless_distinct(config.networks.iter().map(|n| &n.name))?;
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
     let folder_of = |n: &NetworkConfig| out.map(|out| out.join("nets").join(&n.name));
     // Those that are trained already come first.
@@ -91,17 +71,12 @@ pub fn reproduce(
         };
         watch.say(&format!("\n{}: {}", network.name, tables::describe(network)));
         let folder = folder_of(network);
-        let (parser, card) = match &folder {
-            Some(folder) if checkpoint::exists(folder) => parser::load(folder)?,
-            _ => {
-                let trained = train(network, config, treebank, &splits, folder.as_deref(), watch)?;
-                if let Some(folder) = &folder {
-                    parser::save(folder, &trained.0, &trained.1, Precision::F32)?;
-                    finish(folder)?;
-                }
-                trained
-            }
-        };
+        let (parser, card) = kept_or_trained(
+            folder.as_deref(),
+            parser::load,
+            || train(network, config, treebank, &splits, folder.as_deref(), watch),
+            |folder, (parser, card)| parser::save(folder, parser, card, Precision::F32),
+        )?;
         watch.say(&format!("  F1 {:.2} on the development data", card.dev_f1));
         let run = Run { name: &network.name, parser: &parser, config, kept: &kept, watch };
         let of_network = run.measure(network, card.dev_f1, &splits)?;
@@ -149,17 +124,13 @@ impl Run<'_> {
     fn step_size(&self, dev: &[Sentence]) -> Result<f32, ExperimentError> {
         let tuning = &self.config.tuning;
         let failures = Failures::find(self.parser, 1, dev, self.watch).truncated(tuning.failures);
-        let mut best = (f64::NEG_INFINITY, self.config.gbi.paper.schedule.step_size);
-        for &size in &tuning.step_sizes {
+        let best = best_of(tuning.step_sizes.iter().copied(), |size| {
             self.watch.begin(&format!("step size {size}"), failures.cases.len() as u64);
             let repairs = failures.repair(Method::Paper(size), self.config, self.watch)?;
             self.watch.end();
-            let f1 = failures.score(&repairs).f1();
-            if best.0 < f1 {
-                best = (f1, size);
-            }
-        }
-        Ok(best.1)
+            Ok::<_, ExperimentError>(failures.score(&repairs).f1())
+        })?;
+        Ok(best.unwrap_or(self.config.gbi.paper.schedule.step_size))
     }
 
     /// Every method on the failures among `sentences`, as kept or measured now.
@@ -214,16 +185,15 @@ impl Run<'_> {
             first.method,
             first.failures,
             first.total,
-            first.get("whole_f1_before").unwrap_or(f64::NAN)
+            first.figure("whole_f1_before")
         ));
         for row in measured.rows[1..].iter().filter(|row| 0 < row.failures) {
-            let figure = |name: &str| row.get(name).unwrap_or(f64::NAN);
             self.watch.say(&format!(
                 "    {:<20} converts {:>5.1} %, F1 on failures {:.1} → {:.1}",
                 row.method,
-                figure("conversion"),
-                figure("f1_before"),
-                figure("f1_after")
+                row.figure("conversion"),
+                row.figure("f1_before"),
+                row.figure("f1_after")
             ));
         }
     }

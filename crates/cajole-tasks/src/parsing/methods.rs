@@ -14,7 +14,7 @@ use super::constraint::ShiftReduce;
 use super::evalb::Params;
 use super::metric::{Score, scores};
 use super::parser::{Net, Parser};
-use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+use crate::experiment::{Otherwise, Repair, Watch, with_costs, with_decoder, with_gbi};
 use crate::treebank::{Sentence, Tree};
 
 /// A way of repairing.
@@ -203,15 +203,7 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        let keep = |case: &Case<'_>| Repair {
-            output: case.first.output.clone(),
-            converted: false,
-            gave_up: false,
-            steps: None,
-            passes: self.width,
-            milliseconds: f64::NAN,
-        };
-        self.cases.iter().map(keep).collect()
+        self.cases.iter().map(|case| Repair::untouched(&case.first, self.width)).collect()
     }
 
     /// The score of these outputs on the failures.
@@ -229,7 +221,7 @@ impl<'a> Failures<'a> {
         let whole = |score: &Score| [*score, self.rest].into_iter().sum::<Score>();
         // Of nothing there is no F1.
         let f1 = |score: &Score| if repairs.is_empty() { f64::NAN } else { score.f1() };
-        let mut row = Row::new(net, method, data)
+        let row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
             .with("width", self.width as f64)
             .with("failure_rate", 100.0 * self.cases.len() as f64 / self.total as f64)
@@ -244,13 +236,6 @@ impl<'a> Failures<'a> {
             .with("whole_f1_after", whole(&after).f1())
             .with("mended_before", before.repairs.total() as f64)
             .with("mended_after", after.repairs.total() as f64);
-        if repairs.iter().any(|r| r.steps.is_some()) {
-            for share in [25.0, 50.0, 80.0, 95.0] {
-                let steps = steps_to_convert(repairs, share).map_or(f64::NAN, |s| s as f64);
-                row = row.with(format!("steps_{share}"), steps);
-            }
-        }
-        row.with("passes", mean(&|r| r.passes as f64))
-            .with("milliseconds", mean(&|r| r.milliseconds))
+        with_costs(row, repairs)
     }
 }

@@ -20,13 +20,14 @@ mod tables;
 mod tests;
 pub mod training;
 
+pub use crate::experiment::ExperimentError;
 pub use case_study::trace_of;
 pub use commands::{Command, Commands};
 pub use config::ParsingConfig;
 pub use constrained::complete;
 pub use constraint::{Blame, Fault, Formula, ShiftReduce, Tokens};
 pub use corpora::Splits;
-pub use experiment::{ExperimentError, reproduce};
+pub use experiment::reproduce;
 pub use language::ShiftReduceLanguage;
 pub use methods::{Failures, Method};
 pub use parser::{Card, Net, Parser};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::commands::Commands;
 use super::constraint::{ShiftReduce, Tokens};
 use super::repair::{Repairs, repair};
-use crate::checkpoint::{self, LoadError};
+use crate::checkpoint::{self, LoadError, from_lines, to_lines};
 use crate::treebank::Tree;
 use crate::words::{Lexicon, Reads};
 
@@ -89,11 +89,10 @@ pub fn save(
     card: &Card,
     precision: Precision,
 ) -> Result<(), LoadError> {
-    let lines = |entries: &[String]| entries.iter().map(|e| format!("{e}\n")).collect::<String>();
     let vocabularies = [
-        (LABELS, lines(&parser.commands.labels)),
-        (WORDS, lines(parser.lexicon.words())),
-        (VECTORS, lines(parser.lexicon.vectors())),
+        (LABELS, to_lines(&parser.commands.labels)),
+        (WORDS, to_lines(parser.lexicon.words())),
+        (VECTORS, to_lines(parser.lexicon.vectors())),
     ];
     checkpoint::save(folder, &parser.model, card, precision, &vocabularies)
 }
@@ -108,11 +107,7 @@ pub fn load(folder: &Path) -> Result<(Parser, Card), LoadError> {
     let read = |name: &str, expected: usize| {
         let path = folder.join(name);
         let text = fs::read_to_string(&path).map_err(LoadError::io(&path))?;
-        let entries: Vec<String> = text.lines().map(str::to_owned).collect();
-        match entries.len() == expected {
-            true => Ok(entries),
-            false => Err(LoadError::Vocabulary { path, entries: entries.len(), expected }),
-        }
+        from_lines(&path, &text, expected)
     };
     let labels = read(LABELS, network.output_symbols.saturating_sub(3))?;
     let words = read(WORDS, network.words)?;

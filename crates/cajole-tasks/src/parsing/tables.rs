@@ -6,7 +6,7 @@ use cajole_nn::models::Architecture;
 use super::config::{NetworkConfig, ParsingConfig};
 use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
-use crate::experiment::conversion_curve;
+use crate::experiment::{conversion_curve, steps_table};
 
 /// Puts everything together.
 pub(super) fn report(
@@ -28,7 +28,7 @@ pub(super) fn report(
     report.tables.push(networks_table(networks));
     report.tables.extend(networks.iter().map(repairs_table));
     report.tables.push(rivals_table(networks));
-    report.tables.push(steps_table(networks));
+    report.tables.push(steps(networks));
     report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
     report.plots.extend(networks.iter().filter_map(f1_plot));
     report.plots.push(conversion_plot(networks));
@@ -96,7 +96,7 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
         ];
         for &width in &widths {
             let row = network.test.iter().find(|m| m.width == width).and_then(|m| m.rows.first());
-            let f1 = row.map_or(f64::NAN, |row| figure(row, "whole_f1_before"));
+            let f1 = row.map_or(f64::NAN, |row| row.figure("whole_f1_before"));
             cells.push(Cell::number(f1, 2));
         }
         table = table.row(cells);
@@ -129,12 +129,12 @@ fn repairs_table(network: &OfNetwork) -> Table {
                 Cell::plain(decoder_name(measured.width)),
                 Cell::plain(row.failures.to_string()),
                 Cell::plain(row.method.trim_start_matches("gbi ")),
-                Cell::number(figure(row, "conversion"), 1),
-                Cell::number(figure(row, "f1_before"), 2),
-                Cell::number(figure(row, "f1_after"), 2),
-                Cell::number(figure(row, "whole_f1_before"), 2),
-                Cell::number(figure(row, "whole_f1_after"), 2),
-                Cell::number(figure(row, "milliseconds"), 0),
+                Cell::number(row.figure("conversion"), 1),
+                Cell::number(row.figure("f1_before"), 2),
+                Cell::number(row.figure("f1_after"), 2),
+                Cell::number(row.figure("whole_f1_before"), 2),
+                Cell::number(row.figure("whole_f1_after"), 2),
+                Cell::number(row.figure("milliseconds"), 0),
             ]);
         }
     }
@@ -173,7 +173,7 @@ fn domains_table(network: &OfNetwork) -> Table {
         vec![
             Cell::plain(name),
             Cell::plain(format!("{} of {}", row.failures, row.total)),
-            Cell::number(figure(row, "whole_f1_before"), 1),
+            Cell::number(row.figure("whole_f1_before"), 1),
         ]
     })
 }
@@ -193,11 +193,11 @@ fn by_method(
     for (name, measured) in blocks {
         let f1 = |method: &&str| {
             let row = measured.rows.iter().find(|row| row.method == **method);
-            row.map_or(f64::NAN, |row| figure(row, "f1_after"))
+            row.map_or(f64::NAN, |row| row.figure("f1_after"))
         };
         let values: Vec<f64> = methods.iter().map(f1).collect();
         let best = values.iter().copied().fold(f64::NAN, f64::max);
-        let mended = measured.rows.first().map_or(f64::NAN, |row| figure(row, "f1_before"));
+        let mended = measured.rows.first().map_or(f64::NAN, |row| row.figure("f1_before"));
         let mut row = cells(name, measured);
         row.push(Cell::number(mended, 1));
         row.extend(values.iter().map(|&value| {
@@ -210,26 +210,16 @@ fn by_method(
 }
 
 /// Steps within which shares of the failures were converted.
-fn steps_table(networks: &[OfNetwork]) -> Table {
-    let header = ["net", "decoder", "preset", "25 %", "50 %", "80 %", "95 %"];
+fn steps(networks: &[OfNetwork]) -> Table {
+    let rows = networks.iter().flat_map(|network| {
+        network.test.iter().flat_map(move |m| {
+            let decoder = decoder_name(m.width);
+            m.rows.iter().map(move |row| (network.config.name.as_str(), decoder.clone(), row))
+        })
+    });
     let caption = "Steps within which shares of the failures are converted (the paper: 5–7, 6–20, \
                    15–57, 55–84)";
-    let mut table = Table::new(caption, header);
-    for network in networks {
-        for measured in &network.test {
-            for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
-                let steps = [25, 50, 80, 95].map(|share| figure(row, &format!("steps_{share}")));
-                let names = [
-                    network.config.name.clone(),
-                    decoder_name(measured.width),
-                    row.method.trim_start_matches("gbi ").to_owned(),
-                ];
-                let steps = steps.map(|s| if s.is_nan() { "–".to_owned() } else { s.to_string() });
-                table = table.row(names.into_iter().chain(steps).map(Cell::plain));
-            }
-        }
-    }
-    table
+    steps_table(caption, "decoder", rows)
 }
 
 /// F1 on the failures against compute, one point per method, greedy decoding.
@@ -242,7 +232,7 @@ fn f1_plot(network: &OfNetwork) -> Option<Plot> {
     );
     plot.caption = "Failures of greedy decoding; “greedy” is the output itself, mended.".to_owned();
     let point = |row: &Row| {
-        let points = vec![(figure(row, "passes"), figure(row, "f1_after"))];
+        let points = vec![(row.figure("passes"), row.figure("f1_after"))];
         Series::points(row.method.as_str(), points)
     };
     plot.series = measured.rows.iter().map(point).collect();
@@ -276,8 +266,4 @@ fn widths(networks: &[OfNetwork]) -> Vec<usize> {
     widths.sort_unstable();
     widths.dedup();
     widths
-}
-
-fn figure(row: &Row, name: &str) -> f64 {
-    row.get(name).unwrap_or(f64::NAN)
 }

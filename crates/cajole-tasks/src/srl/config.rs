@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use cajole::Config;
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{CellKind, Reading as Direction};
-use cajole_nn::settings::positive;
+use cajole_nn::settings::{dropout, non_empty, positive};
 use serde::{Deserialize, Serialize};
 
 use super::instance::Noise;
 use super::nodes::Reading;
-use crate::experiment::Selection;
+pub use crate::experiment::Source;
+use crate::experiment::UnknownCorpus;
 use crate::words::Reads;
 
 /// Everything that `configs/srl.toml` sets.
@@ -20,8 +21,10 @@ pub struct SrlConfig {
     /// Where all randomness of training comes from.
     pub seed: u64,
     /// What counts as a node; the first is the one that training and other kinds of text use.
+    #[serde(deserialize_with = "non_empty")]
     pub readings: Vec<Reading>,
     /// Which sentences are constrained; the first is the one that other kinds of text use.
+    #[serde(deserialize_with = "non_empty")]
     pub noise: Vec<Noise>,
     /// What taggers are trained and tested on, by name.
     pub corpora: BTreeMap<String, CorpusConfig>,
@@ -57,33 +60,6 @@ pub struct CorpusConfig {
     /// A file of word vectors.
     #[serde(default)]
     pub vectors: Option<String>,
-}
-
-/// Where sentences come from. Files are named relative to the data folder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Source {
-    /// From files.
-    Files {
-        /// To train on.
-        train: Vec<Selection>,
-        /// To choose settings on.
-        dev: Vec<Selection>,
-        /// To report on.
-        test: Vec<Selection>,
-        /// Other kinds of text, to report on by genre.
-        #[serde(default)]
-        domains: Vec<Selection>,
-    },
-    /// From the generator that is built in; its first genre is trained on.
-    Generated {
-        /// To train on.
-        train: usize,
-        /// To choose settings on.
-        dev: usize,
-        /// To report on, and as many of every other genre.
-        test: usize,
-    },
 }
 
 /// One network.
@@ -143,10 +119,13 @@ pub struct Sizes {
     /// Which way they read.
     pub reading: Direction,
     /// Share of the inputs' units silenced in training.
+    #[serde(deserialize_with = "dropout")]
     pub input_dropout: f32,
     /// Share of units silent to the next position.
+    #[serde(deserialize_with = "dropout")]
     pub recurrent_dropout: f32,
     /// Share of units silenced between layers.
+    #[serde(deserialize_with = "dropout")]
     pub dropout: f32,
 }
 
@@ -184,29 +163,13 @@ pub struct Rivals {
     pub agenda_limit: usize,
 }
 
-/// A network is for a corpus that is not there.
-#[derive(Debug, thiserror::Error)]
-#[error("network {network} is for the corpus {corpus:?}; there are {known}")]
-pub struct UnknownCorpus {
-    /// The network.
-    pub network: String,
-    /// What it names.
-    pub corpus: String,
-    /// The names there are.
-    pub known: String,
-}
-
 impl SrlConfig {
     /// The corpus that a network is for.
     ///
     /// # Errors
     /// If there is none of that name.
     pub fn corpus_of(&self, network: &NetworkConfig) -> Result<&CorpusConfig, UnknownCorpus> {
-        self.corpora.get(&network.corpus).ok_or_else(|| UnknownCorpus {
-            network: network.name.clone(),
-            corpus: network.corpus.clone(),
-            known: self.corpora.keys().cloned().collect::<Vec<_>>().join(", "),
-        })
+        UnknownCorpus::unless(&self.corpora, "corpus", &network.name, &network.corpus)
     }
 
     /// The file that is built in.

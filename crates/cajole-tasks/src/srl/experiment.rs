@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use cajole::UnknownGroup;
 use cajole::corpus::decode_all;
-use cajole::report::{Report, Row};
+use cajole::report::Report;
+use cajole::{Config, Outcome};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;
-use serde::{Deserialize, Serialize};
 
+use super::block::{Block, Chosen, Measured, Trust};
 use super::case_study::case_study;
-use super::config::{CorpusConfig, NetworkConfig, SrlConfig, UnknownCorpus};
+use super::config::{CorpusConfig, NetworkConfig, SrlConfig};
 use super::corpora::Splits;
 use super::instance::{Instance, Noise};
 use super::methods::Failures;
@@ -20,50 +20,12 @@ use super::sentence::Sentence;
 use super::tables;
 use super::tagger::{self, RoleTagger};
 use super::training::{propositions, train};
-use crate::checkpoint::{self, LoadError};
 use crate::experiment::{
-    CorpusError, Kept, KeptError, Repair, Watch, converted_steps, finish, mean_milliseconds,
+    ExperimentError, Kept, Repair, Watch, best_of, kept_or_trained, mean_milliseconds,
 };
 use crate::parsing::parser;
 use crate::treebank::Tree;
 use crate::words::Reads;
-
-/// Why the experiment could not be finished.
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// A checkpoint could not be read or written.
-    #[error(transparent)]
-    Checkpoint(#[from] LoadError),
-    /// A corpus could not be read.
-    #[error(transparent)]
-    Corpus(#[from] CorpusError),
-    /// A network is for none.
-    #[error(transparent)]
-    Unknown(#[from] UnknownCorpus),
-    /// A preset does not fit a network.
-    #[error(transparent)]
-    Preset(#[from] UnknownGroup),
-    /// A result could not be kept.
-    #[error(transparent)]
-    Kept(#[from] KeptError),
-}
-
-/// What was measured with one tagger, one set of sentences and one kind of constraint.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Measured {
-    /// The sentences: `test`, or the name of a domain.
-    pub(super) data: String,
-    pub(super) reading: Reading,
-    pub(super) noise: Noise,
-    /// One per method, the untouched outputs first.
-    pub(super) rows: Vec<Row>,
-    /// Algorithm 1 stopped early: one row per preset and limit.
-    pub(super) limits: Vec<Row>,
-    /// Steps of each conversion, by method that nudges.
-    pub(super) steps: Vec<(String, Vec<usize>)>,
-    /// By role: how many there are, F1 of all outputs before, and after the best preset.
-    pub(super) roles: Vec<(String, usize, f64, f64)>,
-}
 
 /// Everything measured with one tagger.
 pub(super) struct OfNetwork {
@@ -76,35 +38,6 @@ pub(super) struct OfNetwork {
     pub(super) domains: Vec<Measured>,
 }
 
-/// Settings that depend on the network, chosen on development data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Chosen {
-    /// The step size of plain SGD.
-    pub(super) step_size: f32,
-    /// How far to trust each kind of constraint.
-    pub(super) trust: Vec<Trust>,
-}
-
-/// How far a kind of constraint is to be trusted: a right one always, one that is wrong at times
-/// only where the network does not insist.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trust {
-    pub(super) noise: Noise,
-    pub(super) reading: Reading,
-    /// A*'s penalty for an argument that is no node; none forbids it.
-    pub(super) penalty: Option<f32>,
-    /// Steps that the best preset takes before it lets an output be.
-    pub(super) limit: usize,
-}
-
-impl Chosen {
-    fn trust(&self, noise: Noise, reading: Reading) -> Trust {
-        let mut known = self.trust.iter();
-        let found = known.find(|trust| (trust.noise, trust.reading) == (noise, reading));
-        found.copied().unwrap_or(Trust { noise, reading, penalty: None, limit: usize::MAX })
-    }
-}
-
 /// Runs the experiment. Taggers and results are kept under `out`, if given, and used again.
 ///
 /// # Errors
@@ -115,6 +48,7 @@ pub fn reproduce(
     out: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
+    ExperimentError::unless_distinct(config.networks.iter().map(|n| &n.name))?;
     let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
     let (mut networks, mut cases) = (Vec::new(), Vec::new());
     let mut loaded: Option<(&str, Splits)> = None;
@@ -130,17 +64,12 @@ pub fn reproduce(
         };
         watch.say(&format!("\n{}: {}", network.name, tables::describe(network)));
         let folder = out.map(|out| out.join("nets").join(&network.name));
-        let (tagger, card) = match &folder {
-            Some(folder) if checkpoint::exists(folder) => tagger::load(folder)?,
-            _ => {
-                let trained = train(network, config, corpus, &splits, folder.as_deref(), watch)?;
-                if let Some(folder) = &folder {
-                    tagger::save(folder, &trained.0, &trained.1, Precision::F32)?;
-                    finish(folder)?;
-                }
-                trained
-            }
-        };
+        let (tagger, card) = kept_or_trained(
+            folder.as_deref(),
+            tagger::load,
+            || train(network, config, corpus, &splits, folder.as_deref(), watch),
+            |folder, (tagger, card)| tagger::save(folder, tagger, card, Precision::F32),
+        )?;
         watch.say(&format!("  F1 {:.2} on the development data", card.dev_f1));
         let run = Run { name: &network.name, tagger: &tagger, config, corpus, kept: &kept, watch };
         let measured = run.measure(network, card.dev_f1, &splits)?;
@@ -241,20 +170,18 @@ impl Run<'_> {
         let instances = self.instances(dev, reading, self.config.noise[0]);
         let failures =
             Failures::find(self.tagger, &instances, self.watch).truncated(tuning.failures);
-        let mut best = (f64::NEG_INFINITY, self.config.gbi.paper.schedule.step_size);
-        for &step_size in &tuning.step_sizes {
-            self.watch.begin(&format!("step size {step_size}"), failures.cases.len() as u64);
-            let outcomes = failures.gbi(self.paper(step_size), self.watch)?;
-            self.watch.end();
-            let f1 = failures.score(outcomes.iter().map(|o| o.output.as_slice())).f1();
-            if best.0 < f1 {
-                best = (f1, step_size);
-            }
-        }
+        let step_size = best_of(tuning.step_sizes.iter().copied(), |step_size| {
+            let outcomes =
+                self.gbi(&format!("step size {step_size}"), &failures, self.paper(step_size))?;
+            Ok::<_, ExperimentError>(
+                failures.score(outcomes.iter().map(|o| o.output.as_slice())).f1(),
+            )
+        })?;
+        let step_size = step_size.unwrap_or(self.config.gbi.paper.schedule.step_size);
         let readings = &self.config.readings;
         let kinds = kinds.iter().flat_map(|noise| readings.iter().map(move |r| (*noise, *r)));
         let trust = kinds.map(|(noise, reading)| self.trust(noise, reading, dev));
-        Ok(Chosen { step_size: best.1, trust: trust.collect::<Result<_, _>>()? })
+        Ok(Chosen { step_size, trust: trust.collect::<Result<_, _>>()? })
     }
 
     /// Chooses how far to trust constraints of this kind.
@@ -267,36 +194,38 @@ impl Run<'_> {
         let instances = self.instances(dev, reading, noise);
         let failures = Failures::find(self.tagger, &instances, self.watch);
         let failures = failures.truncated(self.config.tuning.failures);
-        let f1 =
-            |repairs: &[Repair]| failures.score(repairs.iter().map(|r| r.output.as_slice())).f1();
-        let mut penalty = (f64::NEG_INFINITY, f32::INFINITY);
-        for &candidate in &self.config.tuning.penalties {
-            self.watch.begin(&format!("A*, penalty {candidate}"), failures.cases.len() as u64);
-            let limit = self.config.rivals.agenda_limit;
-            let f1 = f1(&failures.a_star(candidate, limit, self.watch));
+        let penalty = best_of(self.config.tuning.penalties.iter().copied(), |penalty| {
+            self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
+            let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
             self.watch.end();
-            if penalty.0 < f1 {
-                penalty = (f1, candidate);
-            }
-        }
-        self.watch.begin("gbi best", failures.cases.len() as u64);
-        let outcomes = failures.gbi(self.config.gbi.best.clone(), self.watch)?;
-        self.watch.end();
-        let mut limit = (f64::NEG_INFINITY, usize::MAX);
-        for candidate in self.config.gbi.limits.iter().copied().chain([usize::MAX]) {
-            let stopped = outcomes.iter().map(|o| Repair::within(o, candidate));
-            let f1 = f1(&stopped.collect::<Vec<Repair>>());
-            // Of equals, the longest: a conversion is worth something.
-            if limit.0 <= f1 {
-                limit = (f1, candidate);
-            }
-        }
-        let penalty = Some(penalty.1).filter(|penalty| penalty.is_finite());
-        Ok(Trust { noise, reading, penalty, limit: limit.1 })
+            Ok::<_, ExperimentError>(f1(&failures, &repairs))
+        })?;
+        let outcomes = self.gbi("gbi best", &failures, self.config.gbi.best.clone())?;
+        // Of equals, the longest: a conversion is worth something.
+        let mut limits = self.config.gbi.limits.clone();
+        limits.push(usize::MAX);
+        let limit = best_of(limits.into_iter().rev(), |limit| {
+            let stopped: Vec<_> = outcomes.iter().map(|o| Repair::within(o, limit)).collect();
+            Ok::<_, ExperimentError>(f1(&failures, &stopped))
+        })?;
+        let penalty = penalty.filter(|penalty| penalty.is_finite());
+        Ok(Trust { noise, reading, penalty, limit: limit.unwrap_or(usize::MAX) })
     }
 
-    /// The paper's preset, up to the largest step limit that is reported.
-    fn paper(&self, step_size: f32) -> cajole::Config {
+    fn gbi(
+        &self,
+        name: &str,
+        failures: &Failures<'_>,
+        preset: Config,
+    ) -> Result<Vec<Outcome>, ExperimentError> {
+        self.watch.begin(name, failures.cases.len() as u64);
+        let outcomes = failures.gbi(preset, self.watch)?;
+        self.watch.end();
+        Ok(outcomes)
+    }
+
+    /// The paper's preset with this step size.
+    fn paper(&self, step_size: f32) -> Config {
         let mut paper = self.config.gbi.paper.clone();
         paper.schedule.step_size = step_size;
         paper
@@ -315,92 +244,13 @@ impl Run<'_> {
         let measured = self.kept.get(&name, || {
             let instances = self.instances(sentences, reading, noise);
             let failures = Failures::find(self.tagger, &instances, self.watch);
-            let viterbi = mean_milliseconds(&self.tagger.model, &self.tagger.viterbi(), &instances);
-            let measured = Measured {
-                data: data.to_owned(),
-                reading,
-                noise,
-                rows: Vec::new(),
-                limits: Vec::new(),
-                steps: Vec::new(),
-                roles: Vec::new(),
-            };
-            self.repair_all(measured, &failures, viterbi, chosen)
+            let Run { name: net, tagger, config, watch, .. } = *self;
+            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
+            let failures = &failures;
+            let block = Block { net, data, reading, noise, failures, viterbi, config, watch };
+            Ok::<_, ExperimentError>(block.repair_all(chosen)?)
         })?;
         self.tell(&measured);
-        Ok(measured)
-    }
-
-    fn repair_all(
-        &self,
-        mut measured: Measured,
-        failures: &Failures<'_>,
-        viterbi: f64,
-        chosen: &Chosen,
-    ) -> Result<Measured, ExperimentError> {
-        let (config, watch) = (self.config, self.watch);
-        let data = measured.data.clone();
-        let is_first = (measured.reading, measured.noise) == (config.readings[0], config.noise[0]);
-        // `more` is what a repair costs beyond the one pass that every input takes.
-        let row = |method: &str, repairs: &[Repair], more: f64| {
-            let row = failures.row(self.name, method, &data, repairs);
-            row.with("viterbi_ms", viterbi).with("repair_cost", more / viterbi)
-        };
-        let spent = |repairs: &[Repair]| {
-            repairs.iter().map(|r| r.milliseconds).sum::<f64>() / repairs.len() as f64
-        };
-        let timed = |name: &str, repair: &dyn Fn() -> Vec<Repair>| {
-            watch.begin(name, failures.cases.len() as u64);
-            let repairs = repair();
-            watch.end();
-            let more = spent(&repairs);
-            (row(name, &repairs, more), repairs)
-        };
-        measured.rows.push(row("viterbi", &failures.untouched(), 0.0));
-        let trust = chosen.trust(measured.noise, measured.reading);
-        let (penalty, limit) = (trust.penalty.unwrap_or(f32::INFINITY), config.rivals.agenda_limit);
-        measured.rows.push(timed("A*", &|| failures.a_star(penalty, limit, watch)).0);
-        measured.rows.push(timed("exact MAP", &|| failures.exact(watch)).0);
-        let (paper, best) = (self.paper(chosen.step_size), config.gbi.best.clone());
-        for (name, preset) in [("gbi paper", paper), ("gbi best", best)] {
-            let own_limit = preset.schedule.max_steps;
-            let mut longer = preset;
-            // How step limits trade off is shown once, under the first kind of constraint.
-            let limits: &[usize] = match is_first {
-                true => &config.gbi.limits,
-                false => &[],
-            };
-            let most = limits.iter().copied().max().unwrap_or(0);
-            longer.schedule.max_steps = own_limit.max(most);
-            watch.begin(name, failures.cases.len() as u64);
-            let outcomes = failures.gbi(longer, watch)?;
-            watch.end();
-            let first = outcomes.iter().filter_map(|o| o.trace.steps().first());
-            let first = first.map(|s| s.elapsed.as_secs_f64() * 1e3).sum::<f64>();
-            let first = first / outcomes.len() as f64;
-            for &limit in limits {
-                let stopped: Vec<_> = outcomes.iter().map(|o| Repair::within(o, limit)).collect();
-                let row = row(name, &stopped, spent(&stopped) - first).with("limit", limit as f64);
-                measured.limits.push(row);
-            }
-            let within = |limit: usize| -> Vec<Repair> {
-                outcomes.iter().map(|o| Repair::within(o, limit)).collect()
-            };
-            if name == "gbi paper" {
-                let repairs = within(own_limit);
-                measured.rows.push(row(name, &repairs, spent(&repairs) - first));
-                measured.steps.push((name.to_owned(), converted_steps(&repairs)));
-                continue;
-            }
-            if trust.noise != Noise::Free {
-                let repairs = within(trust.limit);
-                measured.rows.push(row("gbi cautious", &repairs, spent(&repairs) - first));
-            }
-            let repairs = within(usize::MAX);
-            measured.rows.push(row(name, &repairs, spent(&repairs) - first));
-            measured.steps.push((name.to_owned(), converted_steps(&repairs)));
-            measured.roles = failures.by_role(&repairs);
-        }
         Ok(measured)
     }
 
@@ -414,19 +264,23 @@ impl Run<'_> {
             measured.reading.name(),
             first.failures,
             first.total,
-            first.get("whole_f1_before").unwrap_or(f64::NAN)
+            first.figure("whole_f1_before")
         ));
         for row in measured.rows[1..].iter().filter(|row| 0 < row.failures) {
-            let figure = |name: &str| row.get(name).unwrap_or(f64::NAN);
             self.watch.say(&format!(
                 "    {:<10} converts {:>5.1} %, on failures F1 {:.1} → {:.1}, exact {:.1} → {:.1}",
                 row.method,
-                figure("conversion"),
-                figure("f1_before"),
-                figure("f1_after"),
-                figure("exact_before"),
-                figure("exact_after"),
+                row.figure("conversion"),
+                row.figure("f1_before"),
+                row.figure("f1_after"),
+                row.figure("exact_before"),
+                row.figure("exact_after"),
             ));
         }
     }
+}
+
+/// F1 on the failures after these repairs.
+fn f1(failures: &Failures<'_>, repairs: &[Repair]) -> f64 {
+    failures.score(repairs.iter().map(|repair| repair.output.as_slice())).f1()
 }

@@ -9,7 +9,7 @@ use cajole_nn::decoders::{AStar, Exact, Heuristic, Penalties, Tagged};
 use super::eval::{Counts, Score};
 use super::instance::Instance;
 use super::tagger::{Net, RoleTagger};
-use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+use crate::experiment::{Otherwise, Repair, Watch, with_costs, with_decoder, with_gbi};
 
 /// The predicates for which a tagger's own output violates the constraint.
 pub struct Failures<'a> {
@@ -71,15 +71,7 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        let keep = |(_, first): &(&Instance, Candidate)| Repair {
-            output: first.output.clone(),
-            converted: false,
-            gave_up: false,
-            steps: None,
-            passes: 1,
-            milliseconds: f64::NAN,
-        };
-        self.cases.iter().map(keep).collect()
+        self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
     }
 
     /// Gradient-based inference; exact decoding proposes what is raised, if anything is.
@@ -157,26 +149,21 @@ impl<'a> Failures<'a> {
             .with("gave_up", share(&|r| r.gave_up))
             .with("disagreement_before", self.disagreement(firsts()))
             .with("disagreement_after", self.disagreement(outputs()));
+        // Of nothing there is no score.
+        let some = |figure: f64| if repairs.is_empty() { f64::NAN } else { figure };
         for (when, score, whole) in
             [("before", &before, &whole_before), ("after", &after, &whole_after)]
         {
             row = row
-                .with(format!("precision_{when}"), score.precision())
-                .with(format!("recall_{when}"), score.recall())
-                .with(format!("f1_{when}"), score.f1())
-                .with(format!("exact_{when}"), score.perfect_rate())
+                .with(format!("precision_{when}"), some(score.precision()))
+                .with(format!("recall_{when}"), some(score.recall()))
+                .with(format!("f1_{when}"), some(score.f1()))
+                .with(format!("exact_{when}"), some(score.perfect_rate()))
                 .with(format!("whole_precision_{when}"), whole.precision())
                 .with(format!("whole_recall_{when}"), whole.recall())
                 .with(format!("whole_f1_{when}"), whole.f1())
                 .with(format!("whole_exact_{when}"), whole.perfect_rate());
         }
-        if repairs.iter().any(|r| r.steps.is_some()) {
-            for quantile in [25.0, 50.0, 80.0, 95.0] {
-                let steps = steps_to_convert(repairs, quantile).map_or(f64::NAN, |s| s as f64);
-                row = row.with(format!("steps_{quantile}"), steps);
-            }
-        }
-        row.with("passes", mean(&|r| r.passes as f64))
-            .with("milliseconds", mean(&|r| r.milliseconds))
+        with_costs(row, repairs)
     }
 }

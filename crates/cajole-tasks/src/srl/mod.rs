@@ -8,6 +8,7 @@
 //! sentence does not spoil it. [`eval`] scores what was predicted as the field does.
 
 pub mod bio;
+mod block;
 mod case_study;
 mod columns;
 pub mod config;
@@ -33,13 +34,14 @@ mod tables;
 pub mod tagger;
 pub mod training;
 
+pub use crate::experiment::ExperimentError;
 pub use bio::{Argument, BioFault};
 pub use case_study::{faults_in_words, trace_of, wrong_spans};
 pub use config::SrlConfig;
 pub use corpora::Splits;
 pub use embedder::{ElmoFiles, Embedder};
 pub use error::{RoleError, RoleFault};
-pub use experiment::{ExperimentError, reproduce};
+pub use experiment::reproduce;
 pub use input::Query;
 pub use instance::{Instance, Noise};
 pub use methods::Failures;

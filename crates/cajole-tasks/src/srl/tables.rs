@@ -3,11 +3,12 @@
 
 use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
 
+use super::block::{Chosen, Measured};
 use super::config::{NetworkConfig, SrlConfig};
-use super::experiment::{Chosen, Measured, OfNetwork};
+use super::experiment::OfNetwork;
 use super::instance::Noise;
 use super::nodes::Reading;
-use crate::experiment::conversion_curve;
+use crate::experiment::{conversion_curve, steps_table};
 
 /// Puts everything together.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -30,16 +31,24 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
     }
     report.tables.extend(networks.first().map(noise_table));
     report.tables.extend(networks.first().and_then(limits_table));
-    report.tables.push(steps_table(networks));
+    report.tables.push(steps(networks));
     report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
     report.tables.push(time_table(networks));
     report.tables.extend(networks.first().and_then(roles_table));
     report.plots.extend(networks.first().and_then(cost_plot));
     report.plots.push(conversion_plot(networks));
-    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
-    report.rows = all.flat_map(|m| m.rows.iter().chain(&m.limits).cloned()).collect();
+    report.rows =
+        networks.iter().flat_map(|n| n.test.iter().chain(&n.domains)).flat_map(rows).collect();
     report.notes = notes(config, networks);
     report
+}
+
+/// The rows of a block, each saying what it is about.
+fn rows(measured: &Measured) -> Vec<Row> {
+    let Measured { data, noise, reading, .. } = measured;
+    let constraint = format!("{data}, {}, {}", noise.name(), reading.name());
+    let rows = measured.rows.iter().chain(&measured.limits);
+    rows.map(|row| Row { constraint: constraint.clone(), ..row.clone() }).collect()
 }
 
 fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
@@ -96,7 +105,7 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
     for network in networks {
         let NetworkConfig { name, corpus, layers, hidden, share, .. } = &network.config;
         let row = network.test.first().and_then(|m| m.rows.first());
-        let of_test = |name: &str| Cell::number(row.map_or(f64::NAN, |r| figure(r, name)), 2);
+        let of_test = |name: &str| Cell::number(row.map_or(f64::NAN, |r| r.figure(name)), 2);
         table = table.row([
             Cell::plain(name.as_str()),
             Cell::plain(corpus.as_str()),
@@ -139,39 +148,42 @@ fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Opti
             for (i, row) in measured.rows.iter().enumerate() {
                 let first = if i == 0 { network.config.name.as_str() } else { "" };
                 let count = if i == 0 { percent_of(row) } else { String::new() };
-                let mut cells =
-                    vec![Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
-                let best = |name: &str| is_best(measured, name, row);
-                let columns = [
-                    ("conversion", 1),
-                    ("disagreement_after", 1),
-                    ("precision_after", 1),
-                    ("recall_after", 1),
-                    ("f1_after", 1),
-                    ("exact_after", 1),
-                    ("whole_f1_after", 2),
-                    ("milliseconds", 1),
-                ];
-                for (name, digits) in columns {
-                    let cell = Cell::number(figure(row, name), digits);
-                    let emphasised = matches!(name, "f1_after" | "exact_after") && best(name);
-                    cells.push(if emphasised { cell.best() } else { cell });
-                }
-                table = table.row(cells);
+                let names =
+                    [Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
+                table = table.row(names.into_iter().chain(figures(measured, row)));
             }
         }
     }
     (!is_empty).then_some(table)
 }
 
+/// What one method did, the best scores of all methods emphasised.
+fn figures(measured: &Measured, row: &Row) -> [Cell; 8] {
+    let columns = [
+        ("conversion", 1),
+        ("disagreement_after", 1),
+        ("precision_after", 1),
+        ("recall_after", 1),
+        ("f1_after", 1),
+        ("exact_after", 1),
+        ("whole_f1_after", 2),
+        ("milliseconds", 1),
+    ];
+    columns.map(|(name, digits)| {
+        let cell = Cell::number(row.figure(name), digits);
+        let is_score = matches!(name, "f1_after" | "exact_after");
+        if is_score && is_best(measured, name, row) { cell.best() } else { cell }
+    })
+}
+
 /// `664 (18.2 %)`.
 fn percent_of(row: &Row) -> String {
-    format!("{} ({:.1} %)", row.failures, figure(row, "failure_rate"))
+    format!("{} ({:.1} %)", row.failures, row.figure("failure_rate"))
 }
 
 fn is_best(measured: &Measured, name: &str, row: &Row) -> bool {
-    let values = measured.rows.iter().map(|row| figure(row, name));
-    figure(row, name) == values.fold(f64::NAN, f64::max)
+    let values = measured.rows.iter().map(|row| row.figure(name));
+    row.figure(name) == values.fold(f64::NAN, f64::max)
 }
 
 /// The paper's study of noisy constraints: all outputs, for one network.
@@ -190,8 +202,8 @@ fn noise_table(network: &OfNetwork) -> Table {
             };
             let names = ["whole_precision_after", "whole_recall_after", "whole_f1_after"];
             let cells = [noise, reading, row.method.as_str()].map(Cell::plain).into_iter();
-            let cells = cells.chain(names.map(|name| Cell::number(figure(row, name), 2)));
-            table = table.row(cells.chain([Cell::number(figure(row, "whole_exact_after"), 2)]));
+            let cells = cells.chain(names.map(|name| Cell::number(row.figure(name), 2)));
+            table = table.row(cells.chain([Cell::number(row.figure("whole_exact_after"), 2)]));
         }
     }
     table
@@ -210,36 +222,28 @@ fn limits_table(network: &OfNetwork) -> Option<Table> {
     for row in &measured.limits {
         table = table.row([
             Cell::plain(row.method.trim_start_matches("gbi ")),
-            Cell::plain(figure(row, "limit").to_string()),
-            Cell::number(figure(row, "conversion"), 1),
-            Cell::number(figure(row, "f1_after"), 1),
-            Cell::number(figure(row, "exact_after"), 1),
-            Cell::number(figure(row, "whole_f1_after"), 2),
-            Cell::number(figure(row, "repair_cost"), 1),
+            Cell::plain(row.figure("limit").to_string()),
+            Cell::number(row.figure("conversion"), 1),
+            Cell::number(row.figure("f1_after"), 1),
+            Cell::number(row.figure("exact_after"), 1),
+            Cell::number(row.figure("whole_f1_after"), 2),
+            Cell::number(row.figure("repair_cost"), 1),
         ]);
     }
     Some(table)
 }
 
 /// Steps within which shares of the failures were converted.
-fn steps_table(networks: &[OfNetwork]) -> Table {
-    let header = ["net", "constraints", "preset", "25 %", "50 %", "80 %", "95 %"];
-    let mut table = Table::new("Steps within which shares of the failures are converted", header);
-    for network in networks {
-        for measured in network.test.iter().take(1) {
-            for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
-                let names = [
-                    network.config.name.clone(),
-                    measured.noise.name().to_owned(),
-                    row.method.trim_start_matches("gbi ").to_owned(),
-                ];
-                let steps = [25, 50, 80, 95].map(|share| figure(row, &format!("steps_{share}")));
-                let steps = steps.map(|s| if s.is_nan() { "–".to_owned() } else { s.to_string() });
-                table = table.row(names.into_iter().chain(steps).map(Cell::plain));
-            }
-        }
-    }
-    table
+fn steps(networks: &[OfNetwork]) -> Table {
+    let rows = networks.iter().flat_map(|network| {
+        let measured = network.test.iter().take(1);
+        measured.flat_map(move |m| {
+            let noise = m.noise.name();
+            m.rows.iter().map(move |row| (network.config.name.as_str(), noise.to_owned(), row))
+        })
+    });
+    let caption = "Steps within which shares of the failures are converted";
+    steps_table(caption, "constraints", rows)
 }
 
 /// The SRL half of the paper's Table 5: other kinds of text, for one network.
@@ -248,32 +252,29 @@ fn domains_table(network: &OfNetwork) -> Table {
         "{}: other kinds of text; F1 of all, then F1 (and exact) on the failures by method",
         network.config.name
     );
-    let header = [
-        "text",
-        "failures",
-        "all F1",
-        "viterbi",
-        "A*",
-        "exact MAP",
-        "gbi paper",
-        "gbi best",
-        "converted",
-    ];
+    let methods: Vec<&str> = network
+        .domains
+        .first()
+        .map_or_else(Vec::new, |m| m.rows.iter().map(|row| row.method.as_str()).collect());
+    let header = ["text", "failures", "all F1"].into_iter().chain(methods).chain(["converted"]);
+    let header: Vec<&str> = header.collect();
     let mut table = Table::new(caption, header);
     for measured in &network.domains {
         let Some(first) = measured.rows.first() else { continue };
         let mut cells = vec![
             Cell::plain(measured.data.as_str()),
             Cell::plain(percent_of(first)),
-            Cell::number(figure(first, "whole_f1_before"), 1),
+            Cell::number(first.figure("whole_f1_before"), 1),
         ];
         for row in &measured.rows {
-            let text =
-                format!("{:.1} ({:.1})", figure(row, "f1_after"), figure(row, "exact_after"));
+            let text = match row.failures {
+                0 => "–".to_owned(),
+                _ => format!("{:.1} ({:.1})", row.figure("f1_after"), row.figure("exact_after")),
+            };
             let cell = Cell::plain(text);
             cells.push(if is_best(measured, "f1_after", row) { cell.best() } else { cell });
         }
-        let last = measured.rows.last().map_or(f64::NAN, |row| figure(row, "conversion"));
+        let last = measured.rows.last().map_or(f64::NAN, |row| row.figure("conversion"));
         cells.push(Cell::number(last, 1));
         table = table.row(cells);
     }
@@ -303,18 +304,21 @@ fn time_table(networks: &[OfNetwork]) -> Table {
             let method = |name: &str| measured.rows.iter().find(|row| row.method == name);
             let limited = |name: &str, limit: f64| {
                 let mut rows = measured.limits.iter();
-                rows.find(|r| r.method == name && figure(r, "limit") == limit)
+                rows.find(|r| r.method == name && r.figure("limit") == limit)
             };
             let cost = |row: Option<&Row>| {
-                let cost = row.map_or(f64::NAN, |row| figure(row, "repair_cost"));
+                let cost = row.map_or(f64::NAN, |row| row.figure("repair_cost"));
                 let whole = 1.0 + cost * first.failures as f64 / first.total as f64;
-                Cell::plain(format!("{whole:.2} ({cost:.1})"))
+                match cost.is_finite() {
+                    true => Cell::plain(format!("{whole:.2} ({cost:.1})")),
+                    false => Cell::number(f64::NAN, 1),
+                }
             };
             table = table.row([
                 Cell::plain(network.config.name.as_str()),
                 Cell::plain(measured.data.as_str()),
                 Cell::plain(first.total.to_string()),
-                Cell::number(figure(first, "viterbi_ms"), 2),
+                Cell::number(first.figure("viterbi_ms"), 2),
                 cost(method("A*")),
                 cost(method("exact MAP")),
                 cost(limited("gbi paper", 10.0)),
@@ -360,7 +364,7 @@ fn cost_plot(network: &OfNetwork) -> Option<Plot> {
         "Test failures under {} constraints; Algorithm 1 by step limit.",
         measured.noise.name()
     );
-    let point = |row: &Row| (figure(row, "repair_cost").max(0.1), figure(row, "f1_after"));
+    let point = |row: &Row| (row.figure("repair_cost").max(0.1), row.figure("f1_after"));
     for row in measured.rows.iter().filter(|row| !row.method.starts_with("gbi")) {
         plot.series.push(Series::points(row.method.as_str(), vec![point(row)]));
     }
@@ -388,8 +392,4 @@ fn conversion_plot(networks: &[OfNetwork]) -> Plot {
         }
     }
     plot
-}
-
-fn figure(row: &Row, name: &str) -> f64 {
-    row.get(name).unwrap_or(f64::NAN)
 }

@@ -21,7 +21,7 @@ use super::embedder::{ElmoFiles, Embedder};
 use super::import::Imported;
 use super::instance::Instance;
 use super::sentence::{Proposition, Sentence};
-use crate::checkpoint::{self, LoadError};
+use crate::checkpoint::{self, LoadError, from_lines, to_lines};
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
@@ -81,8 +81,10 @@ impl Vocabulary {
     }
 
     /// The lemmas that occur at least `often` times among these, and what stands for all others.
+    /// As each is to be a line of a file, none is of several.
     pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
         let mut counts = BTreeMap::<&str, usize>::new();
+        let lemmas = lemmas.filter(|lemma| !lemma.contains(['\n', '\r']));
         lemmas.for_each(|lemma| *counts.entry(lemma).or_default() += 1);
         let known = counts.into_iter().filter(|(_, n)| often <= *n).map(|(lemma, _)| lemma);
         [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
@@ -178,14 +180,13 @@ pub fn save(
     card: &Card,
     precision: Precision,
 ) -> Result<(), LoadError> {
-    let lines = |entries: &[String]| entries.iter().map(|e| format!("{e}\n")).collect::<String>();
     let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &tagger.vocabulary;
     let vocabularies = [
-        (WORDS, lines(lexicon.words())),
-        (VECTORS, lines(lexicon.vectors())),
-        (LEMMAS, lines(lemmas)),
-        (PREDICATES, predicates.iter().map(|word| format!("{word}\n")).collect()),
-        (TAGS, lines(tags.names())),
+        (WORDS, to_lines(lexicon.words())),
+        (VECTORS, to_lines(lexicon.vectors())),
+        (LEMMAS, to_lines(lemmas)),
+        (PREDICATES, to_lines(predicates)),
+        (TAGS, to_lines(tags.names())),
     ];
     if let Some(embedder) = &tagger.vocabulary.embedder {
         embedder.files().copy_to(&folder.join(ELMO))?;
@@ -238,16 +239,7 @@ fn vocabulary(
     folder: &Path,
     text: impl Fn(&str) -> Result<String, LoadError>,
 ) -> Result<Vocabulary, LoadError> {
-    let read = |name: &str, expected: usize| {
-        let lines: Vec<String> = text(name)?.lines().map(str::to_owned).collect();
-        match lines.len() == expected {
-            true => Ok(lines),
-            false => {
-                let (path, entries) = (folder.join(name), lines.len());
-                Err(LoadError::Vocabulary { path, entries, expected })
-            }
-        }
-    };
+    let read = |name: &str, expected: usize| from_lines(&folder.join(name), &text(name)?, expected);
     let network = &card.network;
     let words = read(WORDS, network.words)?;
     let vectors = read(VECTORS, network.vectors.saturating_sub(1))?;

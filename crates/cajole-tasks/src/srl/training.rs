@@ -48,67 +48,33 @@ pub fn train(
     let vocabulary = vocabulary(sentences, corpus, splits);
     let network = network(of, &config.sizes, &vocabulary, splits.vectors.size);
     let net = Tagging(LstmTagger::<Instance>::new(network.clone()));
-    let mut training = config.training.clone();
-    training.epochs = of.epochs.unwrap_or(training.epochs);
-    training.step_size = of.step_size.unwrap_or(training.step_size);
-    let mut initial = net.layout().initial(config.seed);
-    if let Some(table) = net.0.vectors() {
-        let table = &mut initial[table.range()];
-        table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
-    }
+    let training = settings(of, &config.training);
+    let seed = config.seed;
+    let initial = initial(&net, splits, seed);
     let tagger = |weights: &[f32]| RoleTagger {
         model: Trained { net: net.clone(), weights: weights.into() },
         vocabulary: vocabulary.clone(),
     };
     let blank = tagger(&initial);
-    let dev = instances(&blank, &splits.dev, corpus, Instance::new);
+    let dev = instances(&blank, &splits.dev, corpus);
     let measure = |weights: &[f32]| {
         let f1 = evaluate(&tagger(weights), &dev).f1();
         (f1, format!("dev F1 {f1:.2}"))
     };
 
-    let labelled = instances(&blank, sentences, corpus, Instance::new);
-    let golds = propositions(sentences, corpus).map(|(_, p)| vocabulary.symbols(&p.tags));
-    let golds: Vec<_> = golds.map(|y| y.expect("every tag of these is known")).collect();
-    let seed = config.seed;
+    let material = Material::new(&blank, of, config, corpus, splits);
+    let lessons = material.lessons();
+    let examples = lessons.iter().map(|&(ref input, output)| Example { input, output }).collect();
+    let weight = of.constraint_loss.map_or(0.0, |loss| loss.weight);
+    let loss = ConstraintLoss::new(&net, &blank, weight);
     let run = Run { network: &network, training: &training, corpus, of, seed };
-    let state = match &of.constraint_loss {
-        None => {
-            let examples = labelled.iter().zip(&golds);
-            let examples = examples.map(|(input, output)| Example { input, output }).collect();
-            let (net, config) = (&net, &training);
-            let job = Training { net, config, examples, seed, initial, every: 1, folder };
-            job.run(&run, measure, watch)?
-        }
-        Some(loss) => {
-            // The rest of the training data has trees, but its roles are not looked at.
-            let others = &splits.train[sentences.len()..];
-            let take = others.len() * loss.share.min(100) / 100;
-            let unlabelled = instances(&blank, &others[..take], corpus, |tagger, s, p| {
-                let instance = Instance::new(tagger, s, p);
-                let tree = s.tree.as_ref();
-                tree.map_or(Instance::default(), |tree| {
-                    instance.within(tree, config.readings[0], Noise::Noisy)
-                })
-            });
-            let empty: Vec<Vec<Symbol>> =
-                unlabelled.iter().map(|x| vec![0; x.features.tokens.len()]).collect();
-            let known = labelled.iter().zip(&golds).map(|(x, y)| (Lesson::Labelled(x), y));
-            let others = unlabelled.iter().zip(&empty).map(|(x, y)| (Lesson::Unlabelled(x), y));
-            let lessons: Vec<(Lesson<'_>, &Vec<Symbol>)> = known.chain(others).collect();
-            let examples = lessons.iter().map(|(input, output)| Example { input, output });
-            let examples = examples.collect();
-            let net = ConstraintLoss::new(&net, &blank, loss.weight);
-            let (net, config) = (&net, &training);
-            let job = Training { net, config, examples, seed, initial, every: 1, folder };
-            job.run(&run, measure, watch)?
-        }
-    };
+    let job = Training { net: &loss, config: &training, examples, seed, initial, every: 1, folder };
+    let state = job.run(&run, measure, watch)?;
     let card = Card {
         task: "srl".to_owned(),
         name: of.name.clone(),
         corpus: of.corpus.clone(),
-        propositions: labelled.len(),
+        propositions: material.labelled.len(),
         reads: corpus.reads,
         network: network.clone(),
         seed,
@@ -118,6 +84,72 @@ pub fn train(
         imported: None,
     };
     Ok((tagger(&state.best_weights), card))
+}
+
+/// How this network is trained.
+fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
+    TrainConfig {
+        epochs: of.epochs.unwrap_or(all.epochs),
+        step_size: of.step_size.unwrap_or(all.step_size),
+        ..all.clone()
+    }
+}
+
+/// The weights to begin with: random, but for word vectors from elsewhere.
+fn initial(net: &Tagging<LstmTagger<Instance>>, splits: &Splits, seed: u64) -> Vec<f32> {
+    let mut initial = net.layout().initial(seed);
+    if let Some(table) = net.0.vectors() {
+        let table = &mut initial[table.range()];
+        table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
+    }
+    initial
+}
+
+/// What a tagger learns from.
+struct Material {
+    labelled: Vec<Instance>,
+    /// The right tags of each.
+    golds: Vec<Vec<Symbol>>,
+    /// What has a tree, but roles that are not looked at.
+    unlabelled: Vec<Instance>,
+    /// As many tags as the longest of those has words; nothing reads them.
+    unknown: Vec<Symbol>,
+}
+
+impl Material {
+    fn new(
+        tagger: &RoleTagger,
+        of: &NetworkConfig,
+        config: &SrlConfig,
+        corpus: &CorpusConfig,
+        splits: &Splits,
+    ) -> Self {
+        let (sentences, others) = splits.train.split_at(splits.train_share(of.share).len());
+        let golds =
+            propositions(sentences, corpus).map(|(_, p)| tagger.vocabulary.symbols(&p.tags));
+        let taken = of.constraint_loss.map_or(0, |loss| others.len() * loss.share.min(100) / 100);
+        let unlabelled = propositions(&others[..taken], corpus).filter_map(|(s, p)| {
+            let tree = s.tree.as_ref()?;
+            Some(Instance::new(tagger, s, p).within(tree, config.readings[0], Noise::Noisy))
+        });
+        let unlabelled: Vec<Instance> = unlabelled.collect();
+        let longest = unlabelled.iter().map(|x| x.features.tokens.len()).max().unwrap_or(0);
+        Material {
+            labelled: instances(tagger, sentences, corpus),
+            golds: golds.map(|y| y.expect("every tag of these is known")).collect(),
+            unlabelled,
+            unknown: vec![0; longest],
+        }
+    }
+
+    /// All of it; without unlabelled sentences, plain training.
+    fn lessons(&self) -> Vec<(Lesson<'_>, &[Symbol])> {
+        let known = self.labelled.iter().zip(&self.golds);
+        let known = known.map(|(x, y)| (Lesson::Labelled(x), y.as_slice()));
+        let unknown = |x: &Instance| &self.unknown[..x.features.tokens.len()];
+        let others = self.unlabelled.iter().map(|x| (Lesson::Unlabelled(x), unknown(x)));
+        known.chain(others).collect()
+    }
 }
 
 /// The propositions of the task: all, or those of verbs.
@@ -132,14 +164,13 @@ pub fn propositions<'a>(
     })
 }
 
-/// The same as inputs.
+/// The same as inputs, unconstrained.
 pub fn instances(
     tagger: &RoleTagger,
     sentences: &[Sentence],
     corpus: &CorpusConfig,
-    make: impl Fn(&RoleTagger, &Sentence, &Proposition) -> Instance,
 ) -> Vec<Instance> {
-    propositions(sentences, corpus).map(|(s, p)| make(tagger, s, p)).collect()
+    propositions(sentences, corpus).map(|(s, p)| Instance::new(tagger, s, p)).collect()
 }
 
 /// Words, lemmas and tags of the training data.

@@ -150,12 +150,11 @@ fn methods(
 
 /// One line per method while the experiment runs.
 fn summary(row: &Row) -> String {
-    let figure = |name: &str| row.get(name).unwrap_or(f64::NAN);
     format!(
         "    {:<24} converts {:>5.1} %, accuracy {:.1} → {:.1}",
         row.method,
-        figure("conversion"),
-        figure("accuracy_before"),
-        figure("accuracy_after")
+        row.figure("conversion"),
+        row.figure("accuracy_before"),
+        row.figure("accuracy_after")
     )
 }

@@ -11,7 +11,7 @@ use super::config::{Rivals, TransductionConfig};
 use super::constraint::ConstraintKind;
 use super::language::transduce;
 use super::metric::Score;
-use crate::experiment::{Otherwise, Repair, Watch, steps_to_convert, with_decoder, with_gbi};
+use crate::experiment::{Otherwise, Repair, Watch, with_costs, with_decoder, with_gbi};
 
 /// The networks of this task.
 pub type Net = Trained<Transducer>;
@@ -162,15 +162,7 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        let keep = |(_, y): &(&[Symbol], Candidate)| Repair {
-            output: y.output.clone(),
-            converted: false,
-            gave_up: false,
-            steps: None,
-            passes: 1,
-            milliseconds: f64::NAN,
-        };
-        self.cases.iter().map(keep).collect()
+        self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
     }
 
     /// The score of these outputs on the failures.
@@ -189,7 +181,7 @@ impl<'a> Failures<'a> {
         let (before, after) = (self.score(&self.untouched()), self.score(repairs));
         let whole =
             |score: &Score| 100.0 * (score.exact + self.rest.exact) as f64 / self.total as f64;
-        let mut row = Row::new(net, method, self.kind.name())
+        let row = Row::new(net, method, self.kind.name())
             .counted(self.total, self.cases.len())
             .with("failure_rate", 100.0 * self.cases.len() as f64 / self.total as f64)
             .with("conversion", 100.0 * mean(&|r| f64::from(u8::from(r.converted))))
@@ -199,13 +191,6 @@ impl<'a> Failures<'a> {
             .with("exact_after", after.exact_match())
             .with("whole_exact_before", whole(&before))
             .with("whole_exact_after", whole(&after));
-        if repairs.iter().any(|r| r.steps.is_some()) {
-            for share in [25.0, 50.0, 80.0, 95.0] {
-                let steps = steps_to_convert(repairs, share).map_or(f64::NAN, |s| s as f64);
-                row = row.with(format!("steps_{share}"), steps);
-            }
-        }
-        row.with("passes", mean(&|r| r.passes as f64))
-            .with("milliseconds", mean(&|r| r.milliseconds))
+        with_costs(row, repairs)
     }
 }

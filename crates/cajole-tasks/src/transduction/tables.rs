@@ -61,9 +61,9 @@ pub(super) fn report(
 
 /// One row per method: means over networks.
 fn overview(kind: ConstraintKind, state: StartState, group: &[&Measured]) -> Table {
-    let rate = Summary::of(first_rows(group).map(|row| figure(row, "failure_rate")));
-    let before = Summary::of(first_rows(group).map(|row| figure(row, "accuracy_before")));
-    let whole = Summary::of(first_rows(group).map(|row| figure(row, "whole_exact_before")));
+    let rate = Summary::of(first_rows(group).map(|row| row.figure("failure_rate")));
+    let before = Summary::of(first_rows(group).map(|row| row.figure("accuracy_before")));
+    let whole = Summary::of(first_rows(group).map(|row| row.figure("whole_exact_before")));
     let caption = format!(
         "{}, decoder started from {}: {} % of the test set fail; accuracy of these {}; exact match \
          of the whole test set {}",
@@ -130,7 +130,7 @@ fn per_network(kind: ConstraintKind, measured: &[Measured]) -> Table {
     for method in std::iter::once("greedy".to_owned()).chain(methods(&group)) {
         let of_net = |m: &&Measured| m.rows.iter().find(|row| row.method == method).cloned();
         let rows: Vec<Row> = group.iter().filter_map(of_net).collect();
-        let cells = rows.iter().map(|row| Cell::number(figure(row, "accuracy_after"), 1));
+        let cells = rows.iter().map(|row| Cell::number(row.figure("accuracy_after"), 1));
         table = table.row(std::iter::once(Cell::plain(method.as_str())).chain(cells));
         if rows.iter().any(|row| row.get("step_size").is_some()) {
             let eta = rows.iter().map(|row| match row.get("step_size") {
@@ -192,9 +192,5 @@ fn methods(group: &[&Measured]) -> Vec<String> {
 
 fn over_nets(group: &[&Measured], method: &str, name: &str) -> Summary {
     let rows = group.iter().flat_map(|m| m.rows.iter().filter(|row| row.method == method));
-    Summary::of(rows.map(|row| figure(row, name)))
-}
-
-fn figure(row: &Row, name: &str) -> f64 {
-    row.get(name).unwrap_or(f64::NAN)
+    Summary::of(rows.map(|row| row.figure(name)))
 }

@@ -64,6 +64,11 @@ impl Row {
         self
     }
 
+    /// The figure of that name, as tables want it: NaN, if there is none.
+    pub fn figure(&self, name: &str) -> f64 {
+        self.get(name).unwrap_or(f64::NAN)
+    }
+
     /// The figure of that name.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
@@ -161,6 +166,7 @@ mod tests {
     fn a_figure_is_found_by_name() {
         assert_eq!(row().get("zeal"), Some(2.0));
         assert_eq!(row().get("exact_after"), None);
+        assert!(row().figure("exact_after").is_nan() && row().figure("zeal") == 2.0);
     }
 
     #[test]

@@ -1,0 +1,249 @@
+//! How role taggers are trained and measured, as a user runs it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use cajole_tasks::srl::SrlConfig;
+use cajole_tasks::srl::config::{Source, Unlabelled};
+use serde_json::Value;
+
+/// The command in `folder`, without a data folder of the user's.
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+    command.current_dir(folder).env_remove("CAJOLE_DATA").args(args);
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs a command that has to succeed; returns what it prints.
+#[track_caller]
+fn printed(folder: &Path, args: &[&str]) -> String {
+    let output = command(folder, args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a command that has to fail, and looks for every part in what it says.
+#[track_caller]
+fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
+    let output = command(folder, args).output().unwrap();
+    let said = said(&output);
+    assert!(!output.status.success(), "{args:?} should fail");
+    assert!(!said.contains("panicked"), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
+    }
+}
+
+/// Settings for two tiny networks on few generated sentences, as `small.toml` in `folder`.
+fn write_settings(folder: &Path) -> SrlConfig {
+    let mut config: SrlConfig = toml::from_str(SrlConfig::QUICK).unwrap();
+    let corpus = config.corpora.get_mut("generated").unwrap();
+    corpus.source = Source::Generated { train: 300, dev: 30, test: 40 };
+    config.networks.remove(1);
+    for network in &mut config.networks {
+        (network.hidden, network.layers, network.epochs) = (16, 2, Some(6));
+    }
+    config.networks[1].share = 50;
+    config.networks[1].constraint_loss = Some(Unlabelled { share: 50, weight: 1.0 });
+    (config.sizes.embedding, config.sizes.indicator) = (16, 8);
+    (config.training.batch_size, config.training.shard_size) = (16, 8);
+    config.training.step_size = 1e-2;
+    config.tuning.failures = 10;
+    config.tuning.step_sizes = vec![1e-1];
+    config.tuning.penalties = vec![2.0, f32::INFINITY];
+    fs::write(folder.join("small.toml"), toml::to_string(&config).unwrap()).unwrap();
+    config
+}
+
+const REPORTS: [&str; 3] = ["report.json", "report.md", "report.html"];
+
+/// The rows of a report that was printed, but for the times.
+fn rows(printed: &str) -> Vec<Value> {
+    let report: Value = serde_json::from_str(printed).unwrap();
+    let mut rows = report["rows"].as_array().unwrap().clone();
+    for row in rows.iter_mut().filter_map(Value::as_object_mut) {
+        for time in ["milliseconds", "viterbi_ms", "repair_cost"] {
+            row.remove(time).unwrap();
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_settings(at);
+    let reproduce = ["reproduce", "srl", "--config=small.toml", "--json"];
+    let out = |name| [&reproduce[..], &[name]].concat();
+
+    // In training, and while outputs are repaired.
+    for kept in ["nets/srl-100/training.safetensors", "measured/srl-100-chosen.json"] {
+        let mut killed = command(at, &out("--out=killed"));
+        let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let kept = at.join("killed").join(kept);
+        for _ in 0..6000 {
+            if kept.exists() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert!(kept.exists() && !at.join("killed/report.json").exists(), "{}", kept.display());
+    }
+    let resumed = printed(at, &out("--out=killed"));
+    let whole = printed(at, &[&out("--out=whole")[..], &["--threads=1"]].concat());
+    let (resumed, whole) = (rows(&resumed), rows(&whole));
+    assert_eq!(resumed.len(), whole.len());
+    resumed.iter().zip(&whole).for_each(|(resumed, whole)| assert_eq!(resumed, whole));
+
+    // No two rows are about the same.
+    let named = |row: &Value| {
+        ["net", "method", "constraint", "limit"].map(|name| row[name].to_string()).join(" ")
+    };
+    let mut names: Vec<String> = whole.iter().map(named).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), whole.len());
+    for part in ["letters, noise-free, phrasal", "test, noisy, all", "gbi cautious", "exact MAP"] {
+        assert!(names.iter().any(|name| name.contains(part)), "{part} in {names:?}");
+    }
+
+    // What is kept is used again, to the last digit of the times.
+    let read = |name: &str| fs::read_to_string(at.join("killed").join(name)).unwrap();
+    let reports = REPORTS.map(read);
+    assert_eq!(rows(&reports[0]), whole);
+    assert!(reports[1].contains("| gbi best") && reports[2].contains("<svg"));
+    assert!(reports.iter().all(|report| !report.contains("NaN")));
+    printed(at, &out("--out=killed"));
+    assert_eq!(REPORTS.map(read), reports);
+    let others = [&out("--out=killed")[..], &["--seed=5"]].concat();
+    check_error(at, &others, &["settings.json", "other settings", "--out"]);
+}
+
+#[test]
+fn what_is_wrong_with_settings_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let quick = ["\"net77\"", "srl-100, srl-10, srl-10-loss"];
+    check_error(at, &["train", "srl", "--quick", "--network=net77"], &quick);
+    check_error(at, &["train", "srl", "--network=net77"], &["\"net77\"", "srl-70", "srl-nw"]);
+    check_error(at, &["train", "srl", "--out=x"], &["no data folder", "--data", "--quick"]);
+    assert!(!at.join("x").exists(), "nothing is left behind");
+    for (setting, reason) in [
+        ("readings=[]", "at least one"),
+        ("noise=[]", "at least one"),
+        ("noise=[\"none\"]", "`none`"),
+        ("training.batch-size=0", "at least 1"),
+        ("sizes.indicator=0", "at least 1"),
+        ("sizes.dropout=1.5", "1.5 is not at least 0 and less than 1"),
+        ("tuning.failures=0", "at least 1"),
+        ("rivals.agenda-limit=0", "at least 1"),
+        ("rivals.agenda-limits=1", "agenda-limits"),
+        ("corpora.generated.reads=\"letters\"", "letters"),
+    ] {
+        let set = format!("--set={setting}");
+        for task in ["train", "reproduce"] {
+            let (key, _) = setting.split_once('=').unwrap();
+            let key = key.rsplit('.').next().unwrap();
+            check_error(at, &[task, "srl", "--quick", &set], &[setting, key, reason]);
+        }
+    }
+    let network = "--set=networks=[{name=\"a\",corpus=\"nowhere\",layers=1,hidden=4,share=100}]";
+    let parts = ["network a", "\"nowhere\"", "generated"];
+    check_error(at, &["train", "srl", "--quick", network], &parts);
+    check_error(at, &["reproduce", "srl", "--quick", network], &parts);
+
+    let mut config = write_settings(at);
+    config.networks[1].name = "srl 100".to_owned();
+    fs::write(at.join("twice.toml"), toml::to_string(&config).unwrap()).unwrap();
+    let parts = ["two networks", "\"srl 100\""];
+    check_error(at, &["reproduce", "srl", "--config=twice.toml", "--out=twice"], &parts);
+    assert!(!at.join("twice/nets").exists(), "nothing was trained");
+    let text = toml::to_string(&config).unwrap().replace("hidden = 16", "hidden = \"many\"");
+    fs::write(at.join("own.toml"), text).unwrap();
+    check_error(at, &["train", "srl", "--config=own.toml"], &["own.toml", "hidden", "many"]);
+}
+
+#[test]
+fn a_tagger_that_was_not_trained_at_all_can_be_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    write_settings(folder.path());
+    let train = ["train", "srl", "--config=small.toml", "--out=net", "--json"];
+    let none =
+        "--set=networks=[{name=\"a\",corpus=\"generated\",layers=1,hidden=4,share=1,epochs=0}]";
+    let card = printed(folder.path(), &[&train[..], &[none]].concat());
+    let card: Value = serde_json::from_str(&card).unwrap();
+    assert!(card["dev-f1"].is_number(), "{card}");
+    fs::write(folder.path().join("one"), "Dogs bark .\n").unwrap();
+    printed(folder.path(), &["tag", "--model=net", "one"]);
+}
+
+#[test]
+fn bad_sentences_are_named_and_the_others_tagged() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let good = "x 0 0 Dogs NNS (TOP(S(NP*) - - - - * (ARG0*) -\n\
+                x 0 1 bark VBP (VP*))) bark 01 - - * (V*) -\n";
+    // Each takes two lines; a blank one stands between two.
+    let bad = [
+        (good.replace("(VP*)))", "(VP*))"), "1 brackets still open"),
+        (good.replace("(TOP", "TOP"), "TOP(S(NP*)"),
+        (good.replace("(V*)", "(V*) *"), "14 columns, where the first row of the sentence has 13"),
+        (
+            good.replace("(ARG0*) ", "").replace("(V*) ", ""),
+            "0 columns of arguments for 1 predicates",
+        ),
+        (good.replace("(ARG0*)", "(ARG0*"), "within another, \"ARG0\""),
+        (good.replace("(ARG0*)", "*)"), "closes an argument that was not opened"),
+    ];
+    let sentences = bad.iter().map(|(text, _)| text.as_str());
+    let sentences: Vec<&str> = [good].into_iter().chain(sentences).chain([good]).collect();
+    fs::write(at.join("some.gold_conll"), sentences.join("\n")).unwrap();
+    check(at, "some.gold_conll", 3, bad.iter().map(|(_, reason)| *reason));
+
+    let good = concat!(
+        r#"{"tokens": ["Dogs", "bark"], "pos": ["NNS", "VBP"], "#,
+        r#""tree": "(S (NP (NNS Dogs)) (VP (VBP bark)))", "#,
+        r#""srl": [{"p": 1, "lemma": "bark", "roleset": "bark.01", "bio": "B-ARG0 B-V"}]}"#
+    );
+    let bad = [
+        (good.replace("B-ARG0", "I-ARG0"), "word 1 has the tag \"I-ARG0\""),
+        (good.replace("B-ARG0", "X-ARG0"), "neither O nor B- or I-"),
+        (good.replace("B-ARG0 ", ""), "1 tags for 2 words"),
+        (good.replace("\"p\": 1", "\"p\": 5"), "word 5, counted from 0, of only 2"),
+        (good.replace("bark)))", "bark)"), "never closed"),
+        (good.replace("\"Dogs\"", "\"Do\\ngs\""), "\"Do\\ngs\", which is no word"),
+    ];
+    let sentences = bad.iter().map(|(text, _)| text.as_str());
+    let sentences: Vec<&str> = [good].into_iter().chain(sentences).chain([good]).collect();
+    fs::write(at.join("some.jsonl"), sentences.join("\n")).unwrap();
+    check(at, "some.jsonl", 1, bad.iter().map(|(_, reason)| *reason));
+}
+
+/// Tags a file whose sentences, so many lines each, are bad for these reasons but for the first and
+/// the last.
+#[track_caller]
+fn check<'r>(folder: &Path, file: &str, lines: usize, reasons: impl Iterator<Item = &'r str>) {
+    let output = command(folder, &["tag", file]).output().unwrap();
+    let (said, text) = (said(&output), String::from_utf8(output.stdout).unwrap());
+    assert!(!output.status.success() && !said.contains("panicked"), "{said}");
+    assert_eq!(text.split_terminator("\n\n").count(), 2, "{text}");
+    let mut n = 0;
+    for (i, reason) in reasons.enumerate() {
+        let own = (i + 1) * lines + 1..(i + 2) * lines + 1;
+        let names = |line: usize| said.contains(&format!("{file}:{line}: "));
+        assert!(own.clone().any(names), "none of {own:?} in {said}");
+        assert!(said.contains(reason), "{reason:?} in {said}");
+        n += 1;
+    }
+    assert!(said.contains(&format!("{n} lines could not be tagged")), "{said}");
+}

@@ -1,0 +1,520 @@
+//! The role-labeling task as a whole: runs that are killed and gone on with, outputs that have to be
+//! nodes, and training with a constraint loss, each against a second opinion written here.
+
+mod killer;
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use cajole::corpus::decode_all;
+use cajole::{Config, Gradient, Outcome, Symbol};
+use cajole_nn::tape::{Graph, Tape};
+use cajole_nn::{Example, Network, Trainer};
+use cajole_tasks::experiment::{KeptError, Repair, Silent, Watch};
+use cajole_tasks::srl::config::{CorpusConfig, NetworkConfig, Source, Unlabelled};
+use cajole_tasks::srl::constraint_loss::{ConstraintLoss, Lesson};
+use cajole_tasks::srl::eval::Score;
+use cajole_tasks::srl::training::{self, evaluate, propositions};
+use cajole_tasks::srl::{
+    ExperimentError, Failures, Instance, Net, Noise, Proposition, Reading, RoleTagger, Sentence,
+    Splits, SrlConfig, reproduce, train,
+};
+use cajole_tasks::treebank::Tree;
+use serde_json::Value;
+
+use killer::{Killer, compare, kill_until_done, rows_without};
+
+const EPOCHS: usize = 10;
+
+/// The quick experiment, made so small that many outputs are no nodes.
+fn config() -> SrlConfig {
+    let mut config: SrlConfig = toml::from_str(SrlConfig::QUICK).unwrap();
+    let corpus = config.corpora.get_mut("generated").unwrap();
+    corpus.source = Source::Generated { train: 300, dev: 20, test: 30 };
+    config.networks.remove(1);
+    for network in &mut config.networks {
+        (network.hidden, network.layers, network.epochs) = (24, 2, Some(EPOCHS));
+    }
+    config.networks[1].share = 40;
+    config.networks[1].constraint_loss = Some(Unlabelled { share: 50, weight: 1.0 });
+    (config.sizes.embedding, config.sizes.indicator) = (16, 8);
+    (config.sizes.input_dropout, config.sizes.dropout) = (0.0, 0.1);
+    (config.training.batch_size, config.training.shard_size) = (16, 8);
+    config.training.step_size = 1e-2;
+    config.tuning.failures = 8;
+    config.tuning.step_sizes = vec![1e-2, 1e-1];
+    config.tuning.penalties = vec![2.0, f32::INFINITY];
+    config.gbi.limits = vec![1, 4, 8];
+    config.gbi.paper.schedule.max_steps = 6;
+    config
+}
+
+/// The rows of an experiment's report but for the times, which alone may differ.
+fn rows(
+    config: &SrlConfig,
+    out: Option<&Path>,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<Vec<Value>, ExperimentError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let report = pool.install(|| reproduce(config, None, out, watch))?;
+    Ok(rows_without(&report, &["milliseconds", "viterbi_ms", "repair_cost"]))
+}
+
+#[test]
+fn a_killed_experiment_goes_on_and_ends_where_it_would_have() {
+    let (config, folder) = (config(), tempfile::tempdir().unwrap());
+    let killed = folder.path().join("killed");
+    let watch = Killer::after(usize::MAX);
+    let whole = rows(&config, None, 1, &watch).unwrap();
+    check_rows(&whole);
+
+    // In the first epoch, in a later one, then mostly while outputs are repaired.
+    let moments = [3, 60].into_iter().chain(std::iter::repeat(watch.told() / 6));
+    let work = |killer: &Killer| rows(&config, Some(&killed), 2, killer).unwrap();
+    let (resumed, kills) = kill_until_done(moments, work, |kills| {
+        let state = killed.join("nets/srl-100/training.safetensors");
+        assert!(kills != 2 || state.exists(), "the first epoch was kept");
+    });
+    assert!(5 < kills, "{kills}");
+    compare(&resumed, &whole);
+
+    // Everything that is kept is used again.
+    compare(&rows(&config, Some(&killed), 1, &Killer::after(0)).unwrap(), &whole);
+    let other = SrlConfig { seed: config.seed + 1, ..config };
+    let refused = rows(&other, Some(&killed), 1, &Silent);
+    assert!(matches!(refused, Err(ExperimentError::Kept(KeptError::OtherSettings { .. }))));
+}
+
+/// What holds of every row, whatever the network.
+fn check_rows(rows: &[Value]) {
+    let all = ["viterbi", "A*", "exact MAP", "gbi paper", "gbi best", "gbi cautious"];
+    for method in all {
+        assert!(rows.iter().any(|row| row["method"] == method), "{method}");
+    }
+    for row in rows {
+        let figure = |name: &str| row[name].as_f64().unwrap();
+        let method = row["method"].as_str().unwrap();
+        assert!(figure("failures") <= figure("total") && row["failures"] != 0, "{row}");
+        assert!(0.0 < figure("disagreement_before"), "{row}");
+        if method == "exact MAP" {
+            assert_eq!(row["conversion"], 100.0, "{row}");
+        }
+        if method == "gbi best" && row["limit"].is_null() {
+            assert!(99.0 <= figure("conversion"), "{row}");
+        }
+        if method == "viterbi" {
+            assert_eq!(row["conversion"], 0.0, "{row}");
+            for name in ["f1", "exact", "whole_f1", "whole_exact", "disagreement"] {
+                let (before, after) = (format!("{name}_before"), format!("{name}_after"));
+                assert_eq!(row[&before], row[&after], "{row}");
+            }
+        }
+        if method != "A*" && method != "viterbi" {
+            assert!(figure("disagreement_after") <= figure("disagreement_before"), "{row}");
+            assert_eq!(row["disagreement_after"] == 0.0, row["conversion"] == 100.0, "{row}");
+        }
+    }
+}
+
+/// A tagger after a little training, with its settings and data.
+static TRAINED: LazyLock<(SrlConfig, Splits, RoleTagger)> = LazyLock::new(|| {
+    let config = config();
+    let splits = splits(&config);
+    let (tagger, _) =
+        train(&config.networks[0], &config, corpus(&config), &splits, None, &Silent).unwrap();
+    (config, splits, tagger)
+});
+
+fn corpus(config: &SrlConfig) -> &CorpusConfig {
+    &config.corpora["generated"]
+}
+
+fn splits(config: &SrlConfig) -> Splits {
+    Splits::load(corpus(config), None, config.seed).unwrap()
+}
+
+fn bits(weights: &[f32]) -> Vec<u32> {
+    weights.iter().map(|w| w.to_bits()).collect()
+}
+
+#[test]
+fn a_killed_training_goes_on_and_ends_with_the_same_weights() {
+    let config = config();
+    let splits = splits(&config);
+    for network in &config.networks {
+        let folder = tempfile::tempdir().unwrap();
+        let train = |folder: Option<&Path>, watch: &dyn Watch| {
+            let (tagger, card) =
+                train(network, &config, corpus(&config), &splits, folder, watch).unwrap();
+            (bits(&tagger.model.weights), card)
+        };
+        let watch = Killer::after(usize::MAX);
+        let whole = train(None, &watch);
+        let per_epoch = watch.told() / EPOCHS;
+        let moments = [per_epoch + 2, per_epoch + 3, usize::MAX];
+        let (resumed, kills) =
+            kill_until_done(moments, |killer| train(Some(folder.path()), killer), |_| {});
+        assert_eq!(kills, 2, "in the second epoch, and in the third");
+        assert!(resumed == whole, "{}", network.name);
+    }
+}
+
+/// The spans of a tree's phrases, and of its words if they count, half-open.
+fn spans_of(tree: &Tree, start: usize, words: bool) -> Vec<(usize, usize)> {
+    let Tree::Node { children, .. } = tree else {
+        return if words { vec![(start, start + 1)] } else { Vec::new() };
+    };
+    let (mut spans, mut end) = (Vec::new(), start);
+    for child in children {
+        spans.extend(spans_of(child, end, words));
+        end += child.leaves().len();
+    }
+    spans.push((start, end));
+    spans
+}
+
+/// The spans of all roles but `V`, read off tags as they are written.
+fn spans_in<'t>(tags: impl IntoIterator<Item = &'t str>) -> Vec<(usize, usize)> {
+    let mut spans: Vec<(usize, usize, &str)> = Vec::new();
+    for (t, tag) in tags.into_iter().enumerate() {
+        match (tag.split_once('-'), spans.last_mut()) {
+            (Some(("B", role)), _) => spans.push((t, t + 1, role)),
+            (Some(("I", role)), Some((_, end, known))) => {
+                assert_eq!((role, t), (*known, *end), "an I- without its B-");
+                *end += 1;
+            }
+            _ => assert_eq!(tag, "O"),
+        }
+    }
+    let is_free = |role: &str| role == "V" || role == "C-V";
+    spans.into_iter().filter(|s| !is_free(s.2)).map(|(start, end, _)| (start, end)).collect()
+}
+
+fn names<'t>(tagger: &'t RoleTagger, y: &[Symbol]) -> Vec<&'t str> {
+    y.iter().map(|&symbol| tagger.vocabulary.tags.name(symbol).unwrap()).collect()
+}
+
+/// Every predicate of the test sentences, with what it comes from.
+fn asked() -> Vec<(&'static Sentence, &'static Proposition)> {
+    let (config, splits, _) = &*TRAINED;
+    propositions(&splits.test, corpus(config)).collect()
+}
+
+fn instances(reading: Reading, noise: Noise) -> Vec<Instance> {
+    let tagger = &TRAINED.2;
+    let instance = |(sentence, proposition): (&Sentence, &Proposition)| {
+        let tree = sentence.tree.as_ref().unwrap();
+        Instance::new(tagger, sentence, proposition).within(tree, reading, noise)
+    };
+    asked().into_iter().map(instance).collect()
+}
+
+const READINGS: [Reading; 2] = [Reading::Phrasal, Reading::All];
+
+/// With its first argument one word longer, if there is room: annotators err as well.
+fn overlong(proposition: &Proposition) -> Proposition {
+    let mut wrong = proposition.clone();
+    let ends = |pair: &[String]| pair[0].contains("-ARG") && pair[1] == "O";
+    if let Some(at) = wrong.tags.windows(2).position(ends) {
+        wrong.tags[at + 1] = wrong.tags[at].replace("B-", "I-");
+    }
+    wrong
+}
+
+#[test]
+fn without_noise_exactly_those_whose_gold_agrees_are_constrained() {
+    let tagger = &TRAINED.2;
+    let all: Vec<(&Sentence, Proposition)> =
+        asked().into_iter().flat_map(|(s, p)| [(s, p.clone()), (s, overlong(p))]).collect();
+    let mut constrained = Vec::new();
+    for reading in READINGS {
+        let mut n = 0;
+        for (sentence, proposition) in &all {
+            let tree = sentence.tree.as_ref().unwrap();
+            let instance = || Instance::new(tagger, sentence, proposition);
+            let [free, noisy, predicted] = [Noise::Free, Noise::Noisy, Noise::Predicted]
+                .map(|noise| instance().within(tree, reading, noise).brackets);
+            let nodes = spans_of(tree, 0, reading == Reading::All);
+            let gold = spans_in(proposition.tags.iter().map(String::as_str));
+            let agrees = gold.iter().all(|span| nodes.contains(span));
+            assert_eq!(free.is_some(), agrees, "{gold:?} of {}", sentence.id);
+            n += usize::from(agrees);
+            let noisy = noisy.unwrap();
+            assert!(predicted.is_some_and(|brackets| brackets == noisy));
+            let ends = 0..=sentence.tokens.len();
+            for (start, end) in ends.flat_map(|end| (0..end).map(move |start| (start, end))) {
+                let is_node = nodes.contains(&(start, end));
+                assert_eq!(noisy.contains(start, end), is_node, "{start} to {end}");
+            }
+        }
+        constrained.push(n);
+    }
+    assert!(constrained[0] < constrained[1], "an argument may be one word: {constrained:?}");
+    assert!(0 < constrained[0] && constrained[1] < all.len());
+}
+
+#[test]
+fn what_is_converted_consists_of_nodes_and_the_rest_is_untouched() {
+    let (config, _, tagger) = &*TRAINED;
+    let before = bits(&tagger.model.weights);
+    for (reading, noise) in READINGS.into_iter().flat_map(|r| [(r, Noise::Free), (r, Noise::Noisy)])
+    {
+        let instances = instances(reading, noise);
+        let xs: Vec<&Instance> = instances.iter().collect();
+        let first = decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &xs);
+        let failures = Failures::find(tagger, &instances, &Silent);
+        let is_node = |i: usize, y: &[Symbol]| {
+            let nodes = spans_of(asked()[i].0.tree.as_ref().unwrap(), 0, reading == Reading::All);
+            spans_in(names(tagger, y)).iter().all(|span| nodes.contains(span))
+        };
+        let fails = |&i: &usize| instances[i].brackets.is_some() && !is_node(i, &first[i].output);
+        let failing: Vec<usize> = (0..instances.len()).filter(fails).collect();
+        assert!(!failing.is_empty());
+        let cases = || failures.cases.iter().map(|(x, first)| (*x, first));
+        assert!(
+            cases()
+                .map(|(x, _)| std::ptr::from_ref(x))
+                .eq(failing.iter().map(|&i| std::ptr::from_ref(&instances[i])))
+        );
+
+        let gbi = |preset: &Config| -> Vec<Repair> {
+            let outcomes = failures.gbi(preset.clone(), &Silent).unwrap();
+            outcomes.into_iter().map(Repair::from).collect()
+        };
+        for (method, repairs) in [
+            ("exact", failures.exact(&Silent)),
+            ("A*", failures.a_star(2.0, 100_000, &Silent)),
+            ("A* that forbids", failures.a_star(f32::INFINITY, 100_000, &Silent)),
+            ("best", gbi(&config.gbi.best)),
+            ("paper", gbi(&config.gbi.paper)),
+            ("viterbi", failures.untouched()),
+        ] {
+            let mut whole: Vec<&[Symbol]> = first.iter().map(|y| y.output.as_slice()).collect();
+            for (&i, repair) in failing.iter().zip(&repairs) {
+                assert_eq!(repair.converted, is_node(i, &repair.output), "{method}");
+                whole[i] = &repair.output;
+            }
+            let converted = repairs.iter().filter(|repair| repair.converted).count();
+            match method {
+                "exact" | "A* that forbids" => assert_eq!(converted, repairs.len(), "{method}"),
+                "best" => assert!(99 * repairs.len() <= 100 * converted, "{converted}"),
+                _ => {}
+            }
+            let score: Score = instances
+                .iter()
+                .zip(whole)
+                .map(|(x, y)| Score::of(&x.gold, &tagger.vocabulary.arguments(y)))
+                .sum();
+            let row = failures.row("net", method, "data", &repairs);
+            assert_eq!(row.get("whole_f1_after"), Some(score.f1()), "{method}");
+            assert_eq!(row.get("whole_exact_after"), Some(score.perfect_rate()), "{method}");
+            assert_eq!(row.get("whole_f1_before"), Some(evaluate(tagger, &instances).f1()));
+        }
+    }
+    assert!(before == bits(&tagger.model.weights), "the weights are as they were");
+}
+
+#[test]
+fn without_failures_all_is_as_decoded() {
+    let (config, _, tagger) = &*TRAINED;
+    let mut free = instances(Reading::All, Noise::Free);
+    free.iter_mut().for_each(|x| x.brackets = None);
+    for instances in [free, Vec::new()] {
+        let failures = Failures::find(tagger, &instances, &Silent);
+        assert_eq!((failures.cases.len(), failures.total), (0, instances.len()));
+        let outcomes = failures.gbi(config.gbi.best.clone(), &Silent).unwrap();
+        let repairs: Vec<Repair> = outcomes.into_iter().map(Repair::from).collect();
+        let row = failures.row("net", "gbi best", "data", &repairs);
+        let viterbi = evaluate(tagger, &instances);
+        for when in ["before", "after"] {
+            assert_eq!(row.get(&format!("whole_f1_{when}")), Some(viterbi.f1()));
+            assert_eq!(row.get(&format!("whole_exact_{when}")), Some(viterbi.perfect_rate()));
+        }
+    }
+}
+
+/// All that two runs over the same input have in common, to the last bit.
+fn timeless(outcome: &Outcome) -> String {
+    let Outcome { output, steps, passes, trace, .. } = outcome;
+    let trace = trace.steps().iter().map(|s| (s.g, s.log_prob, s.distance));
+    format!("{output:?} {steps} {passes} {:?}", trace.collect::<Vec<_>>())
+}
+
+#[test]
+fn the_order_of_inputs_does_not_matter() {
+    let (config, _, tagger) = &*TRAINED;
+    let before = bits(&tagger.model.weights);
+    let mut instances = instances(Reading::Phrasal, Noise::Noisy);
+    for preset in [&config.gbi.paper, &config.gbi.best] {
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let run = |instances: &[Instance]| -> Vec<_> {
+            let failures = Failures::find(tagger, instances, &Silent);
+            let outcomes = one.install(|| failures.gbi(preset.clone(), &Silent)).unwrap();
+            outcomes.iter().map(timeless).collect()
+        };
+        let forward = run(&instances);
+        instances.reverse();
+        let mut backward = run(&instances);
+        backward.reverse();
+        assert!(20 < forward.len() && forward == backward);
+    }
+    assert!(before == bits(&tagger.model.weights), "the weights are as they were");
+}
+
+#[test]
+fn a_limit_is_what_a_run_that_stops_there_gives() {
+    let (config, _, tagger) = &*TRAINED;
+    let instances = instances(Reading::Phrasal, Noise::Noisy);
+    let failures = Failures::find(tagger, &instances, &Silent);
+    let run = |max_steps: usize| {
+        let mut preset = config.gbi.paper.clone();
+        preset.schedule.max_steps = max_steps;
+        preset.schedule.step_size = 1e-1;
+        failures.gbi(preset, &Silent).unwrap()
+    };
+    let long = run(10);
+    let converted = long.iter().filter(|outcome| outcome.is_satisfied()).count();
+    assert!(0 < converted && converted < long.len(), "{converted}");
+    for limit in [0, 1, 2, 5, 9, 10] {
+        for (long, short) in long.iter().zip(run(limit)) {
+            let (mut got, mut want) = (Repair::within(long, limit), Repair::from(short));
+            (got.milliseconds, want.milliseconds) = (0.0, 0.0);
+            assert_eq!(got, want, "{limit}");
+        }
+    }
+}
+
+/// The weights after two epochs of this network on these examples.
+fn after_two_epochs<'a, N: Network>(
+    net: &'a N,
+    examples: impl IntoIterator<Item = (&'a N::Input, &'a Vec<Symbol>)>,
+) -> Vec<u32>
+where
+    N::Input: 'a,
+{
+    let examples = examples.into_iter().map(|(input, output)| Example { input, output });
+    let mut trainer = Trainer::new(net, config().training, examples.collect(), 3);
+    trainer.epoch();
+    trainer.epoch();
+    bits(&trainer.state().weights)
+}
+
+#[test]
+fn a_constraint_loss_on_nothing_is_plain_training() {
+    let (config, splits, tagger) = &*TRAINED;
+    let net = &tagger.model.net;
+    let labelled = training::instances(tagger, &splits.train, corpus(config));
+    let golds = propositions(&splits.train, corpus(config));
+    let golds: Vec<_> = golds.map(|(_, p)| tagger.vocabulary.symbols(&p.tags).unwrap()).collect();
+    let plain = after_two_epochs(net, labelled.iter().zip(&golds));
+    let lessons: Vec<_> = labelled.iter().map(Lesson::Labelled).collect();
+    for weight in [0.0, 1.0] {
+        let loss = ConstraintLoss::new(net, tagger, weight);
+        assert!(plain == after_two_epochs(&loss, lessons.iter().zip(&golds)));
+    }
+}
+
+/// The weights of the second network, trained so.
+fn weights_with(constraint_loss: Option<Unlabelled>, splits: &Splits) -> Vec<u32> {
+    let config = config();
+    let network = NetworkConfig { constraint_loss, epochs: Some(2), ..config.networks[1].clone() };
+    let (tagger, _) = train(&network, &config, corpus(&config), splits, None, &Silent).unwrap();
+    bits(&tagger.model.weights)
+}
+
+#[test]
+fn unlabelled_sentences_teach_if_they_have_trees() {
+    let config = config();
+    let mut splits = splits(&config);
+    let plain = weights_with(None, &splits);
+    let loss = |share: usize| Some(Unlabelled { share, weight: 1.0 });
+    assert!(plain == weights_with(loss(0), &splits));
+    assert!(plain != weights_with(loss(50), &splits));
+    let labelled = splits.train_share(config.networks[1].share).len();
+    splits.train[labelled..].iter_mut().for_each(|sentence| sentence.tree = None);
+    assert!(plain == weights_with(loss(100), &splits));
+}
+
+const WEIGHT: f32 = 0.7;
+
+/// What the constraint loss is, from its definition.
+fn expected_loss(tagger: &RoleTagger, lessons: &[(Lesson<'_>, Vec<Symbol>)]) -> f64 {
+    let mut loss = 0.0;
+    for (i, (lesson, gold)) in lessons.iter().enumerate() {
+        let (Lesson::Labelled(x) | Lesson::Unlabelled(x)) = lesson;
+        let mut tape = Tape::default();
+        let mut g = Graph::new(&tagger.model.weights, &mut tape);
+        let log_probs = cajole_nn::Tagger::log_probs(&tagger.model.net.0, &mut g, &[*x]);
+        let log_prob =
+            |t: usize, tag: Symbol| f64::from(tape.value(log_probs.row(t))[tag as usize]);
+        if let Lesson::Labelled(_) = lesson {
+            loss -= gold.iter().enumerate().map(|(t, &tag)| log_prob(t, tag)).sum::<f64>();
+            continue;
+        }
+        let y = &decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &[*x])[0].output;
+        let nodes = spans_of(asked()[i].0.tree.as_ref().unwrap(), 0, false);
+        for (start, end) in spans_in(names(tagger, y)) {
+            if !nodes.contains(&(start, end)) {
+                let cost = f64::from(WEIGHT) / (end - start) as f64;
+                loss += cost * (start..end).map(|t| log_prob(t, y[t])).sum::<f64>();
+            }
+        }
+    }
+    loss
+}
+
+#[test]
+fn the_constraint_loss_is_as_defined_and_its_gradient_is_finite_differences() {
+    const EPSILON: f32 = 1e-2;
+    let tagger = RoleTagger::clone(&TRAINED.2);
+    let instances = instances(Reading::Phrasal, Noise::Noisy);
+    let failures = Failures::find(&tagger, &instances, &Silent);
+    let failing = |x: &Instance| failures.cases.iter().any(|(y, _)| std::ptr::eq(*y, x));
+    let lessons: Vec<(Lesson<'_>, Vec<Symbol>)> = (instances.iter().zip(asked()).enumerate())
+        .map(|(i, (x, (_, p)))| match i % 3 {
+            0 => (Lesson::Labelled(x), tagger.vocabulary.symbols(&p.tags).unwrap_or_default()),
+            _ => (Lesson::Unlabelled(x), vec![0; p.tags.len()]),
+        })
+        .take(12)
+        .collect();
+    assert!(lessons.iter().any(|(l, _)| matches!(l, Lesson::Unlabelled(x) if failing(x))));
+    let loss = ConstraintLoss::new(&tagger.model.net, &tagger, WEIGHT);
+    let examples: Vec<_> =
+        lessons.iter().map(|(input, output)| Example { input, output }).collect();
+    let teach = |w: &[f32], tape: &mut Tape, blame: &mut Vec<_>| {
+        tape.clear();
+        blame.clear();
+        loss.teach(&mut Graph::new(w, tape), &examples, 0.5, blame)
+    };
+    let w = tagger.model.weights.to_vec();
+    let (mut tape, mut blame) = (Tape::default(), Vec::new());
+    let mut grad = Gradient::new(w.len());
+    let value = teach(&w, &mut tape, &mut blame);
+    let expected = expected_loss(&tagger, &lessons);
+    assert!((value - expected).abs() < 1e-4 * expected.abs(), "{value} is not {expected}");
+    tape.backward(&w, loss.layout(), &blame, &mut grad);
+    let mut dense = vec![0.0; w.len()];
+    for range in grad.touched() {
+        dense[range.clone()].copy_from_slice(grad.values(range));
+    }
+
+    let mut seen = 0;
+    for entry in loss.layout().entries() {
+        let range = entry.param.range();
+        for i in range.clone().step_by(range.len().div_ceil(12)) {
+            let mut at = |w_i: f32| {
+                let mut moved = w.clone();
+                moved[i] = w_i;
+                teach(&moved, &mut tape, &mut blame)
+            };
+            let (up, down) = (w[i] + EPSILON, w[i] - EPSILON);
+            let slope = 0.5 * (at(up) - at(down)) / f64::from(up - down);
+            let got = f64::from(dense[i]);
+            let most = 5e-3 + 1e-2 * slope.abs();
+            assert!((got - slope).abs() < most, "{} {i}: {got} is not {slope}", entry.name);
+            seen += usize::from(1e-2 < slope.abs());
+        }
+    }
+    assert!(20 < seen, "{seen}");
+}
