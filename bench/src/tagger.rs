@@ -197,7 +197,7 @@ fn loud_weights(net: &LstmTagger<Case>) -> Vec<f32> {
             "output.w" => values.iter_mut().for_each(|v| *v *= 2.0),
             "output.b" => values[0] = 6.0,
             name if name.ends_with(".w_x") => values.iter_mut().for_each(|v| *v *= 1.8),
-            name if name.ends_with(".table") => values.iter_mut().for_each(|v| *v *= 10.0),
+            name if name.starts_with("input.") => values.iter_mut().for_each(|v| *v *= 10.0),
             _ => {}
         }
     }
