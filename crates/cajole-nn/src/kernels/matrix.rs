@@ -29,7 +29,7 @@ impl Panel {
 pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
-    if MANY <= b {
+    if MANY <= b && LARGE <= w.len() {
         return add_many_product(y, x, w, b);
     }
     for (i, rows) in fours(b) {
@@ -43,7 +43,7 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     }
 }
 
-/// So many rows use a strip of a matrix often enough that it is worth while to stay with it.
+/// So many rows use a strip of a large matrix often enough that it is worth while to stay with it.
 const MANY: usize = 6;
 
 /// A matrix of so many weights is not found in the nearer caches: it had better be read in order.
