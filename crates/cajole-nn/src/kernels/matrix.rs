@@ -3,7 +3,9 @@
 //! Nothing is packed but what lies scattered: four rows of activations at a time use each weight
 //! four times, which is enough to keep the multipliers busy, and a matrix of weights is read where
 //! it lies. One row is a kernel of its own, since in one function the two would compete for
-//! registers; so is one whose matrix is too narrow to fill a vector.
+//! registers; so is one whose matrix is too narrow to fill a vector. A matrix that is larger than the
+//! nearer caches is read as seldom as can be: many rows stay with one strip of it after the other,
+//! and a single one reads it in order.
 //!
 //! Sums live in arrays that are only ever indexed by constants, once the loops over them are
 //! unrolled: the compiler then keeps them in registers. Iterating over them, or slicing them, puts
@@ -30,12 +32,12 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
     if MANY <= b && LARGE <= w.len() {
-        return add_many_product(y, x, w, b);
+        return add_fours_product(y, x, w, b);
     }
     for (i, rows) in fours(b) {
         let (y, x) = (&mut y[i * n..(i + rows) * n], &x[i * k..(i + rows) * k]);
         match rows {
-            4 => add_four_product(y, x, w),
+            4 => add_fours_product(y, x, w, 4),
             2 => add_two_product(y, x, w),
             _ if LARGE <= w.len() => add_streamed_product(y, x, w),
             _ => add_row_product(y, x, w),
@@ -76,32 +78,74 @@ fn add_streamed_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32])
     }
 }
 
+/// How many rows of `cols` make up `m`. A single row, the usual case, needs no division.
+fn rows_of(m: &[f32], cols: usize) -> usize {
+    if m.len() == cols { 1 } else { m.len() / cols }
+}
+
+/// Cuts `b` rows into fours, then a two and a one: where each piece starts, and its rows.
+fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
+    let (fours, twos) = (b - b % 4, b - b % 2);
+    let two = (fours < twos).then_some((fours, 2));
+    let one = (twos < b).then_some((twos, 1));
+    (0..fours).step_by(4).map(|i| (i, 4)).chain(two).chain(one)
+}
+
 multiversion! {
-    /// `Y (B, N) += X (B, K) · W (K, N)`, one strip of `W` after the other for all rows.
-    fn add_many_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize) = add_many_product_body
+    /// `y (N) += x (K) · W (K, N)`.
+    fn add_row_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_row_product_body
 }
 
 #[inline(always)]
-fn add_many_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], b: usize) {
-    let j = add_many_strips::<A, 2, LANES>(y, x, w, b, 0);
-    let j = add_many_strips::<A, 1, LANES>(y, x, w, b, j);
-    let j = add_many_strips::<A, 1, 4>(y, x, w, b, j);
-    add_many_strips::<A, 1, 1>(y, x, w, b, j);
+fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 1, 0);
+    let j = add_strips::<A, 1, 4, LANES>(y, x, w, 1, j);
+    let j = add_strips::<A, 1, 1, LANES>(y, x, w, 1, j);
+    let j = add_strips::<A, 1, 1, 4>(y, x, w, 1, j);
+    add_strips::<A, 1, 1, 1>(y, x, w, 1, j);
 }
 
-/// The same in strips of `V` vectors of `L` columns; returns the first column not done.
+multiversion! {
+    /// `Y (2, N) += X (2, K) · W (K, N)`.
+    fn add_two_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_two_product_body
+}
+
+#[inline(always)]
+fn add_two_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let j = add_strips::<A, 2, 2, LANES>(y, x, w, 2, 0);
+    let j = add_strips::<A, 2, 1, LANES>(y, x, w, 2, j);
+    let j = add_strips::<A, 2, 1, 4>(y, x, w, 2, j);
+    add_strips::<A, 2, 1, 1>(y, x, w, 2, j);
+}
+
+multiversion! {
+    /// `Y (B, N) += X (B, K) · W (K, N)`, four rows at a time.
+    fn add_fours_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize) = add_fours_product_body
+}
+
+#[inline(always)]
+fn add_fours_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], b: usize) {
+    let j = add_strips::<A, 4, 2, LANES>(y, x, w, b, 0);
+    let j = add_strips::<A, 4, 1, LANES>(y, x, w, b, j);
+    let j = add_strips::<A, 4, 1, 4>(y, x, w, b, j);
+    add_strips::<A, 4, 1, 1>(y, x, w, b, j);
+}
+
+/// `Y[.., j..] += X · W[.., j..]` in strips of `V` vectors of `L` columns, `B` of the rows at a time
+/// and one strip of `W` after the other for all of them; returns the first column not done.
 ///
-/// Rows are taken by fours. Where fewer are left, the last one stands for those that are missing,
-/// and what they would be is not written: that is faster than another kernel for what is left.
+/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the
+/// strip is walked: in memory, each multiply-add would wait for the one before to be stored. Where
+/// fewer than `B` rows are left, the last one stands for those that are missing, and what they would
+/// be is not written: that is faster than another kernel for what is left.
 #[inline(always)]
-fn add_many_strips<A: Arithmetic, const V: usize, const L: usize>(
+fn add_strips<A: Arithmetic, const B: usize, const V: usize, const L: usize>(
     y: &mut [f32],
     x: &[f32],
     w: &[f32],
     rows: usize,
     mut j: usize,
 ) -> usize {
-    const B: usize = 4;
     let (k, n) = (x.len() / rows, y.len() / rows);
     while j + V * L <= n {
         for i in (0..rows).step_by(B) {
@@ -126,96 +170,6 @@ fn add_many_strips<A: Arithmetic, const V: usize, const L: usize>(
                     y[at[b] * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
                 }
             }
-        }
-        j += V * L;
-    }
-    j
-}
-
-/// How many rows of `cols` make up `m`. A single row, the usual case, needs no division.
-fn rows_of(m: &[f32], cols: usize) -> usize {
-    if m.len() == cols { 1 } else { m.len() / cols }
-}
-
-/// Cuts `b` rows into fours, then a two and a one: where each piece starts, and its rows.
-fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
-    let (fours, twos) = (b - b % 4, b - b % 2);
-    let two = (fours < twos).then_some((fours, 2));
-    let one = (twos < b).then_some((twos, 1));
-    (0..fours).step_by(4).map(|i| (i, 4)).chain(two).chain(one)
-}
-
-multiversion! {
-    /// `y (N) += x (K) · W (K, N)`.
-    fn add_row_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_row_product_body
-}
-
-#[inline(always)]
-fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 0);
-    let j = add_strips::<A, 1, 4, LANES>(y, x, w, j);
-    let j = add_strips::<A, 1, 1, LANES>(y, x, w, j);
-    let j = add_strips::<A, 1, 1, 4>(y, x, w, j);
-    add_strips::<A, 1, 1, 1>(y, x, w, j);
-}
-
-multiversion! {
-    /// `Y (2, N) += X (2, K) · W (K, N)`.
-    fn add_two_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_two_product_body
-}
-
-#[inline(always)]
-fn add_two_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 2, 2, LANES>(y, x, w, 0);
-    let j = add_strips::<A, 2, 1, LANES>(y, x, w, j);
-    let j = add_strips::<A, 2, 1, 4>(y, x, w, j);
-    add_strips::<A, 2, 1, 1>(y, x, w, j);
-}
-
-multiversion! {
-    /// `Y (4, N) += X (4, K) · W (K, N)`.
-    fn add_four_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_four_product_body
-}
-
-#[inline(always)]
-fn add_four_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 4, 2, LANES>(y, x, w, 0);
-    let j = add_strips::<A, 4, 1, LANES>(y, x, w, j);
-    let j = add_strips::<A, 4, 1, 4>(y, x, w, j);
-    add_strips::<A, 4, 1, 1>(y, x, w, j);
-}
-
-/// `Y[.., j..] += X · W[.., j..]` for `B` rows, in strips of `V` vectors of `L` columns; returns
-/// the first column not done.
-///
-/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the
-/// strip is walked: in memory, each multiply-add would wait for the one before to be stored.
-#[inline(always)]
-fn add_strips<A: Arithmetic, const B: usize, const V: usize, const L: usize>(
-    y: &mut [f32],
-    x: &[f32],
-    w: &[f32],
-    mut j: usize,
-) -> usize {
-    let (k, n) = (x.len() / B, y.len() / B);
-    let x: [&[f32]; B] = std::array::from_fn(|b| &x[b * k..(b + 1) * k]);
-    while j + V * L <= n {
-        let mut sums = [[[0.0; L]; V]; B];
-        for b in 0..B {
-            sums[b].copy_from_slice(y[b * n + j..][..V * L].as_chunks().0);
-        }
-        for kk in 0..k {
-            let row = w[kk * n + j..][..V * L].as_chunks::<L>().0;
-            for b in 0..B {
-                for v in 0..V {
-                    for l in 0..L {
-                        sums[b][v][l] = A::mul_add(x[b][kk], row[v][l], sums[b][v][l]);
-                    }
-                }
-            }
-        }
-        for b in 0..B {
-            y[b * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
         }
         j += V * L;
     }
@@ -519,150 +473,5 @@ fn add_to_body<A: Arithmetic>(y: &mut [f32], x: &[f32]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Fused, Plain};
-    use super::*;
-    use crate::random::Random;
-
-    /// `(B, K, N)` around every edge of strips, tiles and vectors.
-    const SHAPES: [(usize, usize, usize); 15] = [
-        (1, 1, 1),
-        (1, 32, 4),
-        (1, 32, 128),
-        (1, 33, 75),
-        (2, 5, 17),
-        (3, 10, 8),
-        (4, 16, 16),
-        (4, 9, 7),
-        (5, 3, 12),
-        (7, 9, 31),
-        (13, 40, 100),
-        (6, 3, 4),
-        (20, 64, 200),
-        (1, 259, 517),
-        (9, 259, 517),
-    ];
-
-    fn draw(random: &mut Random, len: usize) -> Vec<f32> {
-        (0..len).map(|_| random.uniform(-1.0, 1.0)).collect()
-    }
-
-    fn close(got: &[f32], want: &[f64], shape: (usize, usize, usize)) {
-        assert_eq!(got.len(), want.len());
-        for (i, (&g, &w)) in got.iter().zip(want).enumerate() {
-            let bound = 1e-5 * (1.0 + w.abs());
-            assert!((f64::from(g) - w).abs() < bound, "{shape:?} at {i}: {g} is not {w}");
-        }
-    }
-
-    fn at(m: &[f32], cols: usize, i: usize, j: usize) -> f64 {
-        f64::from(m[i * cols + j])
-    }
-
-    /// `y0 (B, N) + x (B, K) · w (K, N)`, as it is defined.
-    fn product(y0: &[f32], x: &[f32], w: &[f32], (b, k, n): (usize, usize, usize)) -> Vec<f64> {
-        let dot = |i, j| (0..k).map(|q| at(x, k, i, q) * at(w, n, q, j)).sum::<f64>();
-        (0..b * n).map(|e| f64::from(y0[e]) + dot(e / n, e % n)).collect()
-    }
-
-    fn transposed(m: &[f32], rows: usize, cols: usize) -> Vec<f32> {
-        (0..rows * cols).map(|e| m[e % rows * cols + e / rows]).collect()
-    }
-
-    #[test]
-    fn products_agree_with_their_definition() {
-        let random = &mut Random::new(1);
-        for shape @ (b, k, n) in SHAPES {
-            let (x, w, y0) = (draw(random, b * k), draw(random, k * n), draw(random, b * n));
-            let want = product(&y0, &x, &w, shape);
-            let mut y = y0.clone();
-            add_product(&mut y, &x, &w, k, n);
-            close(&y, &want, shape);
-            let bodies = [add_row_product_body::<Fused>, add_row_product_body::<Plain>];
-            let fours = [add_four_product_body::<Fused>, add_four_product_body::<Plain>];
-            for body in bodies.iter().filter(|_| b == 1).chain(fours.iter().filter(|_| b == 4)) {
-                let mut y = y0.clone();
-                body(&mut y, &x, &w);
-                close(&y, &want, shape);
-            }
-        }
-    }
-
-    #[test]
-    fn transposed_products_agree_with_their_definition() {
-        let random = &mut Random::new(2);
-        for shape @ (b, k, n) in SHAPES {
-            let (dy, w, dx0) = (draw(random, b * n), draw(random, k * n), draw(random, b * k));
-            let want = product(&dx0, &dy, &transposed(&w, k, n), (b, n, k));
-            let panel = &mut Panel(vec![f32::NAN; 7]);
-            let mut dx = dx0.clone();
-            add_product_transposed(&mut dx, &dy, &w, k, n, panel);
-            close(&dx, &want, shape);
-            if LANES <= n {
-                let ones = [add_row_transposed_body::<Fused>, add_row_transposed_body::<Plain>];
-                let fours = [add_four_transposed_body::<Fused>, add_four_transposed_body::<Plain>];
-                for body in ones.iter().filter(|_| b == 1).chain(fours.iter().filter(|_| b == 4)) {
-                    let mut dx = dx0.clone();
-                    body(&mut dx, &dy, &w, panel);
-                    close(&dx, &want, shape);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn narrow_products_agree_with_their_definition() {
-        let random = &mut Random::new(3);
-        for n in 1..LANES {
-            let k = 19;
-            let (dy, w, dx0) = (draw(random, n), draw(random, k * n), draw(random, k));
-            let want = product(&dx0, &dy, &transposed(&w, k, n), (1, n, k));
-            for body in [add_narrow_transposed_body::<Fused>, add_narrow_transposed_body::<Plain>] {
-                let mut dx = dx0.clone();
-                body(&mut dx, &dy, &w);
-                close(&dx, &want, (1, k, n));
-            }
-        }
-    }
-
-    #[test]
-    fn outer_sums_agree_with_their_definition() {
-        let random = &mut Random::new(4);
-        for shape @ (t, k, n) in SHAPES {
-            let (x, dy) = (draw(random, t * k), draw(random, t * n));
-            let rows: Vec<_> = (0..t).map(|t| ((t * k) as u32, (t * n) as u32)).collect();
-            let want = product(&vec![0.0; k * n], &transposed(&x, t, k), &dy, (k, t, n));
-            for body in [outer_sum_body::<Fused>, outer_sum_body::<Plain>, outer_sum] {
-                let mut dw = vec![f32::NAN; k * n];
-                body(&mut dw, k, n, &x, &dy, &rows, &mut Panel(vec![f32::NAN; 7]));
-                close(&dw, &want, shape);
-            }
-        }
-    }
-
-    #[test]
-    fn a_row_has_the_same_bits_alone_and_in_a_batch() {
-        let random = &mut Random::new(5);
-        for (b, k, n) in SHAPES {
-            let (x, dy, w) = (draw(random, b * k), draw(random, b * n), draw(random, k * n));
-            let panel = &mut Panel::default();
-            let (mut y, mut dx) = (vec![0.0; b * n], vec![0.0; b * k]);
-            add_product(&mut y, &x, &w, k, n);
-            add_product_transposed(&mut dx, &dy, &w, k, n, panel);
-            for i in 0..b {
-                let (mut y_alone, mut dx_alone) = (vec![0.0; n], vec![0.0; k]);
-                add_product(&mut y_alone, &x[i * k..(i + 1) * k], &w, k, n);
-                add_product_transposed(&mut dx_alone, &dy[i * n..(i + 1) * n], &w, k, n, panel);
-                assert_eq!(y[i * n..(i + 1) * n], y_alone, "shape {b} x {k} x {n}");
-                assert_eq!(dx[i * k..(i + 1) * k], dx_alone, "shape {b} x {k} x {n}");
-            }
-        }
-    }
-
-    #[test]
-    fn no_uses_make_a_zero_gradient() {
-        let mut dw = [1.0; 6];
-        outer_sum(&mut dw, 2, 3, &[], &[], &[], &mut Panel::default());
-        assert_eq!(dw, [0.0; 6]);
-    }
-}
+#[path = "matrix_tests.rs"]
+mod tests;

@@ -13,6 +13,8 @@
 //! h' = t ∘ o ∘ tanh(c') + (1 − t) ∘ k
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Backward, Graph, Op, Tape, Var};
@@ -35,27 +37,30 @@ pub struct Layer {
     pub last: (Var, Var),
 }
 
-/// What happens at each element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cell {
-    Plain,
+/// What a layer is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellKind {
+    /// LSTM cells.
+    Lstm,
+    /// LSTM cells with highway connections.
     Highway,
 }
 
-impl Cell {
-    /// Blocks of `H` columns that `h · W_h` has.
-    fn gates(self) -> usize {
+impl CellKind {
+    /// Blocks of `H` columns that `W_h` has: one for each gate.
+    pub fn gates(self) -> usize {
         match self {
-            Cell::Plain => 4,
-            Cell::Highway => 5,
+            CellKind::Lstm => 4,
+            CellKind::Highway => 5,
         }
     }
 
-    /// Blocks of `H` columns that a projected input has.
-    fn inputs(self) -> usize {
+    /// Blocks of `H` columns that a projected input has: the gates, and `k` if there is one.
+    pub fn inputs(self) -> usize {
         match self {
-            Cell::Plain => 4,
-            Cell::Highway => 6,
+            CellKind::Lstm => 4,
+            CellKind::Highway => 6,
         }
     }
 }
@@ -63,7 +68,7 @@ impl Cell {
 pub(crate) struct LstmLayer {
     pub(crate) x: Var,
     pub(crate) w_h: Param,
-    cell: Cell,
+    cell: CellKind,
     direction: Direction,
     batch: u32,
     /// Some units of `h` are silent on their way to the next element.
@@ -121,33 +126,13 @@ fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = 
 }
 
 impl Graph<'_> {
-    /// Reads `x (T·B, 4H)`, projected inputs of `B` sequences of these lengths, from a zero state.
+    /// Reads `x`, projected inputs of `B` sequences of these lengths, from a zero state: `x (T·B, 4H)`
+    /// and `W_h (H, 4H)`, or with highway connections `x (T·B, 6H)` and `W_h (H, 5H)`. During
+    /// training each unit of `h` is silent to the next element with probability `dropout`, for a
+    /// whole sequence.
     pub fn lstm_layer(
         &mut self,
-        x: Var,
-        w_h: Param,
-        lengths: impl ExactSizeIterator<Item = usize>,
-        direction: Direction,
-    ) -> Layer {
-        self.layer(Cell::Plain, x, w_h, lengths, direction, 0.0)
-    }
-
-    /// The same with highway connections: `x (T·B, 6H)`, `W_h (H, 5H)`. During training each unit
-    /// of `h` is silent to the next element with probability `dropout`, for a whole sequence.
-    pub fn highway_layer(
-        &mut self,
-        x: Var,
-        w_h: Param,
-        lengths: impl ExactSizeIterator<Item = usize>,
-        direction: Direction,
-        dropout: f32,
-    ) -> Layer {
-        self.layer(Cell::Highway, x, w_h, lengths, direction, dropout)
-    }
-
-    fn layer(
-        &mut self,
-        cell: Cell,
+        cell: CellKind,
         x: Var,
         w_h: Param,
         lengths: impl ExactSizeIterator<Item = usize>,
@@ -234,8 +219,8 @@ impl LstmLayer {
                 let tanh_c = &mut tanh_c[t * block..(t + 1) * block][row.clone()];
                 let (c_prev, c, h) = (&c_prev[row.clone()], &mut c[row.clone()], &mut h[row]);
                 match cell {
-                    Cell::Plain => kernels::lstm(gates, c_prev, c, tanh_c, h),
-                    Cell::Highway => {
+                    CellKind::Lstm => kernels::lstm(gates, c_prev, c, tanh_c, h),
+                    CellKind::Highway => {
                         let k = &before[x.row_at(t * self.batch as usize + b) + width..][..hidden];
                         kernels::highway(gates, k, c_prev, c, tanh_c, h);
                     }
@@ -286,10 +271,10 @@ impl LstmLayer {
                 let (dh, dc) = (&dh[row.clone()], &dc[row.clone()]);
                 let dc_prev = &mut dc_prev[row];
                 match cell {
-                    Cell::Plain => {
+                    CellKind::Lstm => {
                         kernels::lstm_backward(gates, c_prev, tanh_c, dh, dc, dz, dc_prev);
                     }
-                    Cell::Highway => {
+                    CellKind::Highway => {
                         let k_at = x.row_at(t * batch + b) + width;
                         let k = &values[k_at..][..hidden];
                         let state = (k, c_prev, tanh_c);

@@ -6,7 +6,7 @@ use cajole::model::{Gradient, Mark};
 
 use super::attention::Keys;
 use super::custom::Operation;
-use super::lstm_layer::Direction;
+use super::lstm_layer::{CellKind, Direction};
 use crate::layout::{Init, Layout, Param};
 use crate::random::Random;
 use crate::tape::{Graph, Tape, Var};
@@ -190,8 +190,8 @@ fn an_lstm_layer_in_both_directions() {
         let lengths = [4, 2, 3];
         check(&[(12, 20), (5, 20), (5, 5)], &|g, p| {
             let x = g.param(p[0]);
-            let layer = g.lstm_layer(x, p[1], lengths.into_iter(), direction);
-            let again = g.lstm_layer(x, p[1], lengths.into_iter(), direction);
+            let layer = g.lstm_layer(CellKind::Lstm, x, p[1], lengths.into_iter(), direction, 0.0);
+            let again = g.lstm_layer(CellKind::Lstm, x, p[1], lengths.into_iter(), direction, 0.0);
             let last = g.sum(layer.last.0, again.last.1);
             let state = g.affine(&[(last, p[2])], None);
             let h = g.rows(
@@ -208,18 +208,19 @@ fn an_lstm_layer_in_both_directions() {
 }
 
 #[test]
-fn a_highway_layer_in_both_directions_with_and_without_dropout() {
-    for direction in [Direction::Forward, Direction::Backward] {
-        for dropout in [0.0, 0.4] {
-            let lengths = [4, 2, 3];
-            check(&[(12, 30), (5, 25), (12, 5)], &|g, p| {
-                let x = g.param(p[0]);
-                let layer = g.highway_layer(x, p[1], lengths.into_iter(), direction, dropout);
-                // Only some states are looked at: at the others nothing is blamed.
-                let (h, bias) = (g.rows(layer.h, [4, 6, 8].into_iter()), g.param(p[2]));
-                g.sum(h, bias.slice(0, 3))
-            });
-        }
+fn a_layer_of_either_kind_with_and_without_dropout() {
+    let settings = [CellKind::Lstm, CellKind::Highway].map(|kind| {
+        [Direction::Forward, Direction::Backward]
+            .map(|d| [0.0, 0.4].map(|dropout| (kind, d, dropout)))
+    });
+    for (kind, direction, dropout) in settings.into_iter().flatten().flatten() {
+        check(&[(12, 5 * kind.inputs()), (5, 5 * kind.gates()), (12, 5)], &|g, p| {
+            let (x, lengths) = (g.param(p[0]), [4, 2, 3].into_iter());
+            let layer = g.lstm_layer(kind, x, p[1], lengths, direction, dropout);
+            // Only some states are looked at: at the others nothing is blamed.
+            let (h, bias) = (g.rows(layer.h, [4, 6, 8].into_iter()), g.param(p[2]));
+            g.sum(h, bias.slice(0, 3))
+        });
     }
 }
 
@@ -244,8 +245,10 @@ fn an_lstm_layer_is_its_steps() {
     let mut g = Graph::new(&w, &mut tape);
     let inputs = g.param(x); // three steps of two sequences, the second one shorter
     let zero = g.zeros(2, 3);
-    let forward = g.lstm_layer(inputs, w_h, [3, 2].into_iter(), Direction::Forward);
-    let backward = g.lstm_layer(inputs, w_h, [3, 2].into_iter(), Direction::Backward);
+    let forward =
+        g.lstm_layer(CellKind::Lstm, inputs, w_h, [3, 2].into_iter(), Direction::Forward, 0.0);
+    let backward =
+        g.lstm_layer(CellKind::Lstm, inputs, w_h, [3, 2].into_iter(), Direction::Backward, 0.0);
     for (layer, order) in [(forward, [0, 1, 2]), (backward, [2, 1, 0])] {
         let mut state = (zero, zero);
         for t in order {

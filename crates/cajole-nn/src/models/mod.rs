@@ -5,6 +5,7 @@ mod seq2seq;
 mod tagger;
 mod transducer;
 
+pub use crate::layers::lstm_layer::CellKind;
 pub use seq2seq::{Architecture, Seq2Seq, Seq2SeqConfig, Token, layers};
-pub use tagger::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
+pub use tagger::{Features, LstmTagger, Reading, TaggerConfig};
 pub use transducer::{StartState, Transducer, TransducerConfig};

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layers::attention::Keys;
-use crate::layers::lstm_layer::{Direction, Layer};
+use crate::layers::lstm_layer::{CellKind, Direction, Layer};
 use crate::layout::{Init, Layout, Param};
 use crate::settings::positive;
 use crate::tape::{Graph, Var};
@@ -302,7 +302,7 @@ impl Seq2Seq {
 
     /// Runs `cell` over projected inputs.
     fn read(&self, g: &mut Graph<'_>, x: Var, cell: &Cell, d: Direction, xs: &[&[Token]]) -> Layer {
-        g.lstm_layer(x, cell.w_h, xs.iter().map(|x| x.len() + 1), d)
+        g.lstm_layer(CellKind::Lstm, x, cell.w_h, xs.iter().map(|x| x.len() + 1), d, 0.0)
     }
 
     /// Where token `t` of `len` is read, and which token is read at `t`; the end stays at the end.

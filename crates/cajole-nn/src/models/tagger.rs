@@ -2,8 +2,8 @@
 //!
 //! Every position of a sentence is given a tag, for one predicate of that sentence. A layer is an
 //! LSTM with highway connections; odd layers read from the end. What goes in at each position is,
-//! side by side: an embedding of the word, a fixed vector of the word, a vector from elsewhere
-//! (ELMo), an embedding of the predicate's lemma, and an embedding that says whether this position
+//! side by side: an embedding of the word, a vector of the word from elsewhere, a vector that comes
+//! with the input (ELMo), an embedding of the predicate's lemma, and an embedding that says whether this position
 //! is the predicate. Each is optional but the last.
 //!
 //! Alphabet: `D` size of all inputs together, `H` hidden units, `V` tags, `T` positions, `B` inputs;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Token;
 use crate::autoregressive::Vars;
-use crate::layers::lstm_layer::Direction;
+use crate::layers::lstm_layer::{CellKind, Direction};
 use crate::layout::{Init, Layout, Param};
 use crate::settings::positive;
 use crate::tagging::Tagger;
@@ -64,16 +64,6 @@ pub struct TaggerConfig {
     pub recurrent_dropout: f32,
     /// Share of the units silenced between layers.
     pub dropout: f32,
-}
-
-/// What a layer is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CellKind {
-    /// LSTM cells.
-    Lstm,
-    /// LSTM cells with highway connections.
-    Highway,
 }
 
 /// Which way layers read.
@@ -138,11 +128,7 @@ impl<X: Borrow<Features>> LstmTagger<X> {
         let tables = [embedding, vectors, lemmas, Some(indicator)].into_iter().flatten();
         let inputs = tables.map(|table| table.cols as usize).sum::<usize>() + config.dense;
 
-        let h = config.hidden;
-        let (n_x, n_h) = match config.cell {
-            CellKind::Lstm => (4, 4),
-            CellKind::Highway => (6, 5),
-        };
+        let (h, n_x, n_h) = (config.hidden, config.cell.inputs(), config.cell.gates());
         let cells = (0..config.layers).map(|i| {
             let input = if i == 0 { inputs } else { h };
             let name = |part: &str| format!("layer{i}.{part}");
@@ -223,13 +209,8 @@ impl<X: Borrow<Features> + Sync> Tagger for LstmTagger<X> {
                 _ => Direction::Forward,
             };
             let z = g.affine(&[(x, cell.w_x)], Some(cell.b)); // (T·B, 6H)
-            let layer = match self.config.cell {
-                CellKind::Lstm => g.lstm_layer(z, cell.w_h, lengths, direction),
-                CellKind::Highway => {
-                    let dropout = self.config.recurrent_dropout;
-                    g.highway_layer(z, cell.w_h, lengths, direction, dropout)
-                }
-            };
+            let (kind, dropout) = (self.config.cell, self.config.recurrent_dropout);
+            let layer = g.lstm_layer(kind, z, cell.w_h, lengths, direction, dropout);
             x = g.dropout(layer.h, self.config.dropout); // (T·B, H)
         }
         let scores = g.affine(&[(x, self.output.0)], Some(self.output.1)); // (T·B, V)

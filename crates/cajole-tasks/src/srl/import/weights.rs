@@ -152,10 +152,7 @@ fn alternating(
     cell: CellKind,
     input_bias: bool,
 ) -> Result<[Vec<f32>; 3], ImportError> {
-    let (n_x, n_h) = match cell {
-        CellKind::Lstm => (4, 4),
-        CellKind::Highway => (6, 5),
-    };
+    let (n_x, n_h) = (cell.inputs(), cell.gates());
     // Since version 1.0 a layer has its cell as a module of its own.
     let mut layer = format!("encoder._module.layer_{i}");
     if tensors.all.contains_key(&format!("{layer}.cell.input_linearity.weight")) {

@@ -1,0 +1,156 @@
+//! Every product against its definition, and a row alone against the same row in a batch.
+
+use super::super::{Fused, Plain};
+use super::*;
+use crate::random::Random;
+
+/// `(B, K, N)` around every edge of strips, tiles and vectors.
+const SHAPES: [(usize, usize, usize); 15] = [
+    (1, 1, 1),
+    (1, 32, 4),
+    (1, 32, 128),
+    (1, 33, 75),
+    (2, 5, 17),
+    (3, 10, 8),
+    (4, 16, 16),
+    (4, 9, 7),
+    (5, 3, 12),
+    (7, 9, 31),
+    (13, 40, 100),
+    (6, 3, 4),
+    (20, 64, 200),
+    (1, 259, 517),
+    (9, 259, 517),
+];
+
+fn draw(random: &mut Random, len: usize) -> Vec<f32> {
+    (0..len).map(|_| random.uniform(-1.0, 1.0)).collect()
+}
+
+fn close(got: &[f32], want: &[f64], shape: (usize, usize, usize)) {
+    assert_eq!(got.len(), want.len());
+    for (i, (&g, &w)) in got.iter().zip(want).enumerate() {
+        let bound = 1e-5 * (1.0 + w.abs());
+        assert!((f64::from(g) - w).abs() < bound, "{shape:?} at {i}: {g} is not {w}");
+    }
+}
+
+fn at(m: &[f32], cols: usize, i: usize, j: usize) -> f64 {
+    f64::from(m[i * cols + j])
+}
+
+/// `y0 (B, N) + x (B, K) · w (K, N)`, as it is defined.
+fn product(y0: &[f32], x: &[f32], w: &[f32], (b, k, n): (usize, usize, usize)) -> Vec<f64> {
+    let dot = |i, j| (0..k).map(|q| at(x, k, i, q) * at(w, n, q, j)).sum::<f64>();
+    (0..b * n).map(|e| f64::from(y0[e]) + dot(e / n, e % n)).collect()
+}
+
+fn transposed(m: &[f32], rows: usize, cols: usize) -> Vec<f32> {
+    (0..rows * cols).map(|e| m[e % rows * cols + e / rows]).collect()
+}
+
+#[test]
+fn products_agree_with_their_definition() {
+    let random = &mut Random::new(1);
+    for shape @ (b, k, n) in SHAPES {
+        let (x, w, y0) = (draw(random, b * k), draw(random, k * n), draw(random, b * n));
+        let want = product(&y0, &x, &w, shape);
+        let mut y = y0.clone();
+        add_product(&mut y, &x, &w, k, n);
+        close(&y, &want, shape);
+        for body in [add_fours_product_body::<Fused>, add_fours_product_body::<Plain>] {
+            let mut y = y0.clone();
+            body(&mut y, &x, &w, b);
+            close(&y, &want, shape);
+        }
+        let of_one_row = [
+            add_row_product_body::<Fused>,
+            add_row_product_body::<Plain>,
+            add_streamed_product_body::<Fused>,
+            add_streamed_product_body::<Plain>,
+        ];
+        for body in of_one_row.iter().filter(|_| b == 1) {
+            let mut y = y0.clone();
+            body(&mut y, &x, &w);
+            close(&y, &want, shape);
+        }
+    }
+}
+
+#[test]
+fn transposed_products_agree_with_their_definition() {
+    let random = &mut Random::new(2);
+    for shape @ (b, k, n) in SHAPES {
+        let (dy, w, dx0) = (draw(random, b * n), draw(random, k * n), draw(random, b * k));
+        let want = product(&dx0, &dy, &transposed(&w, k, n), (b, n, k));
+        let panel = &mut Panel(vec![f32::NAN; 7]);
+        let mut dx = dx0.clone();
+        add_product_transposed(&mut dx, &dy, &w, k, n, panel);
+        close(&dx, &want, shape);
+        if LANES <= n {
+            let ones = [add_row_transposed_body::<Fused>, add_row_transposed_body::<Plain>];
+            let fours = [add_four_transposed_body::<Fused>, add_four_transposed_body::<Plain>];
+            for body in ones.iter().filter(|_| b == 1).chain(fours.iter().filter(|_| b == 4)) {
+                let mut dx = dx0.clone();
+                body(&mut dx, &dy, &w, panel);
+                close(&dx, &want, shape);
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_products_agree_with_their_definition() {
+    let random = &mut Random::new(3);
+    for n in 1..LANES {
+        let k = 19;
+        let (dy, w, dx0) = (draw(random, n), draw(random, k * n), draw(random, k));
+        let want = product(&dx0, &dy, &transposed(&w, k, n), (1, n, k));
+        for body in [add_narrow_transposed_body::<Fused>, add_narrow_transposed_body::<Plain>] {
+            let mut dx = dx0.clone();
+            body(&mut dx, &dy, &w);
+            close(&dx, &want, (1, k, n));
+        }
+    }
+}
+
+#[test]
+fn outer_sums_agree_with_their_definition() {
+    let random = &mut Random::new(4);
+    for shape @ (t, k, n) in SHAPES {
+        let (x, dy) = (draw(random, t * k), draw(random, t * n));
+        let rows: Vec<_> = (0..t).map(|t| ((t * k) as u32, (t * n) as u32)).collect();
+        let want = product(&vec![0.0; k * n], &transposed(&x, t, k), &dy, (k, t, n));
+        for body in [outer_sum_body::<Fused>, outer_sum_body::<Plain>, outer_sum] {
+            let mut dw = vec![f32::NAN; k * n];
+            body(&mut dw, k, n, &x, &dy, &rows, &mut Panel(vec![f32::NAN; 7]));
+            close(&dw, &want, shape);
+        }
+    }
+}
+
+#[test]
+fn a_row_has_the_same_bits_alone_and_in_a_batch() {
+    let random = &mut Random::new(5);
+    for (b, k, n) in SHAPES {
+        let (x, dy, w) = (draw(random, b * k), draw(random, b * n), draw(random, k * n));
+        let panel = &mut Panel::default();
+        let (mut y, mut dx) = (vec![0.0; b * n], vec![0.0; b * k]);
+        add_product(&mut y, &x, &w, k, n);
+        add_product_transposed(&mut dx, &dy, &w, k, n, panel);
+        for i in 0..b {
+            let (mut y_alone, mut dx_alone) = (vec![0.0; n], vec![0.0; k]);
+            add_product(&mut y_alone, &x[i * k..(i + 1) * k], &w, k, n);
+            add_product_transposed(&mut dx_alone, &dy[i * n..(i + 1) * n], &w, k, n, panel);
+            assert_eq!(y[i * n..(i + 1) * n], y_alone, "shape {b} x {k} x {n}");
+            assert_eq!(dx[i * k..(i + 1) * k], dx_alone, "shape {b} x {k} x {n}");
+        }
+    }
+}
+
+#[test]
+fn no_uses_make_a_zero_gradient() {
+    let mut dw = [1.0; 6];
+    outer_sum(&mut dw, 2, 3, &[], &[], &[], &mut Panel::default());
+    assert_eq!(dw, [0.0; 6]);
+}
