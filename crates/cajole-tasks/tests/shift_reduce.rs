@@ -138,7 +138,7 @@ fn what_errs_is_blamed() {
 #[test]
 fn faults_are_explained() {
     let explain = |y: &[Symbol], m: usize| -> Vec<String> {
-        let faults = constraint(1, Blame::Whole).explain(m, y);
+        let faults = constraint(1, Blame::Whole).faults(m, y);
         faults.into_iter().map(|fault| format!("{} {}", fault.at, fault.message)).collect()
     };
     assert_eq!(explain(&symbols("ssrr!r!"), 2), [""; 0]);
@@ -178,7 +178,7 @@ fn check_all(n_labels: usize, n_symbols: usize, max_len: usize) {
             let (tree, repairs) = repair(&commands, &y, &leaves);
             assert_eq!(tree.leaves(), leaves, "{y:?}");
             assert_eq!(repairs.total() == 0, valid, "{y:?} over {m}: {repairs:?}");
-            let first_fault = whole.explain(m, &y).first().map(|fault| fault.kind);
+            let first_fault = whole.faults(m, &y).first().map(|fault| fault.kind);
             let decoded = first_fault.map_or(Ok(tree), Err);
             assert_eq!(decoded.is_ok(), valid, "{y:?} over {m}");
             assert_eq!(commands.decode(&y, &leaves), decoded, "{y:?} over {m}");
@@ -294,7 +294,7 @@ proptest! {
         let constraint = constraint(3, Blame::Parts);
         let violation = constraint.check(x.as_slice(), &y);
         prop_assert_eq!(violation.is_satisfied(), is_tree(&y, m, 3));
-        prop_assert_eq!(violation.is_satisfied(), constraint.explain(m, &y).is_empty());
+        prop_assert_eq!(violation.is_satisfied(), constraint.faults(m, &y).is_empty());
         let paper = ShiftReduce { formula: Formula::Paper, ..constraint };
         prop_assert!(0.0 <= paper.check(x.as_slice(), &y).total());
         prop_assert_eq!(is_tree(&complete(&commands, &y, m), m, 3), 0 < m);

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
+
 use crate::constraints::Automaton;
 use crate::model::Symbol;
 
@@ -13,6 +15,14 @@ use crate::model::Symbol;
 pub trait Constraint<X: ?Sized>: Sync {
     /// `g(y, Lˣ)`: zero exactly when `y` is feasible, positive otherwise.
     fn check(&self, x: &X, y: &[Symbol]) -> Violation;
+
+    /// Why `y` is infeasible, in words; nothing, if it is not.
+    ///
+    /// The costs add up to `g`. Those who know what they demand should say so in the message;
+    /// what is said without their help is where it is violated, and by how much.
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        self.check(x, y).into_faults(y.len() + 1, |_| "the constraint is violated".to_owned())
+    }
 
     /// The feasible set for `x` as an automaton, for constraints that are one.
     ///
@@ -45,6 +55,25 @@ pub struct Part {
     pub at: Range<usize>,
     /// The cost that each of these positions bears.
     pub cost: f32,
+}
+
+/// One reason why an output is infeasible.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fault {
+    /// The positions of the output to blame; position `y.len()` is the end symbol.
+    pub at: Range<usize>,
+    /// Its share of `g`.
+    pub cost: f32,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Fault {
+    /// The same fault at `weight` times its cost.
+    #[must_use]
+    pub fn scaled(self, weight: f32) -> Fault {
+        Fault { cost: self.cost * weight, ..self }
+    }
 }
 
 impl Violation {
@@ -99,6 +128,13 @@ impl Violation {
                 }
             }
         }
+    }
+
+    /// A fault for each part that costs anything, with the `message` for it; a whole is one part.
+    pub fn into_faults(self, positions: usize, message: impl Fn(&Part) -> String) -> Vec<Fault> {
+        let is_fault = |part: &Part| part.cost != 0.0;
+        let fault = |part: Part| Fault { message: message(&part), at: part.at, cost: part.cost };
+        self.into_parts(positions).into_iter().filter(is_fault).map(fault).collect()
     }
 
     fn into_parts(self, positions: usize) -> Vec<Part> {

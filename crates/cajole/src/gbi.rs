@@ -41,9 +41,10 @@ where
         s.begin();
         self.decode(x, s);
         s.note();
-        match s.violation.is_satisfied() {
-            true => s.outcome(Stop::AlreadySatisfied),
-            false => self.repair(x, s),
+        match s.violation.total() {
+            0.0 => s.outcome(Stop::AlreadySatisfied),
+            g if g.is_nan() => s.outcome(Stop::Unmeasured),
+            _ => self.repair(x, s),
         }
     }
 
@@ -67,6 +68,7 @@ where
             self.decode(x, s);                                         //   y ← f(x; W_λ)
             s.note();
             if s.violation.is_satisfied() { return Stop::Satisfied; }  //   until g(y, Lˣ) = 0
+            if s.violation.total().is_nan() { return Stop::Unmeasured; }
             if self.is_late(s) { return Stop::Deadline; }
         }
         Stop::StepLimit
@@ -94,14 +96,14 @@ where
                 stop = self.descend(x, s, &Plan { schedule, target, limit });
                 match stop {
                     Stop::Satisfied => limit = s.keep_winner() - 1,
-                    Stop::Deadline => break,
+                    Stop::Deadline | Stop::Unmeasured => break,
                     _ => {}
                 }
             }
             if limit < schedule.max_steps {
                 return s.outcome(Stop::Satisfied);
             }
-            if stop == Stop::Deadline {
+            if matches!(stop, Stop::Deadline | Stop::Unmeasured) {
                 break;
             }
         }

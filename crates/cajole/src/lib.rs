@@ -41,7 +41,7 @@ mod workspace;
 
 pub use aligned::Aligned;
 pub use config::{Config, Objective, Positions, Proposals, Schedule};
-pub use constraint::{Constraint, Part, Violation};
+pub use constraint::{Constraint, Fault, Part, Violation};
 pub use decoder::{Decoder, Found};
 pub use gbi::Gbi;
 pub use model::{Candidate, Gradient, Group, Mark, Model, Symbol};

@@ -116,6 +116,8 @@ pub enum Stop {
     Stuck,
     /// The nudged weights stopped being finite numbers.
     Diverged,
+    /// The constraint could not say how far an output is off: its `g` was no number.
+    Unmeasured,
 }
 
 /// The result for one input.

@@ -232,7 +232,10 @@ fn what_is_no_number_ends_in_a_clear_outcome() {
     let fine = Table::new(&[&[1.0, 0.0]]);
     let undefined = |_: &(), _: &[Symbol]| f32::NAN;
     let outcome = run(&fine, &undefined, config(StepRule::Sgd, 0.1, 50));
-    assert_eq!((outcome.stop, outcome.output), (Stop::Diverged, vec![0]));
+    assert_eq!((outcome.stop, outcome.steps, outcome.output), (Stop::Unmeasured, 0, vec![0]));
+    let later = |_: &(), y: &[Symbol]| if y == [0] { 1.0 } else { f32::NAN };
+    let outcome = run(&fine, &later, config(StepRule::Sgd, 0.9, 50));
+    assert_eq!((outcome.stop, outcome.output), (Stop::Unmeasured, vec![0]));
     // Steps so long that weights overflow.
     let never = |_: &(), _: &[Symbol]| 1.0;
     for rule in [StepRule::Sgd, StepRule::ADAM, StepRule::Momentum { decay: 0.9 }] {

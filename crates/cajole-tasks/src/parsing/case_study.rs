@@ -88,7 +88,7 @@ pub fn trace_of(
 fn describe(parser: &Parser, leaves: &[(&str, &str)], outcome: &Outcome) -> String {
     let first = outcome.trace.steps().first().map(|step| outcome.trace.output(step));
     let n_tokens = parser.lexicon.tokens(leaves).n_tokens();
-    let faults = parser.constraint().explain(n_tokens, first.unwrap_or_default());
+    let faults = parser.constraint().faults(n_tokens, first.unwrap_or_default());
     let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let plural = if outcome.steps == 1 { "" } else { "s" };
     let verdict = match outcome.is_satisfied() {

@@ -75,7 +75,7 @@ pub enum Blame {
 /// let one_tree = ShiftReduce::new(&commands);
 /// let the_ball: &[u32] = &[7, 8];
 /// assert!(one_tree.check(the_ball, &commands.parse("s s r r !NP")?).is_satisfied());
-/// let faults = one_tree.explain(2, &commands.parse("s r r !NP s")?);
+/// let faults = one_tree.faults(2, &commands.parse("s r r !NP s")?);
 /// assert_eq!(faults[0].message, "position 3: reduce on an empty stack");
 /// assert_eq!(faults[1].message, "2 items on the stack at the end");
 /// # Ok::<(), cajole_tasks::parsing::commands::UnknownCommand>(())
@@ -109,7 +109,7 @@ impl ShiftReduce {
     }
 
     /// Every reason why `y` is no tree over so many tokens, from left to right.
-    pub fn explain(&self, n_tokens: usize, y: &[Symbol]) -> Vec<Fault> {
+    pub fn faults(&self, n_tokens: usize, y: &[Symbol]) -> Vec<Fault> {
         let mut faults = Vec::new();
         self.each_fault(n_tokens, y, |at, kind| {
             faults.push(Fault { kind, at, message: kind.to_string() });
@@ -190,6 +190,23 @@ impl<X: Tokens + ?Sized> Constraint<X> for ShiftReduce {
             Formula::Paper => self.each_term(m, y, add),
         }
         if parts.is_empty() { Violation::Whole(cost(total)) } else { Violation::Parts(parts) }
+    }
+
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<cajole::Fault> {
+        let (m, n) = (x.n_tokens(), y.len());
+        let fault = |fault: Fault| cajole::Fault {
+            at: blamed(fault.at, n),
+            cost: weight(fault.kind) as f32 / (m + n).max(1) as f32,
+            message: fault.message,
+        };
+        match self.formula {
+            Formula::Full => self.faults(m, y).into_iter().map(fault).collect(),
+            Formula::Paper => {
+                let message =
+                    |_: &Part| "not a shift for each token, or too many reduces".to_owned();
+                self.check(x, y).into_faults(n + 1, message)
+            }
+        }
     }
 
     /// The language of trees over `x`; none for the paper's formula, whose zeros are other outputs.

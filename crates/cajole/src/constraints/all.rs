@@ -11,7 +11,7 @@
 //! No `g_k` is negative and every `w_k` is positive, so the sum is zero exactly when all terms are.
 
 use super::Automaton;
-use crate::constraint::{Constraint, Violation};
+use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
 /// The output must satisfy every one of these constraints; `g` is their weighted sum.
@@ -60,6 +60,13 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
         self.constraints.iter().fold(Violation::NONE, |all, (weight, constraint)| {
             all.and(weighted(*weight, constraint.check(x, y)), y.len() + 1)
         })
+    }
+
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        let faults = self.constraints.iter().flat_map(|(weight, constraint)| {
+            constraint.explain(x, y).into_iter().map(|fault| fault.scaled(*weight))
+        });
+        faults.collect()
     }
 
     /// The intersection, if every constraint is an automaton and there is at least one.

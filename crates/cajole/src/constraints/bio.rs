@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Automaton, State, Tag, TagSet};
-use crate::constraint::{Constraint, Part, Violation};
+use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
 /// Every span must begin with `B-`; `g` counts the tags that go on with nothing.
@@ -18,6 +18,14 @@ pub struct Bio<'a> {
 impl<X: ?Sized> Constraint<X> for Bio<'_> {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         Violation::Parts(self.tags.strays(y).map(|t| Part { at: t..t + 1, cost: 1.0 }).collect())
+    }
+
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        let tag = |t: usize| y.get(t).and_then(|&symbol| self.tags.name(symbol)).unwrap_or("?");
+        let message = |part: &Part| {
+            format!("{} at position {} continues nothing", tag(part.at.start), part.at.start)
+        };
+        self.check(x, y).into_faults(y.len() + 1, message)
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {

@@ -12,9 +12,9 @@
 //!
 //! They found that the third does harm; it is here to be measured.
 
-use super::spans::blame;
+use super::spans::{blame, told};
 use super::{Role, RoleSet, Span, TagSet};
-use crate::constraint::{Constraint, Violation};
+use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
 /// The numbered arguments of PropBank, of which a predicate has at most one each.
@@ -54,6 +54,10 @@ impl<X: ?Sized> Constraint<X> for UniqueRoles<'_> {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
     }
+
+    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
+        explained(self.tags, self.faults(y), |role| format!("there is another {role} before"))
+    }
 }
 
 /// `C-X` may only occur after an `X`.
@@ -83,6 +87,10 @@ impl<'a> Continuations<'a> {
 impl<X: ?Sized> Constraint<X> for Continuations<'_> {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
+    }
+
+    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
+        explained(self.tags, self.faults(y), |role| format!("{role} continues nothing before it"))
     }
 }
 
@@ -114,6 +122,10 @@ impl<'a> References<'a> {
 impl<X: ?Sized> Constraint<X> for References<'_> {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
+    }
+
+    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
+        explained(self.tags, self.faults(y), |role| format!("{role} refers to nothing"))
     }
 }
 
@@ -162,6 +174,12 @@ fn faults_before(
 
 fn parts(faults: Vec<Span>) -> Violation {
     Violation::Parts(faults.into_iter().map(blame).collect())
+}
+
+/// Each fault with what is wrong with its role, and where.
+fn explained(tags: &TagSet, faults: Vec<Span>, wrong: impl Fn(&str) -> String) -> Vec<Fault> {
+    let message = |s: &Span| format!("position {}: {}", s.start, wrong(tags.role_name(s.role)));
+    faults.into_iter().map(|span| told(span, message(&span))).collect()
 }
 
 #[cfg(test)]

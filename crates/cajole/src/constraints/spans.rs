@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Bracketed, Brackets, Role, RoleSet, Span, TagSet};
-use crate::constraint::{Constraint, Part, Violation};
+use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
 /// Every span, except those of free roles, must be one of the input's [`Brackets`].
@@ -69,11 +69,21 @@ impl<X: Bracketed + ?Sized> Constraint<X> for SpansInTree<'_> {
     fn check(&self, x: &X, y: &[Symbol]) -> Violation {
         Violation::Parts(self.faults(x, y).map(blame).collect())
     }
+
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        self.faults(x, y).map(|fault| told(fault, self.message(fault))).collect()
+    }
 }
 
 /// The part of the output that is `fault`: a cost of one, shared by its positions.
 pub(super) fn blame(fault: Span) -> Part {
     Part { at: fault.at(), cost: 1.0 / fault.at().len() as f32 }
+}
+
+/// The same with a message.
+pub(super) fn told(fault: Span, message: String) -> Fault {
+    let Part { at, cost } = blame(fault);
+    Fault { at, cost, message }
 }
 
 #[cfg(test)]

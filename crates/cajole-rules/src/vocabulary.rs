@@ -1,0 +1,104 @@
+//! What output symbols are called.
+
+use std::collections::HashMap;
+
+use cajole::Symbol;
+use cajole::constraints::TagSet;
+use cajole_tasks::parsing::Commands;
+
+/// The names of a network's output symbols, without the end symbol's.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    names: Vec<String>,
+    numbers: HashMap<String, Symbol>,
+    /// What stands between two symbols where an output is written as text.
+    separator: String,
+    tags: Option<TagSet>,
+    commands: Option<Commands>,
+}
+
+impl Vocabulary {
+    /// Symbols of these names, numbered from 0; `separator` stands between them in text.
+    ///
+    /// If all names are BIO tags, or `s`, `r` and `!LABEL`, they are known as such.
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>, separator: &str) -> Self {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let numbers = names.iter().cloned().zip(0..).collect();
+        let tags = TagSet::new(names.iter().cloned()).ok();
+        let commands = commands(&names);
+        Vocabulary { names, numbers, separator: separator.to_owned(), tags, commands }
+    }
+
+    /// How many symbols there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The name of a symbol; a question mark for one that there is not.
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.get(symbol as usize).map_or("?", String::as_str)
+    }
+
+    /// The symbol of this name.
+    pub fn symbol(&self, name: &str) -> Option<Symbol> {
+        self.numbers.get(name).copied()
+    }
+
+    /// What stands between two symbols in text.
+    pub fn separator(&self) -> &str {
+        &self.separator
+    }
+
+    /// An output as text.
+    pub fn text(&self, y: &[Symbol]) -> String {
+        let names: Vec<&str> = y.iter().map(|&symbol| self.name(symbol)).collect();
+        names.join(&self.separator)
+    }
+
+    /// The symbols as BIO tags, if they are.
+    pub fn tags(&self) -> Option<&TagSet> {
+        self.tags.as_ref()
+    }
+
+    /// The symbols as shift-reduce commands, if they are.
+    pub fn commands(&self) -> Option<&Commands> {
+        self.commands.as_ref()
+    }
+}
+
+/// `s`, `r`, and then a close for each label.
+fn commands(names: &[String]) -> Option<Commands> {
+    let [shift, reduce, closes @ ..] = names else { return None };
+    let label = |close: &String| close.strip_prefix('!').map(str::to_owned);
+    let labels: Option<Vec<String>> = closes.iter().map(label).collect();
+    labels.filter(|_| shift == "s" && reduce == "r").map(Commands::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_symbols_are() {
+        let letters = Vocabulary::new(["a", "b"], "");
+        assert_eq!((letters.symbol("b"), letters.symbol("c")), (Some(1), None));
+        assert_eq!(letters.text(&[0, 1, 7]), "ab?");
+        assert!(letters.tags().is_none() && letters.commands().is_none());
+        let tags = Vocabulary::new(["O", "B-V", "I-V"], " ");
+        assert_eq!(tags.text(&[0, 1]), "O B-V");
+        assert!(tags.tags().is_some() && tags.commands().is_none());
+        let commands = Vocabulary::new(["s", "r", "!NP", "!VP"], " ");
+        assert_eq!(commands.commands().map(|c| c.labels.len()), Some(2));
+        assert!(Vocabulary::new(["s", "r", "NP"], " ").commands().is_none());
+    }
+}
