@@ -11,4 +11,4 @@ mod subject;
 mod vocabulary;
 
 pub use subject::{Bound, Subject};
-pub use vocabulary::Vocabulary;
+pub use vocabulary::{UnknownSymbol, Vocabulary};

@@ -17,6 +17,14 @@ pub struct Vocabulary {
     commands: Option<Commands>,
 }
 
+/// A name that no output symbol has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the network writes no symbol {name:?}")]
+pub struct UnknownSymbol {
+    /// The name, or the rest of a text from where it is no symbol.
+    pub name: String,
+}
+
 impl Vocabulary {
     /// Symbols of these names, numbered from 0; `separator` stands between them in text.
     ///
@@ -65,6 +73,28 @@ impl Vocabulary {
         names.join(&self.separator)
     }
 
+    /// The output that reads `text`. Where nothing stands between symbols, the longest that fits is
+    /// taken each time.
+    ///
+    /// # Errors
+    /// If a part of it is no symbol.
+    pub fn read(&self, text: &str) -> Result<Vec<Symbol>, UnknownSymbol> {
+        let unknown = |name: &str| UnknownSymbol { name: name.to_owned() };
+        if !self.separator.is_empty() {
+            let names = text.split(self.separator.as_str()).filter(|name| !name.is_empty());
+            return names.map(|name| self.symbol(name).ok_or_else(|| unknown(name))).collect();
+        }
+        let (mut y, mut rest) = (Vec::new(), text);
+        while !rest.is_empty() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
+            let longest = ends.filter_map(|end| Some((end, self.symbol(&rest[..end])?))).last();
+            let (end, symbol) = longest.ok_or_else(|| unknown(rest))?;
+            y.push(symbol);
+            rest = &rest[end..];
+        }
+        Ok(y)
+    }
+
     /// The symbols as BIO tags, if they are.
     pub fn tags(&self) -> Option<&TagSet> {
         self.tags.as_ref()
@@ -93,9 +123,14 @@ mod tests {
         let letters = Vocabulary::new(["a", "b"], "");
         assert_eq!((letters.symbol("b"), letters.symbol("c")), (Some(1), None));
         assert_eq!(letters.text(&[0, 1, 7]), "ab?");
+        assert_eq!(letters.read("ba"), Ok(vec![1, 0]));
+        assert_eq!(letters.read("bca").unwrap_err().name, "ca");
+        assert_eq!(Vocabulary::new(["a", "ab", "b"], "").read("aabb"), Ok(vec![0, 1, 2]));
         assert!(letters.tags().is_none() && letters.commands().is_none());
         let tags = Vocabulary::new(["O", "B-V", "I-V"], " ");
         assert_eq!(tags.text(&[0, 1]), "O B-V");
+        assert_eq!(tags.read("  O B-V"), Ok(vec![0, 1]));
+        assert_eq!(tags.read("O B").unwrap_err().name, "B");
         assert!(tags.tags().is_some() && tags.commands().is_none());
         let commands = Vocabulary::new(["s", "r", "!NP", "!VP"], " ");
         assert_eq!(commands.commands().map(|c| c.labels.len()), Some(2));
