@@ -287,7 +287,7 @@ fn time_table(networks: &[OfNetwork]) -> Table {
         "net",
         "data",
         "inputs",
-        "viterbi ms",
+        "ms",
         "A*",
         "exact MAP",
         "paper 10",
