@@ -47,6 +47,11 @@ impl<'a, X: ?Sized> All<'a, X> {
         self.constraints.push((weight, Box::new(constraint)));
         self
     }
+
+    /// The constraints, with their weights, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (f32, &(dyn Constraint<X> + Send + 'a))> {
+        self.constraints.iter().map(|(weight, constraint)| (*weight, &**constraint))
+    }
 }
 
 impl<X: ?Sized> Default for All<'_, X> {

@@ -45,8 +45,10 @@ mod length;
 #[cfg(test)]
 mod oracle;
 mod regular;
+mod role_language;
 mod role_set;
 mod roles;
+mod span_language;
 mod spans;
 mod tag_set;
 
