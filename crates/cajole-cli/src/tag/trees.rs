@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use cajole::corpus::decode_all;
 use cajole_nn::decoders::Beam;
-use cajole_nn::models::Token;
-use cajole_tasks::parsing::{Net, Parser, parser};
+use cajole_tasks::parsing::{Parser, parser};
 use cajole_tasks::srl::Query;
 use cajole_tasks::treebank::{self, Tree};
 

@@ -44,7 +44,11 @@ impl Parser {
     }
 
     /// The trees that it gives these sentences, on all cores.
-    pub fn trees<D: Decoder<Net>>(&self, decoder: &D, sentences: &[Vec<(&str, &str)>]) -> Vec<Tree> {
+    pub fn trees<D: Decoder<Net>>(
+        &self,
+        decoder: &D,
+        sentences: &[Vec<(&str, &str)>],
+    ) -> Vec<Tree> {
         let tokens: Vec<Vec<Token>> = sentences.iter().map(|s| self.lexicon.tokens(s)).collect();
         let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
         let outputs = decode_all(&self.model, decoder, &xs);
