@@ -15,8 +15,11 @@
 
 mod astar;
 mod beam;
+mod best_first;
+mod clock;
 mod doubling;
 mod exact;
+mod frontier;
 mod greedy;
 mod k_best;
 mod masked;
@@ -28,6 +31,7 @@ mod viterbi;
 pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
 pub use beam::Beam;
 pub(crate) use beam::Buffers;
+pub use best_first::BestFirst;
 pub use doubling::DoublingBeam;
 pub use exact::{Chart, Exact};
 pub use greedy::Greedy;
