@@ -9,12 +9,11 @@ use std::error::Error;
 
 use cajole::constraints::{Automaton, Dfa, Edit, Regular};
 use cajole::{Constraint, Fault, Part, Symbol, Violation};
-use regex_automata::Anchored;
-use regex_automata::MatchKind;
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
+use regex_automata::{Anchored, MatchKind};
 
 use crate::{Subject, Vocabulary};
 
@@ -182,14 +181,16 @@ mod tests {
     }
 
     fn levenshtein(a: &[Symbol], b: &[Symbol]) -> usize {
-        match (a, b) {
-            ([], rest) | (rest, []) => rest.len(),
-            ([s, a_rest @ ..], [t, b_rest @ ..]) if s == t => levenshtein(a_rest, b_rest),
-            ([_, a_rest @ ..], [_, b_rest @ ..]) => {
-                let (delete, insert) = (levenshtein(a_rest, b), levenshtein(a, b_rest));
-                1 + delete.min(insert).min(levenshtein(a_rest, b_rest))
+        let first: Vec<usize> = (0..=b.len()).collect();
+        let last = a.iter().fold(first, |above, s| {
+            let mut row = vec![above[0] + 1];
+            for (j, t) in b.iter().enumerate() {
+                let substituted = above[j] + usize::from(s != t);
+                row.push(substituted.min(above[j + 1] + 1).min(row[j] + 1));
             }
-        }
+            row
+        });
+        last[b.len()]
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! A difference that can go both ways has no such end. It may still be bounded, by what the other
 //! comparisons allow: whether it is shows in the exploration.
 
+use cajole::Symbol;
+
 use super::{Comparison, Relation};
 use crate::Subject;
 use crate::classes::Classes;
@@ -48,8 +50,8 @@ struct Difference {
 impl Difference {
     fn new(comparison: &Comparison, x: &Subject, n_symbols: usize) -> Option<Difference> {
         let (left, right) = comparison.sides(x)?;
-        let weight = |symbol: usize| left.weight(symbol as u32) - right.weight(symbol as u32);
-        let weights: Vec<i128> = (0..n_symbols).map(weight).collect();
+        let weight = |symbol: Symbol| left.weight(symbol) - right.weight(symbol);
+        let weights: Vec<i128> = (0..n_symbols as Symbol).map(weight).collect();
         Some(Difference {
             relation: comparison.relation,
             start: left.value(&[]) - right.value(&[]),
@@ -59,19 +61,19 @@ impl Difference {
         })
     }
 
-    /// The same value, or the one that stands for all from which there is no way back to zero.
-    fn settled(&self, value: i128) -> i128 {
-        match value {
-            1.. if !self.can_fall => 1,
-            ..0 if !self.can_rise => -1,
-            _ => value,
-        }
-    }
-
     /// Where `value` leads, unless nothing could make it hold again.
     fn next(&self, value: i128) -> Option<i128> {
-        let stays = (0 < value && !self.can_fall) || (value < 0 && !self.can_rise);
-        (!stays || self.holds(value)).then_some(self.settled(value))
+        (!self.is_final(value) || self.holds(value)).then_some(self.settled(value))
+    }
+
+    /// The same value, or the one that stands for all from which there is no way back to zero.
+    fn settled(&self, value: i128) -> i128 {
+        if self.is_final(value) { value.signum() } else { value }
+    }
+
+    /// Whether there is no way back to zero.
+    fn is_final(&self, value: i128) -> bool {
+        (0 < value && !self.can_fall) || (value < 0 && !self.can_rise)
     }
 
     fn holds(&self, value: i128) -> bool {
