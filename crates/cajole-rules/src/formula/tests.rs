@@ -34,10 +34,13 @@ impl Counted<'_> {
     }
 }
 
-/// A formula, and each of its comparisons in Rust: how far off it is, and whether it holds.
+/// A comparison in Rust: how far off it is, and whether it holds.
+type Measure = fn(Counted) -> (i64, bool);
+
+/// A formula, and each of its comparisons.
 struct Case {
     text: &'static str,
-    comparisons: &'static [fn(Counted) -> (i64, bool)],
+    comparisons: &'static [Measure],
     has_automaton: bool,
 }
 

@@ -98,11 +98,11 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
 fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Dfa {
     let start: Vec<Option<State>> = automata.iter().map(|a| Some(a.start())).collect();
     let next = |states: &Vec<Option<State>>, symbol: Symbol| {
-        let step = |(automaton, state): (&Box<dyn Automaton + '_>, &Option<State>)| {
+        let step = |automaton: &dyn Automaton, state: Option<State>| {
             let is_known = (symbol as usize) < automaton.n_symbols();
             state.filter(|_| is_known).and_then(|state| automaton.next(state, symbol))
         };
-        let to: Vec<_> = automata.iter().zip(states).map(step).collect();
+        let to: Vec<_> = automata.iter().zip(states).map(|(a, &state)| step(&**a, state)).collect();
         to.iter().any(Option::is_some).then_some(to)
     };
     let accepts = |states: &Vec<Option<State>>| {
