@@ -6,9 +6,21 @@
 //!
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
+//! - [`Formula`]: comparisons of counts and lengths.
+//! - [`Lexical`]: phrases that must be there, and such as must not.
+//! - [`Pattern`]: a regular expression over the output's text.
 
+mod classes;
+mod formula;
+mod lexical;
+#[cfg(test)]
+mod oracle;
+mod pattern;
 mod subject;
 mod vocabulary;
 
+pub use formula::{Formula, FormulaError};
+pub use lexical::{Lexical, LexicalError};
+pub use pattern::{Pattern, PatternError};
 pub use subject::{Bound, Subject};
 pub use vocabulary::{UnknownSymbol, Vocabulary};
