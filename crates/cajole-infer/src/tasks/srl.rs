@@ -1,9 +1,8 @@
 //! Semantic role labeling: sentences in, tags for each predicate out.
 
-use cajole::constraints::PREDICATE_ROLES;
 use cajole::{Config, Symbol};
 use cajole_nn::decoders::{
-    AStar, Exact, Heuristic, ListingTags, MaskedTags, Penalties, SamplingTags, Tagged,
+    AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
 };
 use cajole_rules::{Bound, Rules, Subject, Vocabulary};
 use cajole_tasks::srl::eval::Score;
@@ -14,6 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::engine::{Limits, Preset, Rival};
 use crate::line::{Line, LineError};
 use crate::task::{Case, Search, Task};
+
+/// States and roles, over all positions, that exact search may look at for one predicate.
+const MOST_STATES: usize = 1 << 18;
 
 /// A role tagger.
 pub struct Roles {
@@ -101,7 +103,8 @@ impl Task for Roles {
     ) -> Option<Search<'a, Self>> {
         let tags = &self.tagger.vocabulary.tags;
         let has_automaton = || bound.rule.automaton(bound.subject).is_some();
-        let listing = || ListingTags { tags, from: 2, to: limits.expansions, constraint: bound };
+        let Limits { samples, deadline, beam_from: from, beam_to: to, .. } = *limits;
+        let constraint = bound;
         Some(match (rival, rules.only_spans()) {
             (Rival::Exact | Rival::Masked, Some((_, free))) => {
                 Box::new(Tagged { tags, search: Exact { free } })
@@ -114,11 +117,14 @@ impl Task for Roles {
                 Box::new(Tagged { tags, search })
             }
             (Rival::Exact | Rival::Masked, None) if has_automaton() => {
-                Box::new(MaskedTags { tags, constraint: bound })
+                Box::new(Tagged { tags, search: MaskedTags { constraint, max_states: MOST_STATES } })
             }
-            (Rival::Beam | Rival::Exact, _) => Box::new(listing()),
+            (Rival::Beam | Rival::Exact, _) => {
+                Box::new(Tagged { tags, search: DoublingTags { from, to, constraint, deadline } })
+            }
             (Rival::Sample, _) => {
-                Box::new(SamplingTags { tags, samples: limits.samples, seed: 1, constraint: bound })
+                let search = SamplingTags { samples, temperature: 1.0, seed: 1, constraint };
+                Box::new(Tagged { tags, search })
             }
             (Rival::Masked | Rival::Astar, None) => return None,
         })
