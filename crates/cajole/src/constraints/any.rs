@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn what_is_no_number_hides_nothing() {
         for nan in [f32::NAN, -f32::NAN] {
-            for (g, other) in [(0.0, true), (2.0, false), (f32::INFINITY, false)] {
+            for (g, is_feasible) in [(0.0, true), (2.0, false), (f32::INFINITY, false)] {
                 let first = Any::new().with(1.0, always(nan)).with(1.0, always(g));
                 let last = Any::new().with(1.0, always(g)).with(1.0, always(nan));
                 for any in [first, last] {
                     assert_eq!(any.check(NO_INPUT, &[]), Violation::Whole(g));
-                    assert_eq!(any.check(NO_INPUT, &[]).is_satisfied(), other);
+                    assert_eq!(any.check(NO_INPUT, &[]).is_satisfied(), is_feasible);
                 }
             }
             assert!(!Any::new().with(1.0, always(nan)).check(NO_INPUT, &[]).is_satisfied());
