@@ -6,9 +6,15 @@
 //!
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
+//! - [`Checker`]: a program that judges.
 
+mod checker;
 mod subject;
 mod vocabulary;
 
+pub use checker::{
+    Cause, Checker, CheckerConfig, CheckerConfigError, Judgement, Mode, Pass, Reply, ReplyError,
+    Trouble, Verdict, parse_reply,
+};
 pub use subject::{Bound, Subject};
 pub use vocabulary::{UnknownSymbol, Vocabulary};
