@@ -239,7 +239,10 @@ fn an_unasked_line_that_comes_later_is_never_a_reply_where_ids_are_sent() {
 fn who_greets_first_or_never_reads_is_in_trouble() {
     let folder = Folder::new();
     let greeter = folder.checker("echo ready; while read -r line; do echo '{\"loss\": 0}'; done");
-    assert!(matches!(folder.cause(&greeter, "a"), Cause::Reply { line, .. } if line == "ready"));
+    // It depends on who is quicker whether the greeting is taken for a reply.
+    let cause = folder.cause(&greeter, "a");
+    let is_quoted = matches!(&cause, Cause::Reply { line, .. } if line == "ready");
+    assert!(is_quoted || matches!(cause, Cause::Unasked { .. }), "{cause:?}");
     let config = CheckerConfig { timeout_ms: 500, ..folder.config("sleep 1000") };
     let deaf = folder.with(config);
     let large = Subject::new(vec![], json!("x".repeat(1 << 20)));
