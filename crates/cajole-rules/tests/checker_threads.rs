@@ -16,8 +16,8 @@ fn n_threads() -> usize {
 #[test]
 fn no_thread_stays_even_at_a_pipe_that_is_held_open() {
     let vocabulary = Vocabulary::new(["a"], "");
-    // Under job control what runs in the background has a group of its own, and outlives the rest.
-    let escape = "set -m; sleep 20 & set +m;";
+    // In a session of its own it is not killed with the rest, and holds all pipes open.
+    let escape = "setsid sleep 20 0<&0 &";
     let reply = "while read -r line; do echo '{\"loss\": 0}'; done";
     for (mode, script) in [
         (Mode::Lines, format!("{escape} {reply}")),
