@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+pub(crate) mod infer;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -70,6 +72,41 @@ pub(crate) enum Command {
     /// reported and passed over; in the end the command then fails.
     #[command(verbatim_doc_comment)]
     Tag(Tag),
+    /// Run your own lines through a network, such that every output obeys your own rules
+    ///
+    /// One input a line: text, or a JSON object with "input" ("tokens", "text" or "tree" for parsers
+    /// and taggers), and if you like an "id", the right "output", and a "constraint" of its own:
+    ///
+    ///     echo '{"id": 1, "input": "azbz"}' | cajole infer --constraint count.toml
+    ///     {"line":1,"id":1,"output":"aaazb","status":"satisfied","g_before":0.0,...}
+    ///
+    /// A constraint file is a few lines of TOML. A rule is a table with one of these keys:
+    ///
+    ///     arithmetic = 'count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in)'
+    ///     pattern = "(aaa|zb)*"                 # a regular expression over characters
+    ///     symbols = '("a" "a" "a" | "z" "b")*'  # the same over symbols
+    ///     grammar = 'e = "x" | "(" e ")" ;'     # context-free; or grammar-file = "e.ebnf"
+    ///     must-have = ["a"]                     # and must-not-have
+    ///     shift-reduce = "full"                 # commands that build one tree
+    ///     bio = true                            # and other rules about tags:
+    ///     unique-roles = ["ARG0", "ARG1"]       # continuations, references = true,
+    ///     spans-in-tree = "phrasal"             # "phrasal" or "all" nodes
+    ///     checker = { command = ["python3", "check.py"] }
+    ///     all = [{ ... }, { ... }]              # or any; a rule may have name and weight
+    ///
+    /// Records come in the order of the lines: output, status (satisfied, improved, unchanged,
+    /// timed-out, unmeasured, bad-line), g before and after, steps, passes, milliseconds, and for an
+    /// output that does not satisfy the faults, with positions and costs. A run that is killed goes on
+    /// with --resume, and loses nothing.
+    #[command(verbatim_doc_comment)]
+    Infer(infer::Infer),
+    /// Compare all ways of making outputs obey on one file: satisfaction, quality, cost
+    Compare(infer::Compare),
+    /// Ask how often right outputs violate a rule, before you insist on it
+    ///
+    ///     cajole lint rules/spans.toml ewt.dev.jsonl.gz --verbs
+    #[command(verbatim_doc_comment)]
+    Lint(infer::Lint),
     /// Score parse trees as evalb does: brackets, crossings and tags, in evalb's own table
     Evalb(Evalb),
     /// Score semantic roles as srl-eval.pl does: arguments of each role, in its own table

@@ -1,14 +1,18 @@
 //! The command line of cajole: one file per command, no numerics.
 
 mod args;
+mod compare;
 mod eval;
 mod evalb;
 mod explain;
 mod import;
+mod infer;
 mod lines;
+mod lint;
 mod model;
 mod parse;
 mod reproduce;
+mod ruled;
 mod screen;
 mod settings;
 mod srl_eval;
@@ -48,6 +52,9 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Explain(what) => explain::run(what, args),
         Command::Parse(what) => parse::run(what, args),
         Command::Tag(what) => tag::run(what, args),
+        Command::Infer(what) => infer::run(what, args),
+        Command::Compare(what) => compare::run(what, args),
+        Command::Lint(what) => lint::run(what, args),
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
         Command::Import(what) => import::run(what, args),

@@ -10,8 +10,8 @@
 //! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
 //!   [`Tagger`]: the one for a tagger. [`Trained`] joins either with weights and makes it a
 //!   [`cajole::Model`].
-//! - [`decoders`]: greedy, beam, masked beam, doubling beam, sampling; for tags Viterbi, k best,
-//!   exact within brackets, A*.
+//! - [`decoders`]: greedy, beam, masked beam, doubling beam, best-first, sampling; for tags Viterbi,
+//!   k best, exact within brackets, A*, masked, doubling lists, sampling.
 //! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
 //! - [`import`]: the weights that others publish, from PyTorch, AllenNLP and HDF5 files.

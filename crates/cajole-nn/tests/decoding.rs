@@ -124,13 +124,14 @@ fn masked_decoding_finds_nothing_where_there_is_nothing() {
 fn a_doubling_beam_takes_the_first_that_satisfies() {
     let at_least_three = |_: &[Symbol], y: &[Symbol]| 3.0f32 - y.len().min(3) as f32;
     for model in networks() {
-        let rival = DoublingBeam { from: 1, to: 1024, constraint: &at_least_three };
+        let rival = DoublingBeam { from: 1, to: 1024, constraint: &at_least_three, deadline: None };
         let found = decode(&model, &rival);
         assert!(3 <= found[0].output.len());
     }
     let never = |_: &[Symbol], _: &[Symbol]| 1.0;
     let model = network(0, StartState::Encoder);
-    assert!(decode(&model, &DoublingBeam { from: 2, to: 8, constraint: &never }).is_empty());
+    let rival = DoublingBeam { from: 2, to: 8, constraint: &never, deadline: None };
+    assert!(decode(&model, &rival).is_empty());
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn decoding_ends_whatever_the_weights() {
         let decoders: [&dyn Decoder<Net>; 4] = [
             &Greedy,
             &Beam { width: 3 },
-            &DoublingBeam { from: 1, to: 4, constraint: &anything },
+            &DoublingBeam { from: 1, to: 4, constraint: &anything, deadline: None },
             &Sampling { samples: 4, temperature: 1.0, seed: 1, constraint: &anything },
         ];
         for decoder in decoders {

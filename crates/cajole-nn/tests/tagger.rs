@@ -2,9 +2,9 @@
 
 use std::borrow::Borrow;
 
-use cajole::constraints::{Bracketed, Brackets, RoleSet, TagSet};
+use cajole::constraints::{Bracketed, Brackets, Language, Regular, RoleSet, TagSet};
 use cajole::{Candidate, Decoder, Found, Gradient, Model, Symbol};
-use cajole_nn::decoders::{Exact, KBest, Space, Tagged};
+use cajole_nn::decoders::{DoublingTags, Exact, KBest, MaskedTags, SamplingTags, Space, Tagged};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::tape::{Graph, Tape};
@@ -294,11 +294,22 @@ fn together_and_alone_give_the_same_bits() {
 fn decoding_one_many_and_again_agree() {
     let tags = TagSet::new(TAGS).unwrap();
     let free = RoleSet::named(&tags, &["V"]);
+    let others = [0, 2, 3, 4].map(|symbol: Symbol| Language::word(&[symbol]));
+    let not_b_a = Regular::new(&Language::any_of(others).star().automaton(TAGS.len()));
+    let anything = |_: &Sentence, _: &[Symbol]| 0.0;
     for (model, xs) in networks() {
         let viterbi = Tagged::viterbi(&tags);
         let exact = Tagged { tags: &tags, search: Exact { free: &free } };
         let k_best = Tagged { tags: &tags, search: KBest { k: 4, space: Space::Log } };
-        let decoders: [&dyn Decoder<Net>; 3] = [&viterbi, &exact, &k_best];
+        let masked = MaskedTags { constraint: &not_b_a, max_states: 1000 };
+        let masked = Tagged { tags: &tags, search: masked };
+        let doubling = DoublingTags { from: 1, to: 8, constraint: &anything, deadline: None };
+        let doubling = Tagged { tags: &tags, search: doubling };
+        let sampling =
+            SamplingTags { samples: 9, temperature: 1.0, seed: 1, constraint: &anything };
+        let sampling = Tagged { tags: &tags, search: sampling };
+        let decoders: [&dyn Decoder<Net>; 6] =
+            [&viterbi, &exact, &k_best, &masked, &doubling, &sampling];
         for decoder in decoders {
             check_decoder(&model, &xs, &viterbi, decoder);
         }

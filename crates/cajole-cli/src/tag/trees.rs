@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use cajole::corpus::decode_all;
 use cajole_nn::decoders::Beam;
-use cajole_nn::models::Token;
-use cajole_tasks::parsing::{Net, Parser, parser};
+use cajole_tasks::parsing::{Parser, parser};
 use cajole_tasks::srl::Query;
 use cajole_tasks::treebank::{self, Tree};
 
@@ -73,12 +71,9 @@ impl Forest {
             return;
         }
         let parser = self.parser.get_or_insert_with(parser::built_in);
-        let tokens = bare.iter().map(|asked| parser.lexicon.tokens(&leaves(asked)));
-        let tokens: Vec<Vec<Token>> = tokens.collect();
-        let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-        let outputs = decode_all::<Net, _>(&parser.model, &BEAM, &xs);
-        for (asked, y) in bare.iter_mut().zip(outputs) {
-            let (tree, _) = parser.tree(&y.output, &leaves(asked));
+        let sentences: Vec<_> = bare.iter().map(|asked| asked.sentence.leaves()).collect();
+        let trees = parser.trees(&BEAM, &sentences);
+        for (asked, tree) in bare.iter_mut().zip(trees) {
             (asked.sentence.tree, asked.tree_of) = (Some(tree), Some(PARSER));
         }
     }
@@ -121,10 +116,4 @@ impl File {
             false => bail!("tree {number} of {path} has {leaves} leaves for {tokens} tokens"),
         }
     }
-}
-
-/// Tags and words of a sentence.
-fn leaves(Asked { sentence, .. }: &Asked) -> Vec<(&str, &str)> {
-    let pairs = sentence.pos.iter().zip(&sentence.tokens);
-    pairs.map(|(tag, word)| (tag.as_str(), word.as_str())).collect()
 }

@@ -215,7 +215,7 @@ impl Buffers {
 }
 
 /// Whether a hypothesis in `state` may go on with `symbol`, with `left` more steps after it.
-fn is_allowed(
+pub(super) fn is_allowed(
     state: Option<State>,
     symbol: Symbol,
     end: Symbol,

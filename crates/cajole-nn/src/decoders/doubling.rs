@@ -3,10 +3,13 @@
 //! The simplest honest rival of gradient-based inference: it needs no gradient and no automaton,
 //! only the constraint as a test.
 
+use std::time::Duration;
+
 use cajole::constraint::Constraint;
 use cajole::decoder::{Decoder, Found};
 
 use super::Beam;
+use super::clock::Clock;
 use crate::autoregressive::{AutoRegressive, Scratch};
 use crate::network::Trained;
 
@@ -18,6 +21,8 @@ pub struct DoublingBeam<'a, C: ?Sized> {
     pub to: usize,
     /// What a candidate has to satisfy.
     pub constraint: &'a C,
+    /// How long the search may take; looked at before each width.
+    pub deadline: Option<Duration>,
 }
 
 impl<N: AutoRegressive, C: Constraint<N::Input> + ?Sized> Decoder<Trained<N>>
@@ -32,9 +37,10 @@ impl<N: AutoRegressive, C: Constraint<N::Input> + ?Sized> Decoder<Trained<N>>
         found: &mut Found,
     ) {
         let (mut width, mut passes) = (self.from.max(1), 0);
+        let clock = Clock::start(self.deadline);
         let mut beam = Found::default();
         found.clear();
-        while width <= self.to {
+        while width <= self.to && !clock.is_late() {
             Beam { width }.decode(model, w, x, scratch, &mut beam);
             passes += beam.passes;
             let satisfying = beam

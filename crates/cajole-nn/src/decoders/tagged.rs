@@ -5,11 +5,14 @@
 
 use cajole::constraints::{Bracketed, TagSet};
 use cajole::model::Candidate;
-use cajole::{Decoder, Found, Symbol};
+use cajole::{Constraint, Decoder, Found, Symbol};
 
 use super::astar::{AStar, Agenda, Search};
+use super::doubling_tags::DoublingTags;
 use super::exact::{Chart, Exact};
 use super::k_best::{KBest, SuffixLists};
+use super::masked_tags::{MaskedTags, Trellis};
+use super::sampling_tags::SamplingTags;
 use super::viterbi::{Suffixes, Viterbi};
 use super::{Space, TagScores};
 use crate::network::Trained;
@@ -34,6 +37,7 @@ pub struct TagBuffers {
     lists: SuffixLists,
     chart: Chart,
     agenda: Agenda,
+    trellis: Trellis,
     y: Vec<Symbol>,
     /// One input's rows of a batch.
     pub(crate) rows: Vec<f32>,
@@ -92,6 +96,48 @@ impl<X: Bracketed + ?Sized> TagSearch<X> for AStar<'_> {
     ) {
         let ended = self.tag(scores, x.brackets(), &mut buffers.agenda, &mut buffers.y);
         if let Search::Found { .. } = ended {
+            take(&buffers.y);
+        }
+    }
+}
+
+impl<X: ?Sized, C: Constraint<X> + ?Sized> TagSearch<X> for MaskedTags<'_, C> {
+    fn search(
+        &self,
+        x: &X,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    ) {
+        if self.tag(x, scores, &mut buffers.trellis, &mut buffers.y).is_some() {
+            take(&buffers.y);
+        }
+    }
+}
+
+impl<X: ?Sized, C: Constraint<X> + ?Sized> TagSearch<X> for DoublingTags<'_, C> {
+    fn search(
+        &self,
+        x: &X,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    ) {
+        if self.tag(x, scores, &mut buffers.lists, &mut buffers.y).is_some() {
+            take(&buffers.y);
+        }
+    }
+}
+
+impl<X: ?Sized, C: Constraint<X> + ?Sized> TagSearch<X> for SamplingTags<'_, C> {
+    fn search(
+        &self,
+        x: &X,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    ) {
+        if self.tag(x, scores, &mut buffers.y).is_some() {
             take(&buffers.y);
         }
     }

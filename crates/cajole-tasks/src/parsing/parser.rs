@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use cajole::Symbol;
+use cajole::corpus::decode_all;
+use cajole::{Decoder, Symbol};
 use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::{AutoRegressive, Trained};
@@ -40,6 +41,18 @@ impl Parser {
     /// The tree that an output stands for, over `(tag, word)`, mended where it is none.
     pub fn tree(&self, y: &[Symbol], leaves: &[(&str, &str)]) -> (Tree, Repairs) {
         repair(&self.commands, y, leaves)
+    }
+
+    /// The trees that it gives these sentences, on all cores.
+    pub fn trees<D: Decoder<Net>>(
+        &self,
+        decoder: &D,
+        sentences: &[Vec<(&str, &str)>],
+    ) -> Vec<Tree> {
+        let tokens: Vec<Vec<Token>> = sentences.iter().map(|s| self.lexicon.tokens(s)).collect();
+        let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
+        let outputs = decode_all(&self.model, decoder, &xs);
+        outputs.iter().zip(sentences).map(|(y, leaves)| self.tree(&y.output, leaves).0).collect()
     }
 }
 

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use cajole::corpus::decode_all;
 use cajole::report::Report;
 use cajole::{Config, Outcome};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
-use cajole_nn::models::Token;
 
 use super::block::{Block, Chosen, Measured, Trust};
 use super::case_study::case_study;
@@ -153,13 +151,8 @@ impl Run<'_> {
     /// The trees that the parser which comes with cajole gives these sentences.
     fn parse(&self, sentences: &[Sentence]) -> Vec<Tree> {
         self.watch.begin("parsing", 1);
-        let parser = parser::built_in();
         let leaves: Vec<Vec<(&str, &str)>> = sentences.iter().map(Sentence::leaves).collect();
-        let tokens: Vec<Vec<Token>> = leaves.iter().map(|l| parser.lexicon.tokens(l)).collect();
-        let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-        let decoded = decode_all(&parser.model, &Greedy, &xs);
-        let trees = decoded.iter().zip(&leaves).map(|(y, leaves)| parser.tree(&y.output, leaves).0);
-        let trees = trees.collect();
+        let trees = parser::built_in().trees(&Greedy, &leaves);
         self.watch.end();
         trees
     }
@@ -268,7 +261,7 @@ impl Run<'_> {
         ));
         for row in measured.rows[1..].iter().filter(|row| 0 < row.failures) {
             self.watch.say(&format!(
-                "    {:<10} converts {:>5.1} %, on failures F1 {:.1} → {:.1}, exact {:.1} → {:.1}",
+                "    {:<12} converts {:>5.1} %, on failures F1 {:.1} → {:.1}, exact {:.1} → {:.1}",
                 row.method,
                 row.figure("conversion"),
                 row.figure("f1_before"),

@@ -283,17 +283,8 @@ fn domains_table(network: &OfNetwork) -> Table {
 
 /// The paper's study of run time: whole data sets, in units of Viterbi decoding one by one.
 fn time_table(networks: &[OfNetwork]) -> Table {
-    let header = [
-        "net",
-        "data",
-        "inputs",
-        "viterbi ms",
-        "A*",
-        "exact MAP",
-        "paper 10",
-        "paper 30",
-        "best 10",
-    ];
+    let header =
+        ["net", "data", "inputs", "ms", "A*", "exact MAP", "paper 10", "paper 30", "best 10"];
     let caption = "Run time of a whole set relative to Viterbi decoding of one input at a time, and \
                    in brackets the cost of one repair in units of one Viterbi pass; presets by step \
                    limit (the paper: GBI-10 2.6 (16.7), A* 3.5 (25.0))";

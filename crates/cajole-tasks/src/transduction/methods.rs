@@ -128,7 +128,7 @@ impl<'a> Failures<'a> {
             }
             Method::DoublingBeam => {
                 let (from, to) = (rivals.beam_from, rivals.beam_to);
-                Ok(self.decode(&DoublingBeam { from, to, constraint }, watch))
+                Ok(self.decode(&DoublingBeam { from, to, constraint, deadline: None }, watch))
             }
             Method::MaskedGreedy => Ok(self.decode(&greedy, watch)),
             Method::MaskedBeam => {

@@ -47,6 +47,11 @@ impl<'a, X: ?Sized> All<'a, X> {
         self.constraints.push((weight, Box::new(constraint)));
         self
     }
+
+    /// The constraints, with their weights, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (f32, &(dyn Constraint<X> + Send + 'a))> {
+        self.constraints.iter().map(|(weight, constraint)| (*weight, &**constraint))
+    }
 }
 
 impl<X: ?Sized> Default for All<'_, X> {
@@ -78,7 +83,7 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
 }
 
 /// `w_k · g_k`, kept above zero where rounding would make a tiny violation vanish.
-fn weighted(weight: f32, violation: Violation) -> Violation {
+pub(super) fn weighted(weight: f32, violation: Violation) -> Violation {
     let satisfied = violation.is_satisfied();
     let scaled = violation.scaled(weight);
     if scaled.is_satisfied() && !satisfied { Violation::Whole(f32::MIN_POSITIVE) } else { scaled }

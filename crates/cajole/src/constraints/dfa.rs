@@ -46,6 +46,19 @@ impl Dfa {
         next: impl Fn(&S, Symbol) -> Option<S>,
         accepts: impl Fn(&S) -> bool,
     ) -> Dfa {
+        Dfa::explore_within(usize::MAX, n_symbols, start, next, accepts)
+            .expect("there is no limit to go beyond")
+    }
+
+    /// The same, unless more than `max_states` can be reached: for rules of which nobody knows
+    /// beforehand how many states they have, or whether they are finitely many.
+    pub fn explore_within<S: Clone + Eq + Hash>(
+        max_states: usize,
+        n_symbols: usize,
+        start: S,
+        next: impl Fn(&S, Symbol) -> Option<S>,
+        accepts: impl Fn(&S) -> bool,
+    ) -> Option<Dfa> {
         let mut numbers = HashMap::from([(start.clone(), State::new(0))]);
         let mut found = vec![start];
         let (mut first_arc, mut arcs) = (vec![0], Vec::new());
@@ -57,6 +70,9 @@ impl Dfa {
                     found.push(to.clone());
                     State::new(found.len() as u64 - 1)
                 });
+                if max_states < found.len() {
+                    return None;
+                }
                 arcs.push((symbol, number));
             }
             first_arc.push(arcs.len());
@@ -64,7 +80,7 @@ impl Dfa {
         }
         let accepting = found.iter().map(accepts).collect();
         let distance_to_accept = distances(accepting, &first_arc, &arcs);
-        Dfa { n_symbols, first_arc, arcs, distance_to_accept }
+        Some(Dfa { n_symbols, first_arc, arcs, distance_to_accept })
     }
 
     /// The strings with exactly `n` occurrences of `symbol`.
@@ -197,6 +213,17 @@ mod tests {
             let dfa = Dfa::length(2, n);
             assert!(strings(2, 6).all(|y| dfa.contains(&y) == (y.len() == n)), "length {n}");
         }
+    }
+
+    #[test]
+    fn exploring_ends_at_the_limit() {
+        let count = |max_states, last: u64| {
+            let next = |&k: &u64, _| (k < last).then_some(k + 1);
+            Dfa::explore_within(max_states, 2, 0, next, |&k| k == last)
+        };
+        assert_eq!(count(8, 7), Some(Dfa::length(2, 7)));
+        assert_eq!(count(7, 7), None);
+        assert_eq!(count(1000, u64::MAX), None);
     }
 
     #[test]

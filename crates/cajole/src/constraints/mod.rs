@@ -10,6 +10,7 @@
 //! | [`Length`]  | `y` has the length that `x` demands                   | `∣n − L(x)∣/(m+n)`     |
 //! | [`Regular`] | `y` is a word of a fixed [`Language`]                 | edit distance          |
 //! | [`All`]     | several constraints hold at once                      | their weighted sum     |
+//! | [`Any`]     | one of several constraints holds                      | the least, weighted    |
 //!
 //! Outputs that label spans, tag by tag ([`TagSet`]), have constraints of their own. All but the
 //! first blame whole spans, each with `1/len` per position:
@@ -35,6 +36,7 @@
 //! ```
 
 mod all;
+mod any;
 mod automaton;
 mod bio;
 mod brackets;
@@ -45,12 +47,15 @@ mod length;
 #[cfg(test)]
 mod oracle;
 mod regular;
+mod role_language;
 mod role_set;
 mod roles;
+mod span_language;
 mod spans;
 mod tag_set;
 
 pub use all::All;
+pub use any::Any;
 pub use automaton::{Automaton, State};
 pub use bio::Bio;
 pub use brackets::{Bracketed, Brackets};
@@ -58,7 +63,7 @@ pub use count::Count;
 pub use dfa::Dfa;
 pub use language::Language;
 pub use length::Length;
-pub use regular::Regular;
+pub use regular::{Edit, Regular};
 pub use role_set::RoleSet;
 pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
 pub use spans::SpansInTree;

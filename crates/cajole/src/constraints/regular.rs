@@ -25,7 +25,7 @@
 use std::mem;
 
 use super::{Automaton, Dfa, State};
-use crate::constraint::{Constraint, Part, Violation};
+use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
 /// The output must be in one fixed language: `g` is the edit distance to the nearest member.
@@ -44,6 +44,24 @@ pub struct Regular {
     successors: Vec<Vec<State>>,
 }
 
+/// What is wrong at one place of an output that is nearly a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// A symbol is missing before this position; at the very end it is the end symbol's.
+    Missing(usize),
+    /// The symbol at this position must go, or be another.
+    Stray(usize),
+}
+
+impl Edit {
+    /// The position to blame.
+    pub fn position(self) -> usize {
+        match self {
+            Edit::Missing(position) | Edit::Stray(position) => position,
+        }
+    }
+}
+
 impl Regular {
     /// The constraint to be in the language of `dfa`.
     pub fn new(dfa: &Dfa) -> Regular {
@@ -57,10 +75,10 @@ impl Regular {
         Regular { successors: successors.collect(), dfa }
     }
 
-    /// The positions to blame for the fewest edits that make a member of `y`, from left to right.
+    /// The fewest edits that make a member of `y`, from left to right.
     ///
     /// `None` if there are no members.
-    fn edits(&self, y: &[Symbol]) -> Option<Vec<usize>> {
+    pub fn edits(&self, y: &[Symbol]) -> Option<Vec<Edit>> {
         let mut path = Path::new(y.len(), self.dfa.n_states());
         let start = Node { i: 0, q: self.dfa.start() };
         let mut layer = vec![Move { from: start, to: start, edit: false }];
@@ -101,13 +119,30 @@ impl<X: ?Sized> Constraint<X> for Regular {
         }
     }
 
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        let Some(edits) = self.edits(y) else {
+            let none = |_: &Part| "no output is in the language".to_owned();
+            return self.check(x, y).into_faults(y.len() + 1, none);
+        };
+        let message = |edit: Edit| match edit {
+            Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
+            Edit::Missing(at) => format!("something is missing before position {at}"),
+            Edit::Stray(at) => format!("position {at}: symbol {} does not fit", y[at]),
+        };
+        let fault = |edit: Edit| {
+            let Part { at, cost } = blame(edit);
+            Fault { at, cost, message: message(edit) }
+        };
+        edits.into_iter().map(fault).collect()
+    }
+
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
         Some(Box::new(&self.dfa))
     }
 }
 
-fn blame(position: usize) -> Part {
-    Part { at: position..position + 1, cost: 1.0 }
+fn blame(edit: Edit) -> Part {
+    Part { at: edit.position()..edit.position() + 1, cost: 1.0 }
 }
 
 /// `y[..i]` has been dealt with, and what became of it leads to state `q`.
@@ -123,6 +158,14 @@ struct Move {
     from: Node,
     to: Node,
     edit: bool,
+}
+
+impl Move {
+    fn edit(self) -> Option<Edit> {
+        let at = self.from.i;
+        let edit = if self.to.i == at { Edit::Missing(at) } else { Edit::Stray(at) };
+        self.edit.then_some(edit)
+    }
 }
 
 /// The move by which the search first came to each node, which is on a shortest path there.
@@ -144,13 +187,13 @@ impl Path {
         first
     }
 
-    /// Where the edits on the way to `node` start, from left to right.
-    fn edits_to(&self, mut node: Node) -> Vec<usize> {
+    /// The edits on the way to `node`, from left to right.
+    fn edits_to(&self, mut node: Node) -> Vec<Edit> {
         let mut edits = Vec::new();
         while let Some(step) = self.came_by[self.index(node)]
             && step.from != step.to
         {
-            edits.extend(step.edit.then_some(step.from.i));
+            edits.extend(step.edit());
             node = step.from;
         }
         edits.reverse();
@@ -187,6 +230,8 @@ mod tests {
             let expected = nearest(language, n_symbols, &y).unwrap_or(y.len() + 1) as f32;
             let violation = regular.check(NO_INPUT, &y);
             assert_eq!(violation.total(), expected, "{y:?} to {language:?}");
+            let told: f32 = regular.explain(NO_INPUT, &y).iter().map(|fault| fault.cost).sum();
+            assert_eq!(told, expected, "{y:?} to {language:?}");
             if let Violation::Parts(parts) = violation {
                 assert!(parts.iter().all(|part| part.cost == 1.0 && part.at.len() == 1));
                 let blamed: Vec<usize> = parts.iter().map(|part| part.at.start).collect();
@@ -255,6 +300,20 @@ mod tests {
         assert_eq!(blamed(&abba, &[a, b, b]), [3], "inserted at the end");
         assert_eq!(blamed(&abba, &[]), [0, 0, 0, 0], "all inserted at the end");
         assert_eq!(blamed(&abba, &[z, z, b, b, z]), [0, 1, 4], "several");
+    }
+
+    #[test]
+    fn edits_are_told() {
+        let [a, b, z] = [0, 1, 2];
+        let abba = Regular::new(&Language::word(&[a, b, b, a]).automaton(3));
+        let told = |y: &[Symbol]| -> Vec<String> {
+            abba.explain(NO_INPUT, y).into_iter().map(|fault| fault.message).collect()
+        };
+        assert_eq!(told(&[a, z, b, a]), ["position 1: symbol 2 does not fit"]);
+        assert_eq!(told(&[a, b, z, b, a]), ["position 2: symbol 2 does not fit"]);
+        assert_eq!(told(&[b, b, a]), ["something is missing before position 0"]);
+        assert_eq!(told(&[a, b, b]), ["something is missing at the end"]);
+        assert_eq!(told(&[a, b, b, a]), [""; 0]);
     }
 
     #[test]

@@ -12,8 +12,9 @@
 //!
 //! They found that the third does harm; it is here to be measured.
 
+use super::role_language::{Asks, RoleLanguage};
 use super::spans::{blame, told};
-use super::{Role, RoleSet, Span, TagSet};
+use super::{Automaton, Role, RoleSet, Span, TagSet};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
@@ -58,6 +59,14 @@ impl<X: ?Sized> Constraint<X> for UniqueRoles<'_> {
     fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
         explained(self.tags, self.faults(y), |role| format!("there is another {role} before"))
     }
+
+    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
+        let asks = |role| match self.core.contains(role) {
+            true => Asks { forbids: RoleLanguage::bit(role), ..Asks::default() },
+            false => Asks::default(),
+        };
+        Some(Box::new(RoleLanguage::new(self.tags, asks)?))
+    }
 }
 
 /// `C-X` may only occur after an `X`.
@@ -91,6 +100,15 @@ impl<X: ?Sized> Constraint<X> for Continuations<'_> {
 
     fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
         explained(self.tags, self.faults(y), |role| format!("{role} continues nothing before it"))
+    }
+
+    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
+        let asks = |role: Role| match self.needs[role.index()] {
+            Need::Nothing => Asks::default(),
+            Need::Role(needed) => Asks { needs: RoleLanguage::bit(needed), ..Asks::default() },
+            Need::Absent => Asks { is_hopeless: true, ..Asks::default() },
+        };
+        Some(Box::new(RoleLanguage::new(self.tags, asks)?))
     }
 }
 
@@ -208,6 +226,9 @@ mod tests {
             let violation = constraint.check("", &y);
             assert_eq!(violation.is_satisfied(), parts.is_empty(), "{y:?}");
             assert_eq!(violation, Violation::Parts(parts), "{y:?}");
+            if let Some(language) = constraint.automaton("") {
+                assert_eq!(language.contains(&y), violation.is_satisfied(), "{y:?}");
+            }
         }
     }
 
@@ -221,6 +242,14 @@ mod tests {
         check(&UniqueRoles { tags: &tags, core }, &tags, |name, before, _| {
             ["TMP", "C-ARG0"].contains(&name) && before.contains(&name)
         });
+    }
+
+    #[test]
+    fn what_looks_back_is_an_automaton() {
+        let tags = tags();
+        assert!(Constraint::<str>::automaton(&UniqueRoles::new(&tags), "").is_some());
+        assert!(Constraint::<str>::automaton(&Continuations::new(&tags), "").is_some());
+        assert!(Constraint::<str>::automaton(&References::new(&tags), "").is_none());
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! g_i = 1 / len(span_i)  if span_i is no node      g(y, Lˣ) = Σ_i g_i
 //! ```
 
-use super::{Bracketed, Brackets, Role, RoleSet, Span, TagSet};
+use super::span_language::SpanLanguage;
+use super::{Automaton, Bracketed, Brackets, Role, RoleSet, Span, TagSet};
 use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
@@ -72,6 +73,10 @@ impl<X: Bracketed + ?Sized> Constraint<X> for SpansInTree<'_> {
 
     fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
         self.faults(x, y).map(|fault| told(fault, self.message(fault))).collect()
+    }
+
+    fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
+        Some(Box::new(SpanLanguage::new(self, x.brackets().cloned())))
     }
 }
 

@@ -263,8 +263,10 @@ fn between(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = (f64, f64)>
     fractions.map(move |t| (from.0 + t * dx, from.1 + t * dy))
 }
 
+/// About how wide a text is; capitals take more room.
 fn text_width(text: &str) -> f64 {
-    CHARACTER * text.chars().count() as f64
+    let wide = text.chars().filter(|c| c.is_uppercase()).count();
+    CHARACTER * (text.chars().count() as f64 + 0.3 * wide as f64)
 }
 
 #[cfg(test)]

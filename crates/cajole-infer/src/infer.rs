@@ -1,0 +1,321 @@
+//! From lines to records: what `cajole infer` does with each of them.
+//!
+//! Lines are taken in batches of fixed size, so that the first pass reads the weights once for all
+//! of them and the same bytes come out at any number of threads; those that violate their rules are
+//! then worked on one by one, each in weights of its own.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cajole::{Candidate, Config, UnknownGroup};
+use cajole_rules::Rules;
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Answer, Engine, Limits, Status, Worker};
+use crate::line::{Line, LineError};
+use crate::ordered::in_order;
+use crate::sink::Sink;
+use crate::source::{Numbered, Source};
+use crate::task::{Case, Task};
+
+/// Lines of one batch.
+const BATCH: usize = 32;
+
+/// Batches that may be on their way for each thread.
+const AHEAD: usize = 8;
+
+/// Rules of lines' own that are kept by a thread.
+const KEPT_RULES: usize = 256;
+
+/// Everything that is set about a run.
+pub struct Inference<'t, T> {
+    /// The network.
+    pub task: &'t T,
+    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    pub rules: Option<&'t Rules<'t>>,
+    /// How they are made to.
+    pub engine: Engine,
+    /// The settings of gradient-based inference.
+    pub config: Config,
+    /// How far engines go.
+    pub limits: Limits,
+    /// Whether a bad line ends the run.
+    pub strict: bool,
+    /// Whether records say how long each input took. Without, the same input gives the same bytes.
+    pub times: bool,
+    /// How many threads work.
+    pub threads: usize,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum InferError {
+    /// The input cannot be read on.
+    #[error("{name}: {source}")]
+    Source {
+        /// The input.
+        name: String,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Sink(#[source] io::Error),
+    /// A line is bad, and none may be.
+    #[error("{name}:{line}: {source}")]
+    Line {
+        /// The input.
+        name: String,
+        /// Its number.
+        line: u64,
+        /// What is wrong with it.
+        source: LineError,
+    },
+    /// The settings name what the network does not have.
+    #[error(transparent)]
+    Settings(#[from] UnknownGroup),
+}
+
+/// How a run goes, to be looked at while it does.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Lines that have been answered.
+    pub lines: AtomicU64,
+    /// Inputs of these.
+    pub inputs: AtomicU64,
+    /// Inputs for which the network's own output violated the rules.
+    pub failures: AtomicU64,
+    /// Failures that satisfy the rules now.
+    pub converted: AtomicU64,
+    /// Inputs that were given up for time.
+    pub timed_out: AtomicU64,
+    /// Inputs whose rules could not be measured.
+    pub unmeasured: AtomicU64,
+    /// Lines that could not be worked on.
+    pub bad: AtomicU64,
+}
+
+impl Tally {
+    /// A count.
+    pub fn get(count: &AtomicU64) -> u64 {
+        count.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, answer: &Answer) {
+        let add = |count: &AtomicU64, is: bool| count.fetch_add(u64::from(is), Ordering::Relaxed);
+        let is_failure = answer.g_before != 0.0;
+        let is_satisfied = answer.status == Status::Satisfied;
+        add(&self.inputs, true);
+        add(&self.failures, is_failure);
+        add(&self.converted, is_failure && is_satisfied);
+        add(&self.timed_out, answer.status == Status::TimedOut);
+        add(&self.unmeasured, answer.status == Status::Unmeasured);
+    }
+}
+
+impl<T: Task> Inference<'_, T> {
+    /// Answers every line of `source` with a record in `sink`, in order. `told` hears of bad lines,
+    /// and of every few lines that are done.
+    ///
+    /// # Errors
+    /// If the source cannot be read or the sink not be written; or at a bad line, if strict.
+    pub fn run(
+        &self,
+        source: &mut Source,
+        sink: &mut Sink,
+        tally: &Tally,
+        told: &(dyn Fn(Option<&InferError>) + Sync),
+    ) -> Result<(), InferError> {
+        let name = source.name.clone();
+        let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
+        let take = || {
+            let mut batch = Vec::with_capacity(BATCH);
+            while batch.len() < BATCH
+                && let Some(line) = source.line().map_err(lost)?
+            {
+                batch.push(line);
+            }
+            Ok((!batch.is_empty()).then_some(batch))
+        };
+        // A bad setting is an error before any work.
+        Worker::new(self.task, &self.config, &self.limits)?;
+        let hand = || Hand { inference: self, worker: None, own_rules: HashMap::new() };
+        let work = |hand: &mut Hand<'_, '_, T>, batch| {
+            let records = hand.records(&name, batch, tally, told)?;
+            Ok(records)
+        };
+        let put = |records: Vec<u8>| {
+            sink.write(&records).map_err(InferError::Sink)?;
+            told(None);
+            Ok(())
+        };
+        in_order((self.threads, AHEAD * self.threads), take, hand, work, put)
+    }
+}
+
+/// One thread's share of the work.
+struct Hand<'i, 't, T: Task> {
+    inference: &'i Inference<'t, T>,
+    worker: Option<Worker<'t, T>>,
+    /// Rules that lines brought, by what they say.
+    own_rules: HashMap<String, Rules<'t>>,
+}
+
+/// A line that can be worked on.
+struct Asked<I> {
+    line: Line,
+    cases: Vec<Case<I>>,
+    /// The rules that it brings, as they are written.
+    own: Option<String>,
+}
+
+impl<'t, T: Task> Hand<'_, 't, T> {
+    /// The records of a batch, a line each; blank lines have none.
+    fn records(
+        &mut self,
+        name: &str,
+        batch: Vec<Numbered>,
+        tally: &Tally,
+        told: &(dyn Fn(Option<&InferError>) + Sync),
+    ) -> Result<Vec<u8>, InferError> {
+        let n_lines = batch.len() as u64;
+        let mut asked = Vec::new();
+        for (number, text) in batch {
+            let read = text.map_err(LineError::from).and_then(|text| self.read(number, text));
+            match read {
+                Ok(None) => {}
+                Ok(Some(line)) => asked.push(Ok(line)),
+                Err(source) => {
+                    let error = InferError::Line { name: name.to_owned(), line: number, source };
+                    if self.inference.strict {
+                        return Err(error);
+                    }
+                    tally.bad.fetch_add(1, Ordering::Relaxed);
+                    told(Some(&error));
+                    asked.push(Err((number, error)));
+                }
+            }
+        }
+        let mut bytes = Vec::new();
+        let firsts = self.firsts(&asked)?;
+        let mut firsts = firsts.iter();
+        for line in asked {
+            let record = match line {
+                Ok(line) => self.record(&line, &mut firsts, tally)?,
+                Err((number, error)) => bad_record(number, &error),
+            };
+            bytes.extend(record.to_string().into_bytes());
+            bytes.push(b'\n');
+        }
+        tally.lines.fetch_add(n_lines, Ordering::Relaxed);
+        Ok(bytes)
+    }
+
+    /// What a line asks for; nothing, if it is blank.
+    fn read(&mut self, number: u64, text: String) -> Result<Option<Asked<T::Input>>, LineError> {
+        let Some(line) = Line::parse(number, text)? else { return Ok(None) };
+        let own = line.constraint().map(ToString::to_string);
+        if let (Some(value), Some(own)) = (line.constraint(), &own)
+            && !self.own_rules.contains_key(own)
+        {
+            let rules = Rules::of_json(value, self.inference.task.vocabulary())?;
+            if KEPT_RULES <= self.own_rules.len() {
+                self.own_rules.clear();
+            }
+            self.own_rules.insert(own.clone(), rules);
+        }
+        let rules = self.rules(own.as_deref()).ok_or(LineError::NoRules)?;
+        let cases = self.inference.task.cases(&line, rules)?;
+        Ok(Some(Asked { line, cases, own }))
+    }
+
+    fn rules(&self, own: Option<&str>) -> Option<&Rules<'t>> {
+        own.map_or(self.inference.rules, |own| self.own_rules.get(own))
+    }
+
+    /// The network's own output for every input of the batch.
+    fn firsts<E>(
+        &mut self,
+        asked: &[Result<Asked<T::Input>, E>],
+    ) -> Result<Vec<Candidate>, InferError> {
+        let lines = asked.iter().filter_map(|line| line.as_ref().ok());
+        let cases: Vec<&Case<T::Input>> = lines.flat_map(|line| &line.cases).collect();
+        let worker = worker(&mut self.worker, self.inference)?;
+        Ok(if cases.is_empty() { Vec::new() } else { worker.first(&cases) })
+    }
+
+    fn record(
+        &mut self,
+        asked: &Asked<T::Input>,
+        firsts: &mut std::slice::Iter<'_, Candidate>,
+        tally: &Tally,
+    ) -> Result<Value, InferError> {
+        let Inference { task, engine, times, .. } = *self.inference;
+        let rules = match &asked.own {
+            Some(own) => self.own_rules.get(own),
+            None => self.inference.rules,
+        };
+        let worker = worker(&mut self.worker, self.inference)?;
+        let mut answers = Vec::new();
+        for (case, first) in asked.cases.iter().zip(firsts) {
+            let Some(rules) = rules else { continue };
+            let answer = worker.answer(engine, case, rules, first);
+            tally.count(&answer);
+            let mut record = case.about.clone();
+            record.extend(task.record(case, &answer.output));
+            record.extend(fields(&answer, times));
+            answers.push(record);
+        }
+        let mut record = Map::from_iter([("line".to_owned(), json!(asked.line.number))]);
+        record.extend(asked.line.id().map(|id| ("id".to_owned(), id.clone())));
+        match (T::IS_ONE_A_LINE, answers.pop()) {
+            (true, Some(answer)) => record.extend(answer),
+            (_, last) => {
+                answers.extend(last);
+                record.insert("answers".to_owned(), json!(answers));
+            }
+        }
+        Ok(Value::Object(record))
+    }
+}
+
+fn worker<'w, 't, T: Task>(
+    place: &'w mut Option<Worker<'t, T>>,
+    inference: &Inference<'t, T>,
+) -> Result<&'w mut Worker<'t, T>, UnknownGroup> {
+    if place.is_none() {
+        *place = Some(Worker::new(inference.task, &inference.config, &inference.limits)?);
+    }
+    place.as_mut().ok_or_else(|| unreachable!("it was made above"))
+}
+
+/// What a record says of an answer beside its output.
+fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
+    let Answer { status, g_before, g_after, steps, passes, faults, engine, .. } = answer;
+    let mut fields = Map::new();
+    let mut say = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+    say("status", json!(status));
+    say("g_before", json!(g_before));
+    say("g_after", json!(g_after));
+    say("steps", json!(steps.unwrap_or(0)));
+    say("passes", json!(passes));
+    say("engine", json!(engine));
+    if times {
+        say("milliseconds", json!((answer.elapsed.as_secs_f64() * 1e6).round() / 1e3));
+    }
+    if !faults.is_empty() {
+        let fault = |f: &cajole::Fault| json!({"start": f.at.start, "end": f.at.end, "cost": f.cost, "message": f.message});
+        say("faults", faults.iter().map(fault).collect());
+    }
+    fields
+}
+
+/// The record of a line that could not be worked on.
+fn bad_record(number: u64, error: &InferError) -> Value {
+    let message = match error {
+        InferError::Line { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    json!({"line": number, "status": "bad-line", "error": message})
+}

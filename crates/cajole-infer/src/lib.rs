@@ -1,0 +1,24 @@
+//! Any checkpoint, any rule, any number of lines.
+//!
+//! ```text
+//! Source ─lines→ Task::cases ─→ first pass, batched ─→ Rules hold? ─→ Sink, in order
+//!                                                         └ no: Engine ┘
+//! ```
+//!
+//! - [`AnyTask`]: a checkpoint of any task, as a [`Task`](task::Task).
+//! - [`Inference`](infer::Inference): lines to records, on all cores, in bounded memory.
+//! - [`Comparison`](compare::Comparison): all engines on the same inputs.
+//! - [`Lint`](lint::Lint): what rules say of outputs that are known to be right.
+
+pub mod compare;
+pub mod engine;
+pub mod infer;
+pub mod line;
+pub mod lint;
+mod ordered;
+pub mod sink;
+pub mod source;
+pub mod task;
+mod tasks;
+
+pub use tasks::{AnyTask, BUILT_IN, OpenError, Pairs, Parsing, Roles, Transduction};

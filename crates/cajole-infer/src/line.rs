@@ -1,0 +1,172 @@
+//! A line of input: a JSON object, or plain text.
+
+use cajole_rules::UnknownSymbol;
+use cajole_tasks::pairs::SpellingError;
+use cajole_tasks::parsing::input::InputError;
+use cajole_tasks::srl::input::QueryError;
+use serde_json::{Map, Value};
+
+/// A line with what was found in it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its number, from 1.
+    pub number: u64,
+    /// As it was written.
+    pub text: String,
+    /// Its fields, if it is an object.
+    pub fields: Map<String, Value>,
+}
+
+/// Why a line cannot be worked on.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// It is no text.
+    #[error(transparent)]
+    Text(#[from] crate::source::BadLine),
+    /// It begins like a JSON object, and is none.
+    #[error("no JSON object: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It has no input.
+    #[error("expected the field \"input\": a text, or a list of symbols")]
+    NoInput,
+    /// It has no right output.
+    #[error("expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"")]
+    NoGold,
+    /// A list has something else than texts in it.
+    #[error("expected a text or a list of symbols as {field:?}, not {value}")]
+    NotSymbols {
+        /// Which field.
+        field: &'static str,
+        /// What it holds.
+        value: String,
+    },
+    /// A field has no symbols in it.
+    #[error("{field:?} {source}")]
+    Symbols {
+        /// Which field.
+        field: &'static str,
+        /// What is wrong with it.
+        source: SpellingError,
+    },
+    /// The network does not read that.
+    #[error("the network reads no symbol {symbol:?}")]
+    UnknownInput {
+        /// The symbol.
+        symbol: String,
+    },
+    /// The right output is none that the network could write.
+    #[error("the right output: {0}")]
+    Gold(#[from] UnknownSymbol),
+    /// It is no sentence.
+    #[error(transparent)]
+    Sentence(#[from] InputError),
+    /// It cannot be tagged.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// Nobody says what its output has to satisfy.
+    #[error("no rules: give a constraint file, or the line a \"constraint\"")]
+    NoRules,
+    /// The rules that it brings are none.
+    #[error(transparent)]
+    Rules(#[from] cajole_rules::RuleFileError),
+}
+
+impl Line {
+    /// Reads a line; nothing, if it is blank.
+    ///
+    /// # Errors
+    /// If it begins with `{` but is no JSON object.
+    pub fn parse(number: u64, text: String) -> Result<Option<Line>, LineError> {
+        let fields = match text.trim_start() {
+            "" => return Ok(None),
+            object if object.starts_with('{') => serde_json::from_str(object)?,
+            _ => Map::new(),
+        };
+        Ok(Some(Line { number, text, fields }))
+    }
+
+    /// What the line is called, if it has an `id`.
+    pub fn id(&self) -> Option<&Value> {
+        self.fields.get("id")
+    }
+
+    /// The rules of its own that it brings.
+    pub fn constraint(&self) -> Option<&Value> {
+        self.fields.get("constraint").filter(|value| !value.is_null())
+    }
+
+    /// Its input: the field, or all of it where it is plain text.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn input(&self) -> Result<Value, LineError> {
+        match self.fields.get("input") {
+            Some(input) => Ok(input.clone()),
+            None if self.fields.is_empty() && !self.text.trim_start().starts_with('{') => {
+                Ok(Value::String(self.text.trim().to_owned()))
+            }
+            None => Err(LineError::NoInput),
+        }
+    }
+
+    /// The right output, if it is given, as `gold` or `output`.
+    pub fn gold(&self) -> Option<&Value> {
+        let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
+        field.filter(|value| !value.is_null())
+    }
+}
+
+/// A list of texts as it is; nothing, if the value is one text.
+///
+/// # Errors
+/// If it is neither.
+pub fn list(field: &'static str, value: &Value) -> Result<Option<Vec<String>>, LineError> {
+    let wrong = || LineError::NotSymbols { field, value: shortened(&value.to_string()) };
+    match value {
+        Value::String(_) => Ok(None),
+        Value::Array(items) => {
+            let text = |item: &Value| item.as_str().map(str::to_owned).ok_or_else(wrong);
+            items.iter().map(text).collect::<Result<_, _>>().map(Some)
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        Line::parse(1, text.to_owned()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn text_and_objects_have_inputs() {
+        assert!(Line::parse(1, "  ".to_owned()).unwrap().is_none());
+        assert_eq!(line(" a b").input().unwrap(), json!("a b"));
+        let object = line(r#"{"id": 7, "input": ["a"], "output": "b", "constraint": null}"#);
+        assert_eq!(object.input().unwrap(), json!(["a"]));
+        assert_eq!((object.id(), object.gold()), (Some(&json!(7)), Some(&json!("b"))));
+        assert!(object.constraint().is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(Line::parse(1, "{oops".to_owned()).is_err());
+        let error = line("{}").input().unwrap_err().to_string();
+        assert!(error.contains("\"input\""), "{error}");
+        let error = list("input", &json!({"a": 1})).unwrap_err().to_string();
+        assert!(error.contains("{\"a\":1}"), "{error}");
+        assert!(list("input", &json!(["a", 1])).is_err());
+        assert_eq!(list("input", &json!("a b")).unwrap(), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! Work on all cores whose results come out in the order in which it was taken up.
+//!
+//! Some inputs take a thousand times as long as others, so nobody waits for a whole chunk to be
+//! done: each thread takes the next batch when it is free, and results that are early wait in a
+//! buffer. The buffer is bounded, and with it all memory: whoever is too far ahead of the slowest
+//! waits.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Takes batches, works on them on so many threads, each with a state of its own, and puts the
+/// results in the order of the batches. At most `window` batches are on their way at any time.
+///
+/// # Errors
+/// The first error of taking, working or putting; what was put before stays.
+pub fn in_order<B, S, R, E>(
+    (threads, window): (usize, usize),
+    take: impl FnMut() -> Result<Option<B>, E> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, B) -> Result<R, E> + Sync,
+    put: impl FnMut(R) -> Result<(), E> + Send,
+) -> Result<(), E>
+where
+    B: Send,
+    R: Send,
+    E: Send,
+{
+    let desk = Desk {
+        state: Mutex::new(Progress {
+            take,
+            put,
+            taken: 0,
+            written: 0,
+            early: BTreeMap::new(),
+            end: None,
+        }),
+        changed: Condvar::new(),
+        window: window.max(1),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                let _watch = OnUnwind(&desk);
+                let mut own = state();
+                while let Some((number, batch)) = desk.take() {
+                    desk.put(number, work(&mut own, batch));
+                }
+            });
+        }
+    });
+    let progress = desk.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    progress.end.unwrap_or(Ok(()))
+}
+
+/// Where batches are handed out and results handed in.
+struct Desk<T, P, R, E> {
+    state: Mutex<Progress<T, P, R, E>>,
+    changed: Condvar,
+    window: usize,
+}
+
+struct Progress<T, P, R, E> {
+    take: T,
+    put: P,
+    taken: usize,
+    written: usize,
+    /// Results whose turn has not come.
+    early: BTreeMap<usize, R>,
+    /// Why no more batches are handed out.
+    end: Option<Result<(), E>>,
+}
+
+impl<B, R, E, T, P> Desk<T, P, R, E>
+where
+    T: FnMut() -> Result<Option<B>, E>,
+    P: FnMut(R) -> Result<(), E>,
+{
+    /// The next batch, with its number, once there is room for its result; none at the end.
+    fn take(&self) -> Option<(usize, B)> {
+        let mut state = self.lock();
+        while state.end.is_none() && state.written + self.window <= state.taken {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.end.is_some() {
+            return None;
+        }
+        match (state.take)() {
+            Ok(Some(batch)) => {
+                state.taken += 1;
+                Some((state.taken - 1, batch))
+            }
+            Ok(None) => self.end(state, Ok(())),
+            Err(error) => self.end(state, Err(error)),
+        }
+    }
+
+    /// Hands in the result of a batch; writes all whose turn it is.
+    fn put(&self, number: usize, result: Result<R, E>) {
+        let mut state = self.lock();
+        match result {
+            Ok(result) => state.early.insert(number, result),
+            Err(error) => return self.end(state, Err(error)).unwrap_or(()),
+        };
+        loop {
+            let next = state.written;
+            let Some(result) = state.early.remove(&next) else { break };
+            if matches!(state.end, Some(Err(_))) {
+                break;
+            }
+            if let Err(error) = (state.put)(result) {
+                return self.end(state, Err(error)).unwrap_or(());
+            }
+            state.written += 1;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Hands out nothing more. An error is not forgotten for a later one, or for an end.
+    fn end<V>(
+        &self,
+        mut state: MutexGuard<'_, Progress<T, P, R, E>>,
+        why: Result<(), E>,
+    ) -> Option<V> {
+        if !matches!(state.end, Some(Err(_))) {
+            state.end = Some(why);
+        }
+        drop(state);
+        self.changed.notify_all();
+        None
+    }
+}
+
+impl<T, P, R, E> Desk<T, P, R, E> {
+    fn lock(&self) -> MutexGuard<'_, Progress<T, P, R, E>> {
+        // A thread that panics takes the whole run down with it, see below.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the run if its thread panics: the others would wait for ever for its result.
+struct OnUnwind<'a, T, P, R, E>(&'a Desk<T, P, R, E>);
+
+impl<T, P, R, E> Drop for OnUnwind<'_, T, P, R, E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().end.get_or_insert(Ok(()));
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_nobody_runs_ahead() {
+        for (threads, window) in [(1, 1), (2, 1), (4, 2), (8, 16)] {
+            let (mut n, mut results) = (0, Vec::new());
+            let (going, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let take = || {
+                n += 1;
+                most.fetch_max(going.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                Ok::<_, ()>((n <= 200).then_some(n))
+            };
+            let work = |_: &mut (), i: u64| {
+                std::thread::sleep(Duration::from_micros(i * 7919 % 300));
+                Ok(i * 2)
+            };
+            let put = |r| {
+                going.fetch_sub(1, Ordering::SeqCst);
+                results.push(r);
+                Ok(())
+            };
+            in_order((threads, window), take, || (), work, put).unwrap();
+            assert!(results.iter().copied().eq((1..=200).map(|i| 2 * i)), "{threads} {window}");
+            // The one that finds the end is counted too.
+            assert!(most.load(Ordering::SeqCst) <= window + 1, "{threads} {window}");
+        }
+    }
+
+    #[test]
+    fn the_first_error_ends_it_and_what_came_before_stays() {
+        for place in ["take", "work", "put"] {
+            let (mut n, mut results) = (0, Vec::new());
+            let fail = |at: &str, i: u32| if at == place && i == 50 { Err(place) } else { Ok(i) };
+            let take = || {
+                n += 1;
+                fail("take", n).map(Some)
+            };
+            let put = |i: u32| fail("put", i).map(|i| results.push(i));
+            let end = in_order((4, 8), take, || (), |(), i| fail("work", i), put);
+            assert_eq!(end, Err(place));
+            assert!(results.len() < 50 && results.iter().copied().eq(1..=results.len() as u32));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_panic_is_not_waited_for() {
+        let mut n = 0;
+        let take = || {
+            n += 1;
+            Ok::<_, ()>((n < 100).then_some(n))
+        };
+        let work = |_: &mut (), i| if i == 5 { panic!("on purpose") } else { Ok(i) };
+        let _ = in_order((3, 4), take, || (), work, |_| Ok(()));
+    }
+}

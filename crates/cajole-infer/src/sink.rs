@@ -1,0 +1,339 @@
+//! Where records go, and how a run that was killed finds out how far it had come.
+//!
+//! The output is its own journal. Every record carries the number of the line that it answers, and
+//! records are written in that order; so the last whole record says where to go on, and whatever
+//! comes after it was being written when the run ended. A gzipped output is a row of members, each
+//! of some whole records: there, the last whole member counts.
+//!
+//! What the run was about lies beside the output for as long as it is unfinished, so that nobody
+//! goes on with another network or other rules.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Bytes of records that make a member of a gzipped output.
+const MEMBER: usize = 256 << 10;
+
+/// Where records are written.
+pub struct Sink {
+    to: Box<dyn Write + Send>,
+    /// Records that are to be a member of a gzipped output.
+    member: Option<Vec<u8>>,
+    /// The file of an unfinished run, and the note beside it.
+    files: Option<(File, PathBuf)>,
+}
+
+/// What to do about an output that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it alone: an error.
+    Keep,
+    /// Go on with it.
+    Resume,
+    /// Begin anew.
+    Replace,
+}
+
+/// Why an output cannot be written, or not be gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// The file system says so.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// There is one, and nobody said what to do about it.
+    #[error("{path} exists: --resume goes on with it, --overwrite begins anew", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It belongs to a run with other settings.
+    #[error(
+        "{path} is the output of an unfinished run with other settings ({what} differs); \
+         --overwrite begins anew",
+        path = path.display()
+    )]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+        /// Which setting is another one.
+        what: String,
+    },
+    /// Its last line is no record.
+    #[error("{path} does not end in a record of `cajole infer`: {end:?}", path = path.display())]
+    NoRecord {
+        /// The file.
+        path: PathBuf,
+        /// The beginning of its last line.
+        end: String,
+    },
+}
+
+impl SinkError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> SinkError + use<> {
+        let path = path.to_owned();
+        move |source| SinkError::Io { path, source }
+    }
+}
+
+impl Sink {
+    /// Standard output, or anything else that cannot be gone on with.
+    pub fn of(to: impl Write + Send + 'static) -> Sink {
+        Sink { to: Box::new(to), member: None, files: None }
+    }
+
+    /// A file, gzipped if its name ends in `.gz`; and the number of the last line that is answered
+    /// in it. `run` is what the run is about.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or is there and is not to be, or is another run's.
+    pub fn open(path: &Path, existing: Existing, run: &Value) -> Result<(Sink, u64), SinkError> {
+        let is_gz = path.extension().is_some_and(|end| end == "gz");
+        let note = note_of(path);
+        let is_there = path.exists();
+        if is_there && existing == Existing::Keep {
+            return Err(SinkError::Exists { path: path.to_owned() });
+        }
+        let is_resumed = is_there && existing == Existing::Resume;
+        if is_resumed {
+            check_note(&note, path, run)?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(!is_resumed);
+        let mut file = options.open(path).map_err(SinkError::io(path))?;
+        let (end, last) = match (is_resumed, is_gz) {
+            (false, _) => (0, None),
+            (true, false) => last_record(&mut file).map_err(SinkError::io(path))?,
+            (true, true) => last_member(&mut file).map_err(SinkError::io(path))?,
+        };
+        let last = last.map(|line| number_of(path, &line)).transpose()?.unwrap_or(0);
+        file.set_len(end).map_err(SinkError::io(path))?;
+        file.seek(SeekFrom::Start(end)).map_err(SinkError::io(path))?;
+        fs::write(&note, format!("{run:#}\n")).map_err(SinkError::io(&note))?;
+        let to = file.try_clone().map_err(SinkError::io(path))?;
+        let member = is_gz.then(Vec::new);
+        Ok((Sink { to: Box::new(to), member, files: Some((file, note)) }, last))
+    }
+
+    /// Writes some whole records.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&mut self, records: &[u8]) -> io::Result<()> {
+        let Some(member) = &mut self.member else { return self.to.write_all(records) };
+        member.extend_from_slice(records);
+        if MEMBER <= member.len() { self.write_member() } else { Ok(()) }
+    }
+
+    /// Ends the output: all of it is on disk, and the run is finished.
+    ///
+    /// # Errors
+    /// If the rest cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.member.as_ref().is_some_and(|member| !member.is_empty()) {
+            self.write_member()?;
+        }
+        self.to.flush()?;
+        let Some((file, note)) = self.files else { return Ok(()) };
+        file.sync_all()?;
+        fs::remove_file(note)
+    }
+
+    fn write_member(&mut self) -> io::Result<()> {
+        let records = self.member.replace(Vec::new()).unwrap_or_default();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&records)?;
+        self.to.write_all(&encoder.finish()?)
+    }
+}
+
+/// The file that says what an unfinished run is about.
+fn note_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".run.json");
+    name.into()
+}
+
+/// Compares with what the unfinished run was about; a finished one may be gone on with by any.
+fn check_note(note: &Path, path: &Path, run: &Value) -> Result<(), SinkError> {
+    let text = match fs::read_to_string(note) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        text => text.map_err(SinkError::io(note))?,
+    };
+    // A note that was cut off says nothing of the run, which had not written anything then.
+    let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
+    let differs = |key: &String| before.get(key) != run.get(key);
+    let keys = run.as_object().into_iter().flat_map(|run| run.keys());
+    match keys.into_iter().find(|key| differs(key)) {
+        Some(what) => Err(SinkError::OtherRun { path: path.to_owned(), what: what.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Where the last whole line ends, and that line, if there is one.
+fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
+    const BLOCK: u64 = 64 << 10;
+    let length = file.seek(SeekFrom::End(0))?;
+    let (mut start, mut tail) = (length, Vec::new());
+    loop {
+        let end = tail.iter().rposition(|&b| b == b'\n');
+        let begin = end.and_then(|end| tail[..end].iter().rposition(|&b| b == b'\n'));
+        match (begin, end) {
+            (Some(begin), Some(end)) => {
+                return Ok((start + end as u64 + 1, Some(tail[begin + 1..end].to_vec())));
+            }
+            (None, Some(end)) if start == 0 => {
+                return Ok((end as u64 + 1, Some(tail[..end].to_vec())));
+            }
+            (_, None) if start == 0 => return Ok((0, None)),
+            _ => {}
+        }
+        let block = BLOCK.min(start);
+        start -= block;
+        let mut bytes = vec![0; block as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut bytes)?;
+        bytes.append(&mut tail);
+        tail = bytes;
+    }
+}
+
+/// Where the last whole member ends, and its last line, if there is one.
+fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut bytes = Counted { inner: BufReader::new(file), count: 0 };
+    let (mut end, mut last) = (0, None);
+    while !bytes.fill_buf()?.is_empty() {
+        let mut text = Vec::new();
+        // What cannot be unpacked was being written when the run ended.
+        if GzDecoder::new(&mut bytes).read_to_end(&mut text).is_err() {
+            break;
+        }
+        end = bytes.count;
+        let lines = text.strip_suffix(b"\n").unwrap_or(&text);
+        let begin = lines.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        last = Some(lines[begin..].to_vec());
+    }
+    Ok((end, last))
+}
+
+/// Counts the bytes that are taken from a reader.
+struct Counted<R> {
+    inner: R,
+    count: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(to)?;
+        self.count += n as u64;
+        Ok(n)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.count += n as u64;
+        self.inner.consume(n);
+    }
+}
+
+/// The number of the line that a record answers.
+fn number_of(path: &Path, record: &[u8]) -> Result<u64, SinkError> {
+    #[derive(Deserialize)]
+    struct Record {
+        line: u64,
+    }
+    let end = || String::from_utf8_lossy(record).chars().take(60).collect();
+    serde_json::from_slice(record)
+        .map(|Record { line }| line)
+        .map_err(|_| SinkError::NoRecord { path: path.to_owned(), end: end() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(line: u64) -> String {
+        format!("{{\"line\":{line},\"text\":\"{}\"}}\n", "x".repeat(line as usize % 50))
+    }
+
+    /// Cuts an output off at every byte, goes on, and compares with the whole.
+    fn cut_everywhere(name: &str, records: u64) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        let run = json!({"rule": "r"});
+        let write = |existing, from: Option<u64>| {
+            let (mut sink, last) = Sink::open(&path, existing, &run).unwrap();
+            assert!(from.is_none_or(|from| last <= from));
+            for line in last + 1..=records {
+                sink.write(record(line).as_bytes()).unwrap();
+                if line % 3 == 0 && sink.member.is_some() {
+                    sink.write_member().unwrap();
+                }
+            }
+            sink.finish().unwrap();
+        };
+        write(Existing::Keep, None);
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            write(Existing::Resume, Some(records));
+            assert!(fs::read(&path).unwrap() == whole, "cut at {cut}");
+        }
+        assert!(!note_of(&path).exists());
+    }
+
+    #[test]
+    fn an_output_that_was_cut_off_anywhere_is_gone_on_with() {
+        cut_everywhere("out.jsonl", 30);
+        cut_everywhere("out.jsonl.gz", 12);
+    }
+
+    #[test]
+    fn long_records_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let long = format!("{{\"line\":7,\"text\":\"{}\"}}\n", "x".repeat(200_000));
+        fs::write(&path, record(6) + &long + "{\"li").unwrap();
+        let (_, last) = Sink::open(&path, Existing::Resume, &json!({})).unwrap();
+        assert_eq!(last, 7);
+        assert_eq!(fs::metadata(&path).unwrap().len() as usize, record(6).len() + long.len());
+    }
+
+    #[test]
+    fn what_is_there_is_neither_lost_nor_mixed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let open = |existing, rule: &str| Sink::open(&path, existing, &json!({"rule": rule}));
+        let (mut sink, last) = open(Existing::Resume, "a").unwrap();
+        assert_eq!(last, 0);
+        sink.write(record(1).as_bytes()).unwrap();
+        drop(sink);
+        assert!(matches!(open(Existing::Keep, "a"), Err(SinkError::Exists { .. })));
+        let error = open(Existing::Resume, "b").err().unwrap().to_string();
+        assert!(error.contains("(rule differs)"), "{error}");
+        assert_eq!(open(Existing::Resume, "a").unwrap().1, 1);
+        assert_eq!(open(Existing::Replace, "b").unwrap().1, 0);
+        fs::write(&path, "something else\n").unwrap();
+        let error = open(Existing::Resume, "b").err().unwrap().to_string();
+        assert!(error.contains("\"something else\""), "{error}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Lines of a file or of standard input, each with its number, however many there are.
+//!
+//! Nothing is read ahead of what is asked for, and a line has a longest length, so that neither a
+//! large file nor a file without line ends takes more memory than a few lines.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+/// The lines of one source, in order; gzipped or not.
+pub struct Source {
+    /// What the source is called in messages.
+    pub name: String,
+    reader: Box<dyn BufRead + Send>,
+    number: u64,
+}
+
+/// A line with its number, from 1.
+pub type Numbered = (u64, Result<String, BadLine>);
+
+/// Why a line is no text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadLine {
+    /// Its bytes are in no known encoding.
+    #[error("the line is not UTF-8")]
+    NotText,
+    /// It goes on and on.
+    #[error("the line is longer than {} MiB", LONGEST >> 20)]
+    TooLong,
+}
+
+/// Bytes of the longest line that is taken.
+pub const LONGEST: usize = 16 << 20;
+
+impl Source {
+    /// Those of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open(path: &Path) -> io::Result<Source> {
+        Source::of(path.display().to_string(), File::open(path)?)
+    }
+
+    /// Those of standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn stdin() -> io::Result<Source> {
+        Source::of("standard input".to_owned(), io::stdin())
+    }
+
+    /// Those of anything that can be read; what begins like a gzipped file is taken for one.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(name: String, bytes: impl Read + Send + 'static) -> io::Result<Source> {
+        let mut reader = BufReader::with_capacity(1 << 16, bytes);
+        let reader: Box<dyn BufRead + Send> = match reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+            true => Box::new(BufReader::new(MultiGzDecoder::new(reader))),
+            false => Box::new(reader),
+        };
+        Ok(Source { name, reader, number: 0 })
+    }
+
+    /// The next line, without its end; nothing after the last.
+    ///
+    /// # Errors
+    /// If the source cannot be read on. A line that is no text is no such error.
+    pub fn line(&mut self) -> io::Result<Option<Numbered>> {
+        let mut bytes = Vec::new();
+        let most = LONGEST as u64 + 1;
+        if self.reader.by_ref().take(most).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let is_whole = bytes.last() == Some(&b'\n');
+        if !is_whole && LONGEST < bytes.len() {
+            self.reader.skip_until(b'\n')?;
+            return Ok(Some((self.number, Err(BadLine::TooLong))));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| BadLine::NotText);
+        // Some editors begin a file with a byte order mark.
+        let text = text.map(|text| text.trim_start_matches('\u{feff}').trim_end().to_owned());
+        Ok(Some((self.number, text)))
+    }
+
+    /// Passes over the lines up to number `last`.
+    ///
+    /// # Errors
+    /// If the source cannot be read on.
+    pub fn skip_to(&mut self, last: u64) -> io::Result<()> {
+        while self.number < last && 0 < self.reader.skip_until(b'\n')? {
+            self.number += 1;
+        }
+        Ok(())
+    }
+
+    /// How many lines are left; reads them all.
+    ///
+    /// # Errors
+    /// If the source cannot be read on.
+    pub fn count(mut self) -> io::Result<u64> {
+        let before = self.number;
+        self.skip_to(u64::MAX)?;
+        Ok(self.number - before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn source(bytes: &[u8]) -> Source {
+        Source::of("here".to_owned(), io::Cursor::new(bytes.to_vec())).unwrap()
+    }
+
+    fn all(mut source: Source) -> Vec<Numbered> {
+        std::iter::from_fn(|| source.line().unwrap()).collect()
+    }
+
+    #[test]
+    fn lines_have_numbers_and_no_ends() {
+        let lines = all(source(b"\xef\xbb\xbfa\r\n\nb\xff\nlast"));
+        let text = |s: &str| Ok(s.to_owned());
+        assert_eq!(
+            lines,
+            [(1, text("a")), (2, text("")), (3, Err(BadLine::NotText)), (4, text("last"))]
+        );
+        assert!(all(source(b"")).is_empty());
+    }
+
+    #[test]
+    fn a_line_without_end_costs_only_itself() {
+        let mut bytes = vec![b'x'; LONGEST + 5];
+        bytes.extend(b"\nnext\n");
+        let lines = all(source(&bytes));
+        assert_eq!(lines, [(1, Err(BadLine::TooLong)), (2, Ok("next".to_owned()))]);
+        // Just as long as may be.
+        let mut bytes = vec![b'x'; LONGEST];
+        bytes.push(b'\n');
+        assert!(all(source(&bytes))[0].1.is_ok());
+    }
+
+    #[test]
+    fn what_is_gzipped_is_read_all_the_same() {
+        let mut gz = Vec::new();
+        for part in ["a\nb\n", "c\n"] {
+            let mut encoder = GzEncoder::new(&mut gz, Compression::fast());
+            encoder.write_all(part.as_bytes()).unwrap();
+            encoder.finish().unwrap();
+        }
+        assert_eq!(all(source(&gz)), all(source(b"a\nb\nc\n")));
+        assert_eq!(source(&gz).count().unwrap(), 3);
+        let mut cut = source(&gz[..gz.len() - 5]);
+        assert!((0..4).any(|_| cut.line().is_err()), "half a file is an error, not an end");
+    }
+
+    #[test]
+    fn lines_are_passed_over_by_number() {
+        let mut source = source(b"a\nb\nc\n");
+        source.skip_to(2).unwrap();
+        assert_eq!(source.line().unwrap(), Some((3, Ok("c".to_owned()))));
+        source.skip_to(9).unwrap();
+        assert_eq!(source.line().unwrap(), None);
+    }
+}

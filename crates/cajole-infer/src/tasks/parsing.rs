@@ -1,0 +1,134 @@
+//! Parsing: sentences in, shift-reduce commands and their trees out.
+
+use cajole::{Config, Symbol};
+use cajole_nn::models::Token;
+use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_tasks::parsing::evalb::Params;
+use cajole_tasks::parsing::input::Sentence;
+use cajole_tasks::parsing::{Net, Parser, ParsingConfig, metric};
+use cajole_tasks::treebank::Tree;
+use serde_json::{Map, Value, json};
+
+use super::sequences;
+use crate::engine::{Limits, Preset, Rival};
+use crate::line::{Line, LineError};
+use crate::task::{Case, Search, Task};
+
+/// A parser.
+pub struct Parsing {
+    parser: Parser,
+    vocabulary: Vocabulary,
+    config: ParsingConfig,
+}
+
+/// A sentence as it is kept: for the network, and for the tree.
+#[derive(Clone, Debug)]
+pub struct Read {
+    tokens: Vec<Token>,
+    sentence: Sentence,
+}
+
+impl std::borrow::Borrow<[Token]> for Read {
+    fn borrow(&self) -> &[Token] {
+        &self.tokens
+    }
+}
+
+impl Parsing {
+    /// With its network.
+    pub fn new(parser: Parser) -> Self {
+        let closes = parser.commands.labels.iter().map(|label| format!("!{label}"));
+        let names = ["s".to_owned(), "r".to_owned()].into_iter().chain(closes);
+        let config = toml::from_str(ParsingConfig::DEFAULT).expect("the built-in file is tested");
+        Parsing { vocabulary: Vocabulary::new(names, " "), parser, config }
+    }
+}
+
+impl Task for Parsing {
+    const NAME: &'static str = "parsing";
+    type Model = Net;
+    type Input = Read;
+
+    fn model(&self) -> &Net {
+        &self.parser.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn usual_rules(&self) -> Option<&'static str> {
+        Some("name = \"one tree\"\nshift-reduce = \"full\"\n")
+    }
+
+    fn gbi(&self, preset: Preset) -> Config {
+        match preset {
+            Preset::Paper => self.config.gbi.paper.clone(),
+            Preset::Best => self.config.gbi.best.clone(),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            inner_width: self.config.gbi.width,
+            sources: self.config.gbi.sources.clone(),
+            masked_width: self.config.rivals.masked_width,
+            ..Limits::default()
+        }
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
+        let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
+        let tokens = self.parser.lexicon.tokens(&sentence.leaves());
+        let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
+        // A label that the network does not know it cannot write: such a tree has no right output.
+        let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
+        let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
+        Ok(vec![Case { input: Read { tokens, sentence }, subject, gold, about: Map::new() }])
+    }
+
+    fn record(&self, case: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
+        let (tree, repairs) = self.parser.tree(y, &case.input.sentence.leaves());
+        Map::from_iter([
+            ("output".to_owned(), json!(self.vocabulary.text(y))),
+            ("tree".to_owned(), json!(tree.to_string())),
+            ("mended".to_owned(), json!(repairs.total())),
+        ])
+    }
+
+    fn own(&self, width: usize) -> Search<'_, Self> {
+        sequences::own(width)
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Self>> {
+        sequences::rival(rival, bound, limits)
+    }
+
+    fn sources<'a>(
+        &'a self,
+        _: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Vec<Search<'a, Self>> {
+        sequences::sources(bound, limits)
+    }
+
+    /// evalb's F1.
+    fn score<'y>(
+        &self,
+        outputs: &mut dyn Iterator<Item = (&'y Case<Read>, &'y [Symbol])>,
+    ) -> (&'static str, f64) {
+        let gold = |case: &'y Case<Read>| -> Option<&'y Tree> { case.input.sentence.gold.as_ref() };
+        let params = Params::collins();
+        let scores = outputs.filter_map(|(case, y)| {
+            gold(case).map(|gold| metric::score(&self.parser, y, gold, &params))
+        });
+        ("F1", scores.sum::<metric::Score>().f1())
+    }
+}

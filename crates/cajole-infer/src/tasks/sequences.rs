@@ -1,0 +1,80 @@
+//! What all networks that write symbol by symbol have in common: their decoders.
+
+use cajole::{Constraint, Decoder, Symbol};
+use cajole_nn::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
+use cajole_nn::{AutoRegressive, Trained};
+use cajole_rules::{Bound, Vocabulary};
+use cajole_tasks::transduction::Score;
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Limits, Rival};
+use crate::task::Case;
+
+type Search<'a, N> = Box<dyn Decoder<Trained<N>> + 'a>;
+
+/// Greedy decoding, or a beam.
+pub(super) fn own<'a, N: AutoRegressive>(width: usize) -> Search<'a, N> {
+    if width <= 1 { Box::new(Greedy) } else { Box::new(Beam { width }) }
+}
+
+/// One of the rivals; masking fits only rules that are an automaton.
+pub(super) fn rival<'a, N: AutoRegressive>(
+    rival: Rival,
+    constraint: &'a Bound<'a>,
+    limits: &Limits,
+) -> Option<Search<'a, N>> {
+    let Limits { beam_from: from, beam_to: to, samples, deadline, .. } = *limits;
+    Some(match rival {
+        Rival::Beam => Box::new(DoublingBeam { from, to, constraint, deadline }),
+        Rival::Masked if !has_automaton(constraint) => return None,
+        Rival::Masked => Box::new(MaskedBeam { width: limits.masked_width, constraint }),
+        Rival::Astar | Rival::Exact => {
+            let max_expansions = limits.expansions;
+            Box::new(BestFirst { constraint, max_expansions, batch: 16, deadline })
+        }
+        Rival::Sample => Box::new(Sampling { samples, temperature: 1.0, seed: 1, constraint }),
+    })
+}
+
+/// Masked beams, where the rules are an automaton; else candidates come from the inner beam.
+pub(super) fn sources<'a, N: AutoRegressive>(
+    constraint: &'a Bound<'a>,
+    limits: &Limits,
+) -> Vec<Search<'a, N>> {
+    if !has_automaton(constraint) {
+        return Vec::new();
+    }
+    let source = |&width: &usize| Box::new(MaskedBeam { width, constraint }) as Search<'a, N>;
+    limits.sources.iter().map(source).collect()
+}
+
+fn has_automaton(bound: &Bound<'_>) -> bool {
+    bound.rule.automaton(bound.subject).is_some()
+}
+
+/// The output in the form that the input came in: a text, or a list of symbols.
+pub(super) fn record<I>(
+    vocabulary: &Vocabulary,
+    case: &Case<I>,
+    y: &[Symbol],
+) -> Map<String, Value> {
+    let output = match &case.subject.value {
+        Value::Array(_) => y.iter().map(|&symbol| json!(vocabulary.name(symbol))).collect(),
+        _ => json!(vocabulary.text(y)),
+    };
+    Map::from_iter([("output".to_owned(), output)])
+}
+
+/// The share of right symbols at their place, over the longer of both outputs, as the paper's
+/// accuracy is.
+pub(super) fn score<'y, I: 'y>(
+    outputs: &mut dyn Iterator<Item = (&'y Case<I>, &'y [Symbol])>,
+) -> (&'static str, f64) {
+    let mut score = Score::default();
+    for (case, y) in outputs {
+        if let Some(gold) = &case.gold {
+            score.add(y, gold);
+        }
+    }
+    ("accuracy", score.accuracy())
+}

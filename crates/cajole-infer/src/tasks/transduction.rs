@@ -1,0 +1,106 @@
+//! The paper's synthetic transduction: letters in, letters out.
+
+use cajole::{Config, Symbol};
+use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
+use serde_json::{Map, Value};
+
+use super::sequences;
+use crate::engine::{Limits, Preset, Rival};
+use crate::line::{Line, LineError, list};
+use crate::task::{Case, Search, Task};
+
+/// A transducer.
+pub struct Transduction {
+    model: Net,
+    vocabulary: Vocabulary,
+    config: TransductionConfig,
+}
+
+impl Transduction {
+    /// With its network.
+    pub fn new(model: Net) -> Self {
+        let vocabulary = Vocabulary::new(ALPHABET.map(String::from), "");
+        let config = toml::from_str(TransductionConfig::DEFAULT);
+        Transduction { model, vocabulary, config: config.expect("the built-in file is tested") }
+    }
+
+    /// The symbols of a text or a list of letters.
+    fn letters(&self, field: &'static str, value: &Value) -> Result<Vec<String>, LineError> {
+        let text = || value.as_str().unwrap_or_default().chars().map(String::from).collect();
+        Ok(list(field, value)?.unwrap_or_else(text))
+    }
+}
+
+impl Task for Transduction {
+    const NAME: &'static str = "transduction";
+    type Model = Net;
+    type Input = Vec<Symbol>;
+
+    fn model(&self) -> &Net {
+        &self.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn usual_rules(&self) -> Option<&'static str> {
+        Some(include_str!("../../../../rules/transduction.toml"))
+    }
+
+    fn gbi(&self, preset: Preset) -> Config {
+        match preset {
+            Preset::Paper => self.config.gbi.paper.clone(),
+            Preset::Best => self.config.gbi.best.clone(),
+        }
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+        let value = line.input()?;
+        let symbols = self.letters("input", &value)?;
+        // The letters that are read are those that are written.
+        let symbol = |letter: &String| {
+            let unknown = || LineError::UnknownInput { symbol: letter.clone() };
+            self.vocabulary.symbol(letter).ok_or_else(unknown)
+        };
+        let input = symbols.iter().map(symbol).collect::<Result<_, _>>()?;
+        let gold = line.gold().map(|gold| self.letters("output", gold)).transpose()?;
+        let gold = gold.map(|gold| self.vocabulary.read(&gold.concat())).transpose()?;
+        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
+    }
+
+    fn record(&self, case: &Case<Vec<Symbol>>, y: &[Symbol]) -> Map<String, Value> {
+        sequences::record(&self.vocabulary, case, y)
+    }
+
+    fn own(&self, width: usize) -> Search<'_, Self> {
+        sequences::own(width)
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Self>> {
+        sequences::rival(rival, bound, limits)
+    }
+
+    fn sources<'a>(
+        &'a self,
+        _: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Vec<Search<'a, Self>> {
+        sequences::sources(bound, limits)
+    }
+
+    fn score<'y>(
+        &self,
+        outputs: &mut dyn Iterator<Item = (&'y Case<Vec<Symbol>>, &'y [Symbol])>,
+    ) -> (&'static str, f64) {
+        sequences::score(outputs)
+    }
+}

@@ -1,0 +1,87 @@
+//! Tags drawn from the network's own distribution, of which the best that satisfies is taken.
+//!
+//! Positions are drawn one after another from those tags that may follow the one before, so every
+//! sample is valid.
+
+use cajole::{Constraint, Symbol};
+
+use super::TagScores;
+use crate::random::Random;
+
+/// The most probable satisfying one of a number of samples.
+#[derive(Clone, Copy, Debug)]
+pub struct SamplingTags<'a, C: ?Sized> {
+    /// How many are drawn.
+    pub samples: usize,
+    /// Log-probabilities are divided by this before drawing; 1 is the network's own distribution.
+    pub temperature: f32,
+    /// Every input is sampled from the same stream, so results do not depend on their order.
+    pub seed: u64,
+    /// What a sample has to satisfy.
+    pub constraint: &'a C,
+}
+
+impl<C: ?Sized> SamplingTags<'_, C> {
+    /// Writes the most probable satisfying sample into `y` and returns its log-probability; nothing,
+    /// if none satisfies. Of equals, the one with the smallest symbol where they first differ is
+    /// taken.
+    pub fn tag<X: ?Sized>(&self, x: &X, scores: &TagScores, y: &mut Vec<Symbol>) -> Option<f32>
+    where
+        C: Constraint<X>,
+    {
+        y.clear();
+        let mut random = Random::new(self.seed);
+        let mut drawn: Vec<(f64, Vec<Symbol>)> =
+            (0..self.samples).filter_map(|_| self.draw(scores, &mut random)).collect();
+        // Each is checked once, and none that is worse than one that satisfies.
+        drawn.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        drawn.dedup();
+        let satisfies = |y: &[Symbol]| self.constraint.check(x, y).is_satisfied();
+        let (sum, best) = drawn.into_iter().find(|(_, y)| satisfies(y))?;
+        y.extend_from_slice(&best);
+        Some(sum as f32)
+    }
+
+    /// One valid sequence and its log-probability; nothing, if it comes to where no tag is possible.
+    fn draw(&self, scores: &TagScores, random: &mut Random) -> Option<(f64, Vec<Symbol>)> {
+        let tags = scores.tags();
+        let (mut sum, mut y) = (0.0, Vec::with_capacity(scores.n_positions()));
+        for t in 0..scores.n_positions() {
+            let before = y.last().copied();
+            let log_prob = |symbol| match tags.may_follow(before, symbol) {
+                true => scores.log_prob(t, symbol),
+                false => f64::NEG_INFINITY,
+            };
+            let u = f64::from(random.uniform(0.0, 1.0));
+            let symbol = choose(tags.n_tags(), log_prob, f64::from(self.temperature), u)?;
+            sum += log_prob(symbol);
+            y.push(symbol);
+        }
+        Some((sum, y))
+    }
+}
+
+/// The symbol at height `u` of the cumulated distribution of those that are possible.
+fn choose(
+    n_symbols: usize,
+    log_prob: impl Fn(Symbol) -> f64,
+    temperature: f64,
+    u: f64,
+) -> Option<Symbol> {
+    let possible = || {
+        let all = (0..n_symbols as Symbol).map(|symbol| (symbol, log_prob(symbol)));
+        all.filter(|&(_, log_prob)| log_prob != f64::NEG_INFINITY)
+    };
+    let most = possible().map(|(_, log_prob)| log_prob).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |log_prob: f64| ((log_prob - most) / temperature).exp();
+    let mut height = u * possible().map(|(_, log_prob)| weight(log_prob)).sum::<f64>();
+    let mut last = None;
+    for (symbol, log_prob) in possible() {
+        last = Some(symbol);
+        height -= weight(log_prob);
+        if height < 0.0 {
+            break;
+        }
+    }
+    last
+}

@@ -1,0 +1,65 @@
+//! Automata over classes of symbols.
+//!
+//! A rule that names three words tells four kinds of symbol apart, however many thousands the
+//! network can write. Its automaton is listed over the kinds; symbols only look up theirs.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use cajole::Symbol;
+use cajole::constraints::{Automaton, Dfa, State};
+
+/// A language that cannot tell symbols of the same class apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    /// The language with classes for symbols.
+    dfa: Dfa,
+    /// The class of each symbol.
+    class: Vec<Symbol>,
+}
+
+impl Classes {
+    /// As [`Dfa::explore`], where symbols of equal `kind` are one; trimmed. `None` if more than
+    /// `max_states` can be reached.
+    pub(crate) fn explore<K: Clone + Eq + Hash, S: Clone + Eq + Hash>(
+        max_states: usize,
+        kinds: impl IntoIterator<Item = K>,
+        start: S,
+        next: impl Fn(&S, &K) -> Option<S>,
+        accepts: impl Fn(&S) -> bool,
+    ) -> Option<Classes> {
+        let (mut distinct, mut numbers) = (Vec::new(), HashMap::new());
+        let number = |kind: K| {
+            *numbers.entry(kind).or_insert_with_key(|kind| {
+                distinct.push(kind.clone());
+                distinct.len() as Symbol - 1
+            })
+        };
+        let class: Vec<Symbol> = kinds.into_iter().map(number).collect();
+        let next = |state: &S, class: Symbol| next(state, &distinct[class as usize]);
+        let dfa = Dfa::explore_within(max_states, distinct.len(), start, next, accepts)?;
+        Some(Classes { dfa: dfa.trim(), class })
+    }
+}
+
+impl Automaton for Classes {
+    fn n_symbols(&self) -> usize {
+        self.class.len()
+    }
+
+    fn start(&self) -> State {
+        self.dfa.start()
+    }
+
+    fn next(&self, state: State, symbol: Symbol) -> Option<State> {
+        self.dfa.next(state, *self.class.get(symbol as usize)?)
+    }
+
+    fn accepts(&self, state: State) -> bool {
+        self.dfa.accepts(state)
+    }
+
+    fn distance_to_accept(&self, state: State) -> Option<usize> {
+        self.dfa.distance_to_accept(state)
+    }
+}

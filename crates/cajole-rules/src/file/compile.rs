@@ -1,0 +1,293 @@
+//! From tables to constraints.
+
+use std::fs;
+use std::path::Path;
+
+use cajole::constraints::{
+    All, Any, Automaton, Bio, Continuations, PREDICATE_ROLES, References, RoleSet, SpansInTree,
+    TagSet, UniqueRoles,
+};
+use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_tasks::parsing::{Blame, Formula as TreeFormula, ShiftReduce};
+use cajole_tasks::srl::Reading;
+use toml::Spanned;
+
+use super::error::{RuleError, RuleFileError};
+use super::table::{DivideBy, Kind, Table};
+use super::Rules;
+use crate::checker::Checker;
+use crate::ebnf;
+use crate::formula::Formula;
+use crate::lexical::Lexical;
+use crate::pattern::Pattern;
+use crate::subject::Subject;
+use crate::vocabulary::Vocabulary;
+
+/// A rule that has no lengths to be divided by.
+type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
+
+/// What rules are compiled with.
+#[derive(Clone, Copy)]
+pub(super) struct Compiler<'c, 'v> {
+    pub(super) name: &'c str,
+    pub(super) text: &'c str,
+    pub(super) folder: Option<&'c Path>,
+    pub(super) vocabulary: &'v Vocabulary,
+}
+
+impl<'v> Compiler<'_, 'v> {
+    /// The rules of a whole file: those of its `all`, or the one that it is.
+    pub(super) fn rules(&self, table: Table) -> Result<Rules<'v>, RuleFileError> {
+        let is_list = table.kinds() == [Kind::All] && table.divide_by.is_none();
+        let tables = match table.all {
+            Some(tables) if is_list && table.weight.is_none() => tables,
+            _ => vec![Spanned::new(0..0, table)],
+        };
+        if tables.is_empty() {
+            return Err(self.at(0, RuleError::NoRules { key: "all" }));
+        }
+        let spans = match tables.as_slice() {
+            [only] => self.only_spans(only.get_ref()).map_err(|source| self.at(0, source))?,
+            _ => None,
+        };
+        let mut rules = Rules { all: All::new(), names: Vec::new(), spans };
+        for table in tables {
+            let at = table.span().start;
+            let table = table.into_inner();
+            let (name, weight) = (table.name.clone(), self.weight(&table, at)?);
+            let (kind, rule) = self.rule(table, at)?;
+            rules.names.push(name.unwrap_or_else(|| kind.key().to_owned()));
+            rules.all = rules.all.with(weight, rule);
+        }
+        Ok(rules)
+    }
+
+    /// One rule, without its weight.
+    fn rule(&self, table: Table, at: usize) -> Result<(Kind, Rule<'v>), RuleFileError> {
+        let kinds = table.kinds();
+        let kind = match kinds.as_slice() {
+            [kind] => *kind,
+            [] => return Err(self.at(at, no_kind())),
+            [one, other, ..] => {
+                let (one, other) = (one.key(), other.key());
+                return Err(self.at(at, RuleError::SeveralKinds { one, other }));
+            }
+        };
+        if let Some((key, kind)) = table.stray_key(kind) {
+            return Err(self.at(at, RuleError::StrayKey { key, kind: kind.key() }));
+        }
+        let by = table.divide_by;
+        let rule = match kind {
+            Kind::All => Box::new(self.all(table.all.unwrap_or_default(), at)?) as Undivided<'v>,
+            Kind::Any => Box::new(self.any(table.any.unwrap_or_default(), at)?),
+            _ => self.simple(kind, table).map_err(|source| self.at(at, source))?,
+        };
+        Ok((kind, Rule { rule, by }))
+    }
+
+    fn all(&self, tables: Vec<Spanned<Table>>, at: usize) -> Result<All<'v, Subject>, RuleFileError> {
+        let rules = self.weighted("all", tables, at)?;
+        Ok(rules.into_iter().fold(All::new(), |all, (weight, rule)| all.with(weight, rule)))
+    }
+
+    fn any(&self, tables: Vec<Spanned<Table>>, at: usize) -> Result<Any<'v, Subject>, RuleFileError> {
+        let rules = self.weighted("any", tables, at)?;
+        Ok(rules.into_iter().fold(Any::new(), |any, (weight, rule)| any.with(weight, rule)))
+    }
+
+    fn weighted(
+        &self,
+        key: &'static str,
+        tables: Vec<Spanned<Table>>,
+        at: usize,
+    ) -> Result<Vec<(f32, Rule<'v>)>, RuleFileError> {
+        if tables.is_empty() {
+            return Err(self.at(at, RuleError::NoRules { key }));
+        }
+        let rule = |table: Spanned<Table>| {
+            let at = table.span().start;
+            let weight = self.weight(table.get_ref(), at)?;
+            Ok((weight, self.rule(table.into_inner(), at)?.1))
+        };
+        tables.into_iter().map(rule).collect()
+    }
+
+    /// A rule that has no others in it.
+    fn simple(&self, kind: Kind, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let vocabulary = self.vocabulary;
+        let key = kind.key();
+        Ok(match kind {
+            Kind::Arithmetic => {
+                let text = table.arithmetic.unwrap_or_default();
+                Box::new(Formula::parse(&text, vocabulary, table.squared.unwrap_or(false))?)
+            }
+            Kind::Pattern => Box::new(Pattern::parse(&table.pattern.unwrap_or_default(), vocabulary)?),
+            Kind::Symbols => {
+                let text = table.symbols.unwrap_or_default();
+                let rule = ebnf::SymbolPattern::parse(&text, vocabulary);
+                Box::new(rule.map_err(|source| RuleError::Ebnf { key: key.to_owned(), source })?)
+            }
+            Kind::Grammar => self.grammar(table)?,
+            Kind::Lexical => {
+                let must = table.must_have.unwrap_or_default();
+                let must_not = table.must_not_have.unwrap_or_default();
+                Box::new(Lexical::new(&must, &must_not, vocabulary)?)
+            }
+            Kind::Checker => self.checker(table)?,
+            Kind::ShiftReduce => {
+                let commands = vocabulary.commands();
+                let commands = commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })?;
+                let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
+                Box::new(ShiftReduce { formula, blame: Blame::Whole, ..ShiftReduce::new(commands) })
+            }
+            Kind::Bio => Box::new(Bio { tags: self.tags(key)? }),
+            Kind::UniqueRoles => {
+                let tags = self.tags(key)?;
+                let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
+                Box::new(UniqueRoles { tags, core })
+            }
+            Kind::Continuations => Box::new(Continuations::new(self.tags(key)?)),
+            Kind::References => Box::new(References::new(self.tags(key)?)),
+            Kind::SpansInTree => Box::new(self.spans(&table)?),
+            Kind::All | Kind::Any => return Err(no_kind()),
+        })
+    }
+
+    fn grammar(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let (key, text) = match (table.grammar, table.grammar_file) {
+            (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
+            (Some(text), None) => ("grammar".to_owned(), text),
+            (None, file) => {
+                let file = file.unwrap_or_default();
+                let folder = self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
+                let path = folder.join(&file);
+                let text = fs::read_to_string(&path);
+                (path.display().to_string(), text.map_err(|source| RuleError::GrammarFile { path, source })?)
+            }
+        };
+        let rule = ebnf::NamedGrammar::parse(&text, table.start.as_deref(), self.vocabulary);
+        Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
+    }
+
+    /// A program. Those who send lines are not those who may start programs here.
+    fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let config = table.checker.unwrap_or_default();
+        if self.folder.is_none() {
+            let program = config.command.first().cloned().unwrap_or_default();
+            return Err(RuleError::NoPrograms { program });
+        }
+        Ok(Box::new(Checker::new(config, self.vocabulary)?))
+    }
+
+    fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {
+        let tags = self.tags("spans-in-tree")?;
+        let free = match &table.free_roles {
+            Some(names) => roles(tags, names)?,
+            None => RoleSet::named(tags, PREDICATE_ROLES),
+        };
+        let reading = table.spans_in_tree.unwrap_or_default();
+        Ok(NodeSpans { reading, spans: SpansInTree { tags, free } })
+    }
+
+    fn only_spans(&self, table: &Table) -> Result<Option<(Reading, RoleSet)>, RuleError> {
+        if table.kinds() != [Kind::SpansInTree] {
+            return Ok(None);
+        }
+        let NodeSpans { reading, spans } = self.spans(table)?;
+        Ok(Some((reading, spans.free)))
+    }
+
+    fn tags(&self, key: &'static str) -> Result<&'v TagSet, RuleError> {
+        self.vocabulary.tags().ok_or_else(|| RuleError::NoTags { key, symbols: self.some() })
+    }
+
+    fn weight(&self, table: &Table, at: usize) -> Result<f32, RuleFileError> {
+        match table.weight.unwrap_or(1.0) {
+            weight if 0.0 < weight && weight.is_finite() => Ok(weight),
+            weight => Err(self.at(at, RuleError::Weight { weight })),
+        }
+    }
+
+    /// A few of the network's symbols.
+    fn some(&self) -> String {
+        let names = self.vocabulary.names();
+        let some = names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(" ");
+        if 5 < names.len() { some + " …" } else { some }
+    }
+
+    fn at(&self, at: usize, source: RuleError) -> RuleFileError {
+        let before = self.text.as_bytes().iter().take(at);
+        let line = 1 + before.filter(|&&byte| byte == b'\n').count();
+        RuleFileError::Rule { name: self.name.to_owned(), line, source }
+    }
+}
+
+fn no_kind() -> RuleError {
+    let known = "all, any, arithmetic, pattern, symbols, grammar, grammar-file, must-have, \
+                 must-not-have, checker, shift-reduce, bio, unique-roles, continuations, \
+                 references, spans-in-tree";
+    RuleError::NoKind { known: known.to_owned() }
+}
+
+/// The roles of these names, each of which must be one.
+fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
+    let role = |name: &String| {
+        tags.role(name).ok_or_else(|| RuleError::UnknownRole {
+            role: name.clone(),
+            known: tags.roles().map(|role| tags.role_name(role)).collect::<Vec<_>>().join(", "),
+        })
+    };
+    names.iter().map(role).collect()
+}
+
+/// Spans must be nodes of the subject's tree.
+struct NodeSpans<'v> {
+    reading: Reading,
+    spans: SpansInTree<'v>,
+}
+
+impl Constraint<Subject> for NodeSpans<'_> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        x.nodes(self.reading).map_or(Violation::NONE, |nodes| self.spans.check(nodes, y))
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        x.nodes(self.reading).map_or_else(Vec::new, |nodes| self.spans.explain(nodes, y))
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.spans.automaton(&x.nodes(self.reading).cloned())
+    }
+}
+
+/// A constraint whose cost may be divided by lengths.
+struct Rule<'v> {
+    rule: Box<dyn Constraint<Subject> + Send + 'v>,
+    by: Option<DivideBy>,
+}
+
+impl Rule<'_> {
+    fn factor(&self, x: &Subject, y: &[Symbol]) -> f32 {
+        let length = match self.by {
+            None => 1,
+            Some(DivideBy::Output) => y.len(),
+            Some(DivideBy::Lengths) => x.symbols.len() + y.len(),
+        };
+        1.0 / length.max(1) as f32
+    }
+}
+
+impl Constraint<Subject> for Rule<'_> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        self.rule.check(x, y).scaled(self.factor(x, y))
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let factor = self.factor(x, y);
+        self.rule.explain(x, y).into_iter().map(|fault| fault.scaled(factor)).collect()
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.rule.automaton(x)
+    }
+}

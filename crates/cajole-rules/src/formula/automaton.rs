@@ -1,0 +1,82 @@
+//! The outputs that satisfy a formula, as an automaton.
+//!
+//! A state holds, for each comparison, the difference of its sides so far. If no symbol lowers the
+//! difference, then what is above zero stays there, and all such values are one; likewise below zero
+//! if none raises it. Where the verdict of that last state is no, nothing leads to it.
+//!
+//! A difference that can go both ways has no such end. It may still be bounded, by what the other
+//! comparisons allow: whether it is shows in the exploration.
+
+use cajole::Symbol;
+
+use super::{Comparison, Relation};
+use crate::Subject;
+use crate::classes::Classes;
+
+/// Each counts up to a few hundred, or one to some thousands.
+const MAX_STATES: usize = 1 << 14;
+
+/// The feasible set for `x`, if there are no more than `MAX_STATES` states.
+pub(super) fn explore(
+    comparisons: &[Comparison],
+    x: &Subject,
+    n_symbols: usize,
+) -> Option<Classes> {
+    let differences: Vec<Difference> =
+        comparisons.iter().map(|c| Difference::new(c, x, n_symbols)).collect::<Option<_>>()?;
+    // What a symbol adds to each difference is all that there is to it.
+    let kinds =
+        (0..n_symbols).map(|s| differences.iter().map(|d| d.weights[s]).collect::<Vec<i128>>());
+    let start = differences.iter().map(|d| d.settled(d.start)).collect::<Vec<i128>>();
+    let next = |values: &Vec<i128>, weights: &Vec<i128>| {
+        let steps = differences.iter().zip(values).zip(weights);
+        steps.map(|((d, value), weight)| d.next(value + weight)).collect::<Option<Vec<i128>>>()
+    };
+    let accepts =
+        |values: &Vec<i128>| differences.iter().zip(values).all(|(d, &value)| d.holds(value));
+    Classes::explore(MAX_STATES, kinds, start, next, accepts)
+}
+
+/// `l − r` of one comparison, as the output grows.
+struct Difference {
+    relation: Relation,
+    start: i128,
+    /// What each symbol adds.
+    weights: Vec<i128>,
+    can_rise: bool,
+    can_fall: bool,
+}
+
+impl Difference {
+    fn new(comparison: &Comparison, x: &Subject, n_symbols: usize) -> Option<Difference> {
+        let (left, right) = comparison.sides(x)?;
+        let weight = |symbol: Symbol| left.weight(symbol) - right.weight(symbol);
+        let weights: Vec<i128> = (0..n_symbols as Symbol).map(weight).collect();
+        Some(Difference {
+            relation: comparison.relation,
+            start: left.value(&[]) - right.value(&[]),
+            can_rise: weights.iter().any(|&weight| 0 < weight),
+            can_fall: weights.iter().any(|&weight| weight < 0),
+            weights,
+        })
+    }
+
+    /// Where `value` leads, unless nothing could make it hold again.
+    fn next(&self, value: i128) -> Option<i128> {
+        (!self.is_final(value) || self.holds(value)).then_some(self.settled(value))
+    }
+
+    /// The same value, or the one that stands for all from which there is no way back to zero.
+    fn settled(&self, value: i128) -> i128 {
+        if self.is_final(value) { value.signum() } else { value }
+    }
+
+    /// Whether there is no way back to zero.
+    fn is_final(&self, value: i128) -> bool {
+        (0 < value && !self.can_fall) || (value < 0 && !self.can_rise)
+    }
+
+    fn holds(&self, value: i128) -> bool {
+        self.relation.distance(value) == 0
+    }
+}

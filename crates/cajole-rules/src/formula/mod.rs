@@ -1,0 +1,163 @@
+//! Arithmetic over counts and lengths.
+//!
+//! Many rules only count: three of these for each of those, as many opened as closed, no longer than
+//! twice the input. A formula says so as one would on paper:
+//!
+//! ```text
+//! count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in) + 1
+//! ```
+//!
+//! Given the input, both sides of a comparison are linear in how often each symbol is in the output,
+//! which is why a product may depend on the output on one side only. `g` is how far the sides are
+//! from what is demanded of them,
+//!
+//! ```text
+//! l = r: |l − r|      l ≤ r: max(0, l − r)      l < r: max(0, l − r + 1)      l ≠ r: 1 if l = r
+//! ```
+//!
+//! or the square of it, summed over all comparisons. All numbers are whole, of 64 bits; what the
+//! input makes grow beyond that violates its comparison by 1.
+
+mod automaton;
+mod error;
+mod lex;
+mod linear;
+mod parse;
+
+use cajole::constraints::Automaton;
+use cajole::{Constraint, Fault, Symbol, Violation};
+
+pub use self::error::FormulaError;
+use self::linear::{Form, Term};
+use crate::{Subject, Vocabulary};
+
+/// Comparisons of counts and lengths, all of which must hold.
+///
+/// ```
+/// use cajole::Constraint;
+/// use cajole_rules::{Formula, Subject, Vocabulary};
+///
+/// let vocabulary = Vocabulary::new(["a", "b"], "");
+/// let formula = Formula::parse(r#"count(out,"a") = 3*count(in,"a")"#, &vocabulary, false)?;
+/// let x = Subject::new(vec!["a".to_owned()], "a".into());
+/// assert_eq!(formula.check(&x, &[0, 1, 0]).total(), 1.0);
+/// # Ok::<(), cajole_rules::FormulaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Formula {
+    comparisons: Vec<Comparison>,
+    squared: bool,
+    n_symbols: usize,
+}
+
+impl Formula {
+    /// The formula `text` over outputs of these symbols; `squared` if distances are to be.
+    ///
+    /// # Errors
+    /// If it is no formula, or counts a symbol in the output that is not in the vocabulary.
+    pub fn parse(
+        text: &str,
+        vocabulary: &Vocabulary,
+        squared: bool,
+    ) -> Result<Formula, FormulaError> {
+        let comparisons = parse::comparisons(text, vocabulary)?;
+        Ok(Formula { comparisons, squared, n_symbols: vocabulary.len() })
+    }
+
+    /// What each violated comparison costs, with both values if there are any.
+    fn violated<'f>(
+        &'f self,
+        x: &'f Subject,
+        y: &'f [Symbol],
+    ) -> impl Iterator<Item = (&'f Comparison, f32, Option<(i128, i128)>)> {
+        self.comparisons.iter().filter_map(move |comparison| {
+            let Some((left, right)) = comparison.sides(x) else {
+                return Some((comparison, 1.0, None));
+            };
+            let (l, r) = (left.value(y), right.value(y));
+            let off = comparison.relation.distance(l - r) as f32;
+            let cost = if self.squared { (off * off).min(f32::MAX) } else { off };
+            (cost != 0.0).then_some((comparison, cost, Some((l, r))))
+        })
+    }
+}
+
+impl Constraint<Subject> for Formula {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        Violation::Whole(self.violated(x, y).fold(0.0, |g, (_, cost, _)| g + cost))
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let faults = self.violated(x, y).map(|(comparison, cost, values)| {
+            let told = values.map(|(l, r)| comparison.relation.told(l, r));
+            let told = told.unwrap_or_else(|| "the numbers grow too large".to_owned());
+            let message = format!("{}: {told}", comparison.text);
+            Fault { at: 0..y.len() + 1, cost, message }
+        });
+        faults.collect()
+    }
+
+    /// The feasible set, if few states suffice. Where one symbol adds and another takes away, they
+    /// do only if another comparison sets bounds.
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        let automaton = automaton::explore(&self.comparisons, x, self.n_symbols)?;
+        Some(Box::new(automaton))
+    }
+}
+
+/// Two sides and what must hold between them.
+#[derive(Clone, Debug)]
+struct Comparison {
+    /// As it was written.
+    text: String,
+    left: Term,
+    relation: Relation,
+    right: Term,
+}
+
+impl Comparison {
+    /// Both sides for this input, unless numbers grow too large.
+    fn sides(&self, x: &Subject) -> Option<(Form, Form)> {
+        Some((self.left.of(x)?, self.right.of(x)?))
+    }
+}
+
+/// What must hold between the left side and the right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Relation {
+    /// How far two sides whose difference is `l − r` are from it.
+    fn distance(self, difference: i128) -> i128 {
+        match self {
+            Relation::Equal => difference.abs(),
+            Relation::Unequal => i128::from(difference == 0),
+            Relation::Less => (difference + 1).max(0),
+            Relation::AtMost => difference.max(0),
+            Relation::More => (1 - difference).max(0),
+            Relation::AtLeast => (-difference).max(0),
+        }
+    }
+
+    /// In what way `l` and `r` violate it.
+    fn told(self, l: i128, r: i128) -> String {
+        match self {
+            Relation::Equal => format!("{l} is not {r}"),
+            Relation::Unequal => format!("both are {l}"),
+            Relation::Less => format!("{l} is not less than {r}"),
+            Relation::AtMost => format!("{l} is more than {r}"),
+            Relation::More => format!("{l} is not more than {r}"),
+            Relation::AtLeast => format!("{l} is less than {r}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Phrases that an output must have, and such as it must not.
+//!
+//! ```text
+//! g = how many of the required phrases are missing + how often forbidden ones occur
+//! ```
+//!
+//! An occurrence of a forbidden phrase is blamed where it is; what is missing could stand anywhere,
+//! so that all positions are blamed for it.
+//!
+//! As an automaton, a state is which phrases have been found, and the longest end of what has been
+//! written that a phrase begins with: as in the matching of several strings at once by Aho and
+//! Corasick, nothing else can matter later.
+
+use std::ops::Range;
+
+use cajole::constraints::Automaton;
+use cajole::{Constraint, Fault, Part, Symbol, Violation};
+
+use crate::classes::Classes;
+use crate::{Subject, UnknownSymbol, Vocabulary};
+
+/// Found phrases are a set of `n` members, which has 2ⁿ states.
+const MAX_STATES: usize = 1 << 14;
+
+/// The output must hold each of some phrases, and none of some others.
+#[derive(Clone, Debug)]
+pub struct Lexical {
+    must: Vec<Phrase>,
+    must_not: Vec<Phrase>,
+    /// The feasible set, if it is small enough.
+    automaton: Option<Classes>,
+}
+
+/// Why a phrase cannot be had or forbidden.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LexicalError {
+    /// It has a symbol that the network cannot write.
+    #[error("in the phrase {phrase:?}: {source}")]
+    Unknown {
+        /// The phrase.
+        phrase: String,
+        /// What in it is no symbol.
+        source: UnknownSymbol,
+    },
+    /// It has no symbols at all, and so would be everywhere.
+    #[error("the phrase {phrase:?} has no symbols")]
+    Empty {
+        /// The phrase.
+        phrase: String,
+    },
+}
+
+impl Lexical {
+    /// An output must hold all phrases of `must` and none of `must_not`.
+    ///
+    /// # Errors
+    /// If a phrase has no symbols, or one that is not in the vocabulary.
+    pub fn new<S: AsRef<str>>(
+        must: &[S],
+        must_not: &[S],
+        vocabulary: &Vocabulary,
+    ) -> Result<Lexical, LexicalError> {
+        let read = |phrases: &[S]| -> Result<Vec<Phrase>, LexicalError> {
+            phrases.iter().map(|text| Phrase::read(text.as_ref(), vocabulary)).collect()
+        };
+        let (must, must_not) = (read(must)?, read(must_not)?);
+        let automaton = automaton(&must, &must_not, vocabulary.len());
+        Ok(Lexical { must, must_not, automaton })
+    }
+
+    fn faults(&self, y: &[Symbol]) -> Vec<Fault> {
+        let missing = self.must.iter().filter(|phrase| !phrase.is_in(y)).map(|phrase| Fault {
+            at: 0..y.len() + 1,
+            cost: 1.0,
+            message: format!("{:?} is missing", phrase.text),
+        });
+        let forbidden = self.must_not.iter().flat_map(|phrase| {
+            phrase.occurrences(y).map(|at| {
+                let message = match at.len() {
+                    1 => format!("{:?} at position {} is forbidden", phrase.text, at.start),
+                    _ => {
+                        let (first, last) = (at.start, at.end - 1);
+                        format!("{:?} at positions {first} to {last} is forbidden", phrase.text)
+                    }
+                };
+                Fault { at, cost: 1.0, message }
+            })
+        });
+        missing.chain(forbidden).collect()
+    }
+}
+
+impl Constraint<Subject> for Lexical {
+    fn check(&self, _: &Subject, y: &[Symbol]) -> Violation {
+        let part = |fault: Fault| Part { at: fault.at, cost: fault.cost };
+        Violation::Parts(self.faults(y).into_iter().map(part).collect())
+    }
+
+    fn explain(&self, _: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        self.faults(y)
+    }
+
+    fn automaton(&self, _: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.automaton.as_ref().map(|automaton| Box::new(automaton) as Box<_>)
+    }
+}
+
+/// One or more symbols in a row.
+#[derive(Clone, Debug)]
+struct Phrase {
+    text: String,
+    symbols: Vec<Symbol>,
+}
+
+impl Phrase {
+    fn read(text: &str, vocabulary: &Vocabulary) -> Result<Phrase, LexicalError> {
+        let phrase = || text.to_owned();
+        let symbols = vocabulary.read(text);
+        let symbols =
+            symbols.map_err(|source| LexicalError::Unknown { phrase: phrase(), source })?;
+        if symbols.is_empty() {
+            return Err(LexicalError::Empty { phrase: phrase() });
+        }
+        Ok(Phrase { text: phrase(), symbols })
+    }
+
+    fn is_in(&self, y: &[Symbol]) -> bool {
+        self.occurrences(y).next().is_some()
+    }
+
+    /// Where it stands in `y`; occurrences may overlap.
+    fn occurrences(&self, y: &[Symbol]) -> impl Iterator<Item = Range<usize>> {
+        let len = self.symbols.len();
+        let starts = y.windows(len).enumerate().filter(|(_, window)| *window == self.symbols);
+        starts.map(move |(start, _)| start..start + len)
+    }
+}
+
+/// The feasible set, if there are no more than `MAX_STATES` states.
+fn automaton(must: &[Phrase], must_not: &[Phrase], n_symbols: usize) -> Option<Classes> {
+    if u64::BITS < must.len() as u32 {
+        return None;
+    }
+    let phrases = || must.iter().chain(must_not).map(|phrase| &phrase.symbols);
+    let all = if must.is_empty() { 0 } else { u64::MAX >> (u64::BITS - must.len() as u32) };
+    // Symbols of no phrase are of one kind: they end every beginning of one.
+    let kinds = (0..n_symbols as Symbol).map(|s| phrases().any(|p| p.contains(&s)).then_some(s));
+    let next = |(found, tail): &(u64, Vec<Symbol>), kind: &Option<Symbol>| {
+        let Some(symbol) = *kind else { return Some((*found, Vec::new())) };
+        let written = [&tail[..], &[symbol]].concat();
+        if must_not.iter().any(|phrase| written.ends_with(&phrase.symbols)) {
+            return None;
+        }
+        let is_here = |k: &usize| written.ends_with(&must[*k].symbols);
+        let found = (0..must.len()).filter(is_here).fold(*found, |found, k| found | 1 << k);
+        let is_beginning = |&from: &usize| phrases().any(|p| p.starts_with(&written[from..]));
+        let from = (0..written.len()).find(is_beginning).unwrap_or(written.len());
+        Some((found, written[from..].to_vec()))
+    };
+    Classes::explore(MAX_STATES, kinds, (0, Vec::new()), next, |(found, _)| *found == all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::{check_automaton, check_cost, letters, strings};
+
+    /// How often `phrase` occurs in `text`, by trying every place.
+    fn count(text: &str, phrase: &str) -> usize {
+        (0..text.len()).filter(|&at| text[at..].starts_with(phrase)).count()
+    }
+
+    fn check(must: &[&str], must_not: &[&str]) {
+        let vocabulary = Vocabulary::new(["a", "b", "c"], "");
+        let lexical = Lexical::new(must, must_not, &vocabulary).expect("all are letters");
+        let g = |y: &[Symbol]| {
+            let text = vocabulary.text(y);
+            let missing = must.iter().filter(|phrase| !text.contains(**phrase)).count();
+            missing + must_not.iter().map(|phrase| count(&text, phrase)).sum::<usize>()
+        };
+        for y in strings(3, 7) {
+            check_cost(&lexical, &letters(""), &y, g(&y) as f32);
+        }
+        let x = letters("");
+        let automaton = lexical.automaton(&x).expect("few phrases");
+        check_automaton(&*automaton, 7, |y| g(y) == 0);
+    }
+
+    #[test]
+    fn phrases_are_counted_and_followed() {
+        check(&[], &[]);
+        check(&["a"], &[]);
+        check(&[], &["aa"]);
+        check(&["ab", "ba"], &["bb"]);
+        check(&["abab"], &["bb", "aa"]);
+        check(&["aab", "ab"], &["bab"]);
+        check(&["aa", "aaa"], &["aba", "ba"]);
+        check(&["b"], &["ab", "b"]);
+    }
+
+    #[test]
+    fn words_are_read_and_named() {
+        let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
+        let lexical = Lexical::new(&["sat"], &["the cat", "cat"], &vocabulary).unwrap();
+        let faults = lexical.explain(&letters(""), &[0, 1, 0, 1]);
+        let told: Vec<_> = faults.iter().map(|f| (f.at.clone(), f.message.as_str())).collect();
+        let expected = [
+            (0..5, r#""sat" is missing"#),
+            (0..2, r#""the cat" at positions 0 to 1 is forbidden"#),
+            (2..4, r#""the cat" at positions 2 to 3 is forbidden"#),
+            (1..2, r#""cat" at position 1 is forbidden"#),
+            (3..4, r#""cat" at position 3 is forbidden"#),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_no_phrase_is_refused() {
+        let vocabulary = Vocabulary::new(["the", "cat"], " ");
+        let error = |must: &[&str]| Lexical::new(must, &[], &vocabulary).unwrap_err().to_string();
+        assert_eq!(error(&["cat", " "]), r#"the phrase " " has no symbols"#);
+        let unknown = r#"in the phrase "the dog": the network writes no symbol "dog""#;
+        assert_eq!(error(&["the dog"]), unknown);
+        assert!(Lexical::new(&[], &["cat the dog"], &vocabulary).is_err());
+    }
+
+    #[test]
+    fn too_many_phrases_have_no_automaton() {
+        let names: Vec<String> = (0..65).map(|k| format!("w{k}")).collect();
+        let vocabulary = Vocabulary::new(names.iter().cloned(), " ");
+        let has_automaton = |n: usize| {
+            let lexical = Lexical::new(&names[..n], &[], &vocabulary).unwrap();
+            lexical.automaton(&letters("")).is_some()
+        };
+        assert_eq!([10, 20, 64, 65].map(has_automaton), [true, false, false, false]);
+        let none = Lexical::new(&[], &names, &vocabulary).unwrap();
+        check_automaton(&*none.automaton(&letters("")).unwrap(), 2, <[Symbol]>::is_empty);
+    }
+}

@@ -1,0 +1,68 @@
+//! What the tests of this crate compare against.
+
+use std::collections::HashSet;
+
+use cajole::constraints::{Automaton, State};
+use cajole::{Constraint, Symbol};
+
+use crate::Subject;
+
+/// Every string over `0..n_symbols` of up to `max_len` symbols, short ones first.
+pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = Vec<Symbol>> {
+    (0..=max_len).flat_map(move |len| {
+        (0..n_symbols.pow(len as u32)).map(move |mut code| {
+            let digit = |_| {
+                let symbol = code % n_symbols;
+                code /= n_symbols;
+                symbol as Symbol
+            };
+            (0..len).map(digit).collect()
+        })
+    })
+}
+
+/// An input of these letters.
+pub(crate) fn letters(text: &str) -> Subject {
+    Subject::new(text.chars().map(String::from).collect(), text.into())
+}
+
+/// The rule says of `y` that it costs `g`, and gives reasons that add up to it.
+pub(crate) fn check_cost(rule: &dyn Constraint<Subject>, x: &Subject, y: &[Symbol], g: f32) {
+    let violation = rule.check(x, y);
+    assert!((violation.total() - g).abs() <= 1e-5 * g, "{y:?}: {violation:?} should be {g}");
+    assert_eq!(violation.is_satisfied(), g == 0.0, "{y:?}");
+    let told: f32 = rule.explain(x, y).iter().map(|fault| fault.cost).sum();
+    assert!((told - g).abs() <= 1e-5 * g, "{y:?}: told {told} of {g}");
+}
+
+/// The automaton holds the feasible outputs of up to `max_len` symbols, and knows how far off
+/// acceptance is wherever that is no more than `max_len` symbols from the start.
+pub(crate) fn check_automaton(
+    automaton: &dyn Automaton,
+    max_len: usize,
+    is_feasible: impl Fn(&[Symbol]) -> bool,
+) {
+    let n_symbols = automaton.n_symbols();
+    let follow = |from: State, y: &[Symbol]| y.iter().try_fold(from, |q, &s| automaton.next(q, s));
+    for y in strings(n_symbols, max_len) {
+        assert_eq!(automaton.contains(&y), is_feasible(&y), "{y:?}");
+    }
+    let mut seen = HashSet::new();
+    for prefix in strings(n_symbols, max_len) {
+        let mut rests = strings(n_symbols, max_len - prefix.len());
+        let shortest = rests.find(|rest| is_feasible(&[&prefix[..], rest].concat()));
+        let state = follow(automaton.start(), &prefix);
+        match (state, shortest) {
+            (None, shortest) => assert_eq!(shortest, None, "{prefix:?} was cut off"),
+            (Some(q), Some(rest)) => {
+                assert_eq!(automaton.distance_to_accept(q), Some(rest.len()), "{prefix:?}");
+            }
+            (Some(q), None) if seen.insert(q) => {
+                let distance = automaton.distance_to_accept(q);
+                let beyond = |d| max_len < prefix.len() + d;
+                assert!(distance.is_none_or(beyond), "{prefix:?}: {distance:?}");
+            }
+            (Some(_), None) => {}
+        }
+    }
+}

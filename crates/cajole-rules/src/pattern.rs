@@ -1,0 +1,266 @@
+//! Regular expressions over the text of outputs.
+//!
+//! Users write patterns over characters; a network writes symbols, which may be words. The pattern
+//! becomes an automaton over bytes, and that one over symbols: each is the path of its name's bytes,
+//! with those of the separator in front of all but the first. From there on it is a language like
+//! any other, with an edit distance that counts symbols.
+
+use std::error::Error;
+
+use cajole::constraints::{Automaton, Dfa, Edit, Regular};
+use cajole::{Constraint, Fault, Part, Symbol, Violation};
+use regex_automata::dfa::{Automaton as _, StartKind, dense};
+use regex_automata::nfa::thompson;
+use regex_automata::util::primitives::StateID;
+use regex_automata::util::start;
+use regex_automata::{Anchored, MatchKind};
+
+use crate::{Subject, Vocabulary};
+
+/// Limits of the automaton over bytes: these suffice for thousands of its states.
+const MAX_BYTES: usize = 8 << 20;
+/// Limits of the automaton over symbols: how far the search for the fewest edits may spread.
+const MAX_STATES: usize = 1 << 12;
+const MAX_ARCS: usize = 1 << 22;
+
+/// The output's text must match a regular expression, from beginning to end.
+///
+/// The syntax is that of the `regex` crate, and `g` the edit distance in symbols to the nearest
+/// output that matches.
+#[derive(Clone, Debug)]
+pub struct Pattern<'v> {
+    vocabulary: &'v Vocabulary,
+    regular: Regular,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It cannot be read, or asks for what no automaton can do.
+    #[error("pattern {pattern:?}: {reason}")]
+    Invalid {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Its automaton would be too large.
+    #[error("pattern {pattern:?} needs more than {max_states} states over {n_symbols} symbols")]
+    TooLarge {
+        /// The pattern.
+        pattern: String,
+        /// How many states it may have.
+        max_states: usize,
+        /// How many symbols the network can write.
+        n_symbols: usize,
+    },
+}
+
+impl<'v> Pattern<'v> {
+    /// The pattern `text` over outputs of these symbols.
+    ///
+    /// # Errors
+    /// If it is no regular expression, or too large a one. A word boundary is one of ASCII words
+    /// only, `(?-u:\b)`.
+    pub fn parse(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
+        let invalid = |reason: String| PatternError::Invalid { pattern: text.to_owned(), reason };
+        let bytes = dense::Builder::new()
+            .configure(
+                dense::Config::new()
+                    // Every match counts, not only the one that a search would prefer.
+                    .match_kind(MatchKind::All)
+                    .start_kind(StartKind::Anchored)
+                    .accelerate(false)
+                    .dfa_size_limit(Some(MAX_BYTES))
+                    .determinize_size_limit(Some(MAX_BYTES)),
+            )
+            .thompson(thompson::Config::new().nfa_size_limit(Some(MAX_BYTES)))
+            .build(text)
+            .map_err(|error| invalid(root_cause(&error)))?;
+        let begin = bytes.start_state(&start::Config::new().anchored(Anchored::Yes));
+        let begin = begin.map_err(|error| invalid(error.to_string()))?;
+        let n_symbols = vocabulary.len();
+        let max_states = MAX_STATES.min(MAX_ARCS / n_symbols.max(1));
+        let too_large =
+            || PatternError::TooLarge { pattern: text.to_owned(), max_states, n_symbols };
+        let dfa = over_symbols(&bytes, begin, vocabulary, max_states).ok_or_else(too_large)?;
+        Ok(Pattern { vocabulary, regular: Regular::new(&dfa) })
+    }
+
+    fn message(&self, edit: Edit, y: &[Symbol]) -> String {
+        match edit {
+            Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
+            Edit::Missing(at) => format!("something is missing before position {at}"),
+            Edit::Stray(at) => {
+                let name = self.vocabulary.name(y[at]);
+                format!("position {at}: {name:?} does not fit the pattern")
+            }
+        }
+    }
+}
+
+impl Constraint<Subject> for Pattern<'_> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        self.regular.check(x, y)
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let Some(edits) = self.regular.edits(y) else {
+            let none = |_: &Part| "no output fits the pattern".to_owned();
+            return self.check(x, y).into_faults(y.len() + 1, none);
+        };
+        let fault = |edit: Edit| {
+            let at = edit.position()..edit.position() + 1;
+            Fault { at, cost: 1.0, message: self.message(edit, y) }
+        };
+        edits.into_iter().map(fault).collect()
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.regular.automaton(x)
+    }
+}
+
+/// The outputs whose text leads from `begin` to a match.
+///
+/// A state is where the bytes so far have led, or `None` where the next symbol will be the first
+/// and has no separator in front. Without separators, there is no difference.
+fn over_symbols(
+    bytes: &dense::DFA<Vec<u32>>,
+    begin: StateID,
+    vocabulary: &Vocabulary,
+    max_states: usize,
+) -> Option<Dfa> {
+    let walk = |from: StateID, text: &str| {
+        let to = text.bytes().fold(from, |state, byte| bytes.next_state(state, byte));
+        (!bytes.is_dead_state(to) && !bytes.is_quit_state(to)).then_some(to)
+    };
+    let separator = vocabulary.separator();
+    let next = |state: &Option<StateID>, symbol: Symbol| {
+        let from = state.map_or(Some(begin), |state| walk(state, separator))?;
+        Some(Some(walk(from, vocabulary.name(symbol))?))
+    };
+    let accepts = |state: &Option<StateID>| {
+        bytes.is_match_state(bytes.next_eoi_state(state.unwrap_or(begin)))
+    };
+    let start = if separator.is_empty() { Some(begin) } else { None };
+    Dfa::explore_within(max_states, vocabulary.len(), start, next, accepts)
+}
+
+/// What the outer errors only wrap: where in the pattern something is wrong, and what.
+fn root_cause(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+    use crate::oracle::{check_automaton, check_cost, letters, strings};
+
+    /// Membership as the `regex` crate sees it, the edit distance by comparing with all members.
+    fn check(pattern: &str, names: &[&str], separator: &str) {
+        let vocabulary = Vocabulary::new(names.iter().copied(), separator);
+        let ours = Pattern::parse(pattern, &vocabulary).unwrap();
+        let regex = Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap();
+        let matches = |y: &[Symbol]| regex.is_match(&vocabulary.text(y));
+        let x = letters("");
+        let members: Vec<_> = strings(names.len(), 7).filter(|y| matches(y)).collect();
+        for y in strings(names.len(), 4) {
+            // Members that are too long to be listed are at least 4 edits away.
+            let g = members.iter().map(|w| levenshtein(&y, w)).min().unwrap_or(y.len() + 1);
+            assert!(g <= 4 || members.is_empty(), "{pattern}: {y:?} needs longer members");
+            check_cost(&ours, &x, &y, g as f32);
+        }
+        check_automaton(&*ours.automaton(&x).unwrap(), 6, matches);
+    }
+
+    fn levenshtein(a: &[Symbol], b: &[Symbol]) -> usize {
+        let first: Vec<usize> = (0..=b.len()).collect();
+        let last = a.iter().fold(first, |above, s| {
+            let mut row = vec![above[0] + 1];
+            for (j, t) in b.iter().enumerate() {
+                let substituted = above[j] + usize::from(s != t);
+                row.push(substituted.min(above[j + 1] + 1).min(row[j] + 1));
+            }
+            row
+        });
+        last[b.len()]
+    }
+
+    #[test]
+    fn patterns_over_letters() {
+        for pattern in
+            ["", "a*", "(aaa|cb)*", "a|ab", "[^b]+", "(?i)A.?B", "a{2,3}?c*", "^a$|^$", "a.*b"]
+        {
+            check(pattern, &["a", "b", "c"], "");
+        }
+    }
+
+    #[test]
+    fn patterns_over_words() {
+        let names = ["the", "cat", "at"];
+        for pattern in
+            ["the cat( at the cat)?", r"(\w+ ?)*at", "(the )*cat", ".*t t.*", "[a-z ]{3,7}"]
+        {
+            check(pattern, &names, " ");
+        }
+        check("the, cat|at", &names, ", ");
+        check("(the)?c?at", &names, "");
+        check(r"(?-u:\b)at(?-u:\b).*", &names, " ");
+    }
+
+    #[test]
+    fn patterns_over_bytes_of_characters() {
+        let names = ["ä", "ß", "日本"];
+        for pattern in ["ä+ß?", r"\p{Greek}*|\w\w", ".日.", "[ß-ü]*", "[^ä]"] {
+            check(pattern, &names, "");
+            check(pattern, &names, "→");
+        }
+    }
+
+    #[test]
+    fn nothing_may_fit() {
+        check("[a&&b]", &["a", "b"], "");
+        check("x", &["a", "b"], " ");
+        let vocabulary = Vocabulary::new(["a"], "");
+        let nothing = Pattern::parse("x", &vocabulary).unwrap();
+        let [fault] = &nothing.explain(&letters(""), &[0])[..] else { panic!("one reason") };
+        assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output fits the pattern"));
+    }
+
+    #[test]
+    fn faults_name_symbols_and_places() {
+        let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
+        let pattern = Pattern::parse("the cat sat", &vocabulary).unwrap();
+        let told = |y: &[Symbol]| -> Vec<String> {
+            pattern.explain(&letters(""), y).into_iter().map(|fault| fault.message).collect()
+        };
+        assert_eq!(told(&[0, 1, 2]), [""; 0]);
+        assert_eq!(told(&[0, 0, 2]), [r#"position 1: "the" does not fit the pattern"#]);
+        assert_eq!(told(&[0, 2]), ["something is missing before position 1"]);
+        assert_eq!(told(&[0, 1]), ["something is missing at the end"]);
+        assert_eq!(told(&[0, 1, 9]), [r#"position 2: "?" does not fit the pattern"#]);
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        let vocabulary = Vocabulary::new(["a", "b"], "");
+        let error = |pattern: &str| Pattern::parse(pattern, &vocabulary).unwrap_err();
+        for pattern in ["(", "a{2", "[b", r"\p{Klingon}", r"(?-u:\xff)", r"\bé"] {
+            let error = error(pattern);
+            let PatternError::Invalid { pattern: named, reason } = &error else {
+                panic!("{error}")
+            };
+            assert!(named == pattern && !reason.is_empty(), "{error}");
+        }
+        assert!(error("(").to_string().contains("unclosed group"));
+        assert!(matches!(error("[ab]{1000}{1000}"), PatternError::Invalid { .. }));
+        assert!(matches!(error("(a|b)*a(a|b){13}"), PatternError::TooLarge { n_symbols: 2, .. }));
+    }
+}

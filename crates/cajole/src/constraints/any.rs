@@ -1,0 +1,230 @@
+//! One of several constraints.
+//!
+//! What is feasible may be so in more than one way: a date in this form *or* in that. An output is
+//! judged by the alternative that it is nearest to, and only that one pushes; a sum would pull
+//! towards all of them at once, and be content with none:
+//!
+//! ```text
+//! g(y, Lˣ) = min over k of w_k · g_k(y, Lˣ)      Lˣ = ⋃_k Lˣ_k
+//! ```
+//!
+//! No `g_k` is negative and every `w_k` is positive, so the least is zero exactly when one of them
+//! is.
+
+use super::all::weighted;
+use super::{Automaton, Dfa, State};
+use crate::constraint::{Constraint, Fault, Violation};
+use crate::model::Symbol;
+
+/// The output must satisfy at least one of these constraints; `g` is the least of theirs.
+///
+/// Among several that are equally near, the first is taken. A `g` that is not a number is farther
+/// than any other. Without any constraints, no output is feasible, and all violate by 1.
+///
+/// ```
+/// use cajole::constraints::{Any, Language, Regular};
+///
+/// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+/// let one = Regular::new(&Language::Any.automaton(2));
+/// let either: Any<[u32]> = Any::new().with(1.0, pairs).with(0.5, one);
+/// # let _ = either;
+/// ```
+pub struct Any<'a, X: ?Sized> {
+    constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,
+}
+
+impl<'a, X: ?Sized> Any<'a, X> {
+    /// No constraints yet.
+    pub fn new() -> Self {
+        Any { constraints: Vec::new() }
+    }
+
+    /// Adds a constraint whose violation counts `weight` times.
+    ///
+    /// # Panics
+    ///
+    /// If `weight` is not a positive, finite number: others would hide a violation or never let
+    /// go of one.
+    pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
+        assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
+        self.constraints.push((weight, Box::new(constraint)));
+        self
+    }
+
+    /// The number of the nearest constraint, and how far `y` is from it.
+    fn nearest(&self, x: &X, y: &[Symbol]) -> Option<(usize, Violation)> {
+        let violations = self.constraints.iter().map(|(w, c)| weighted(*w, c.check(x, y)));
+        // Not `f32::total_cmp` alone: some NaNs are less than zero to it.
+        let distance = |violation: &Violation| (violation.total().is_nan(), violation.total());
+        violations.enumerate().min_by(|(_, a), (_, b)| {
+            let ((a_is_nan, a), (b_is_nan, b)) = (distance(a), distance(b));
+            a_is_nan.cmp(&b_is_nan).then(a.total_cmp(&b))
+        })
+    }
+}
+
+impl<X: ?Sized> Default for Any<'_, X> {
+    fn default() -> Self {
+        Any::new()
+    }
+}
+
+impl<X: ?Sized> Constraint<X> for Any<'_, X> {
+    fn check(&self, x: &X, y: &[Symbol]) -> Violation {
+        self.nearest(x, y).map_or(Violation::Whole(1.0), |(_, violation)| violation)
+    }
+
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
+        let Some((k, _)) = self.nearest(x, y) else {
+            let message = "there is no alternative that could hold".to_owned();
+            return vec![Fault { at: 0..y.len() + 1, cost: 1.0, message }];
+        };
+        let (weight, constraint) = &self.constraints[k];
+        constraint.explain(x, y).into_iter().map(|fault| fault.scaled(*weight)).collect()
+    }
+
+    /// The union, if every constraint is an automaton and there is at least one.
+    fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
+        let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
+        let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
+        let n_symbols = automata.iter().map(|automaton| automaton.n_symbols()).max()?;
+        Some(Box::new(union(&automata, n_symbols)))
+    }
+}
+
+/// The strings in any of the languages, listed and trimmed.
+///
+/// A state holds one of each automaton, or none of it once it has forbidden a symbol.
+fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Dfa {
+    let start: Vec<Option<State>> = automata.iter().map(|a| Some(a.start())).collect();
+    let next = |states: &Vec<Option<State>>, symbol: Symbol| {
+        let step = |automaton: &dyn Automaton, state: Option<State>| {
+            let is_known = (symbol as usize) < automaton.n_symbols();
+            state.filter(|_| is_known).and_then(|state| automaton.next(state, symbol))
+        };
+        let to: Vec<_> = automata.iter().zip(states).map(|(a, &state)| step(&**a, state)).collect();
+        to.iter().any(Option::is_some).then_some(to)
+    };
+    let accepts = |states: &Vec<Option<State>>| {
+        automata.iter().zip(states).any(|(a, state)| state.is_some_and(|state| a.accepts(state)))
+    };
+    Dfa::explore(n_symbols, start, next, accepts).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::constraint::Part;
+    use crate::constraints::oracle::{language, matches, strings};
+    use crate::constraints::{Count, Language, Length, Regular};
+
+    const NO_INPUT: &[Symbol] = &[];
+
+    fn always(g: f32) -> impl Fn(&[Symbol], &[Symbol]) -> f32 + Sync {
+        move |_: &[Symbol], _: &[Symbol]| g
+    }
+
+    #[test]
+    fn nothing_is_feasible_at_first() {
+        let none: Any<[Symbol]> = Any::default();
+        assert_eq!(none.check(NO_INPUT, &[0, 1]), Violation::Whole(1.0));
+        let faults = none.explain(NO_INPUT, &[0, 1]);
+        assert_eq!((faults.len(), faults[0].cost, faults[0].at.clone()), (1, 1.0, 0..3));
+        assert!(none.automaton(NO_INPUT).is_none());
+    }
+
+    #[test]
+    fn the_least_violation_counts_with_its_own_parts_and_words() {
+        let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+        let any = Any::new().with(3.0, pairs).with(0.5, always(7.0));
+        let stray = Part { at: 1..2, cost: 3.0 };
+        assert_eq!(any.check(NO_INPUT, &[0, 0, 1]), Violation::Parts(vec![stray]));
+        let [fault] = &any.explain(NO_INPUT, &[0, 0, 1])[..] else { panic!("one edit will do") };
+        assert_eq!((fault.at.clone(), fault.cost), (1..2, 3.0));
+        assert_eq!(
+            any.check(NO_INPUT, &[0, 0]),
+            Violation::Parts(vec![Part { at: 1..2, cost: 3.0 }])
+        );
+        assert_eq!(any.check(NO_INPUT, &[1, 1, 0, 0, 0, 0]), Violation::Whole(3.5));
+        assert!(any.check(NO_INPUT, &[0, 1]).is_satisfied());
+        assert!(any.explain(NO_INPUT, &[0, 1]).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_number_hides_nothing() {
+        for nan in [f32::NAN, -f32::NAN] {
+            for (g, other) in [(0.0, true), (2.0, false), (f32::INFINITY, false)] {
+                let first = Any::new().with(1.0, always(nan)).with(1.0, always(g));
+                let last = Any::new().with(1.0, always(g)).with(1.0, always(nan));
+                for any in [first, last] {
+                    assert_eq!(any.check(NO_INPUT, &[]), Violation::Whole(g));
+                    assert_eq!(any.check(NO_INPUT, &[]).is_satisfied(), other);
+                }
+            }
+            assert!(!Any::new().with(1.0, always(nan)).check(NO_INPUT, &[]).is_satisfied());
+        }
+    }
+
+    #[test]
+    fn the_automaton_is_the_union() {
+        let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
+        let as_many = Count { source: 0, target: 0, ratio: 2, n_symbols: 3 };
+        let any: Any<Vec<Symbol>> = Any::new().with(1.0, pairs).with(1.0, as_many);
+        for x in strings(2, 2) {
+            let dfa = any.automaton(&x).expect("both are automata");
+            assert_eq!(dfa.n_symbols(), 3);
+            for y in strings(3, 6) {
+                assert_eq!(dfa.contains(&y), any.check(&x, &y).is_satisfied(), "{x:?} to {y:?}");
+            }
+        }
+        let black_box = any.with(1.0, |_: &Vec<Symbol>, _: &[Symbol]| 0.0);
+        assert!(black_box.automaton(&vec![0]).is_none());
+    }
+
+    #[test]
+    fn tiny_violations_do_not_vanish() {
+        let any = Any::new().with(1e-30, always(1e-30)).with(1.0, always(1.0));
+        assert!(!any.check(NO_INPUT, &[]).is_satisfied());
+    }
+
+    #[test]
+    fn weights_must_be_positive_and_finite() {
+        for weight in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let built = std::panic::catch_unwind(|| {
+                let _: Any<[Symbol]> = Any::new().with(weight, always(0.0));
+            });
+            assert!(built.is_err(), "{weight} should be rejected");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_of_all_and_zero_exactly_when_one_is(
+            languages in prop::collection::vec((1e-3..1e3f32, language(2)), 0..4),
+            len in 0..4usize,
+        ) {
+            let mut any = Any::new().with(0.25, Length { required: move |_: &[Symbol]| len, n_symbols: 2 });
+            for (weight, language) in &languages {
+                any = any.with(*weight, Regular::new(&language.automaton(2)));
+            }
+            let dfa = any.automaton(NO_INPUT).expect("all are automata");
+            for y in strings(2, 5) {
+                let feasible = y.len() == len || languages.iter().any(|(_, language)| matches(language, &y));
+                let g = languages.iter().map(|(weight, language)| {
+                    let regular = Regular::new(&language.automaton(2));
+                    weight * regular.check(NO_INPUT, &y).total()
+                });
+                let off = 0.25 * y.len().abs_diff(len) as f32 / y.len().max(1) as f32;
+                let violation = any.check(NO_INPUT, &y);
+                prop_assert_eq!(violation.is_satisfied(), feasible, "{:?}", y);
+                prop_assert_eq!(dfa.contains(&y), feasible, "{:?}", y);
+                let least = g.fold(off, f32::min);
+                prop_assert!((violation.total() - least).abs() <= 1e-5 * least, "{:?}", y);
+                let told: f32 = any.explain(NO_INPUT, &y).iter().map(|fault| fault.cost).sum();
+                prop_assert!((told - least).abs() <= 1e-5 * least, "{:?}", y);
+            }
+        }
+    }
+}
