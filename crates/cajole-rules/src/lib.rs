@@ -22,8 +22,8 @@ mod subject;
 mod vocabulary;
 
 pub use checker::{
-    Cause, Checker, CheckerConfig, CheckerConfigError, Judgement, Mode, Pass, Reply, ReplyError,
-    Trouble, Verdict, parse_reply,
+    Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
+    Verdict, parse_reply,
 };
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};

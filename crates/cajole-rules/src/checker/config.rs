@@ -6,24 +6,19 @@ use serde::{Deserialize, Serialize};
 
 /// Everything that can be set about a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CheckerConfig {
     /// The program and its arguments; no shell looks at them.
     pub command: Vec<String>,
     /// How it is asked, and how it answers.
-    #[serde(default)]
     pub mode: Mode,
     /// What it reads in the mode [`Mode::ExitCode`].
-    #[serde(default)]
     pub pass: Pass,
     /// How long it may take over one output, its start included, in milliseconds.
-    #[serde(default = "CheckerConfig::default_timeout_ms")]
     pub timeout_ms: u64,
     /// How much it may write over one output: in its reply, and again on standard error.
-    #[serde(default = "CheckerConfig::default_max_reply_bytes")]
     pub max_reply_bytes: usize,
     /// How many verdicts are remembered, the oldest being forgotten first.
-    #[serde(default = "CheckerConfig::default_cache")]
     pub cache: usize,
 }
 
@@ -51,7 +46,7 @@ pub enum Pass {
 
 /// Settings that no checker can be run with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CheckerConfigError {
+pub enum CheckerError {
     /// There is nothing to run.
     #[error("the command names no program: {command:?}")]
     NoProgram {
@@ -71,25 +66,19 @@ pub enum CheckerConfigError {
 }
 
 impl CheckerConfig {
-    /// This command, in the mode of lines, with default limits.
+    /// This command, and all else as it is by default.
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        CheckerConfig {
-            command: command.into_iter().map(Into::into).collect(),
-            mode: Mode::default(),
-            pass: Pass::default(),
-            timeout_ms: Self::default_timeout_ms(),
-            max_reply_bytes: Self::default_max_reply_bytes(),
-            cache: Self::default_cache(),
-        }
+        let command = command.into_iter().map(Into::into).collect();
+        CheckerConfig { command, ..CheckerConfig::default() }
     }
 
     /// Whether a checker can be run like this.
     ///
     /// # Errors
     /// If no program is named, or a limit is zero, or the time-out longer than a day.
-    pub fn validate(&self) -> Result<(), CheckerConfigError> {
+    pub fn validate(&self) -> Result<(), CheckerError> {
         if self.command.first().is_none_or(String::is_empty) {
-            return Err(CheckerConfigError::NoProgram { command: self.command.clone() });
+            return Err(CheckerError::NoProgram { command: self.command.clone() });
         }
         in_range("timeout-ms", self.timeout_ms, 24 * 60 * 60 * 1000)?;
         in_range("max-reply-bytes", self.max_reply_bytes as u64, 1 << 30)?;
@@ -100,25 +89,27 @@ impl CheckerConfig {
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
+}
 
-    fn default_timeout_ms() -> u64 {
-        5000
-    }
-
-    fn default_max_reply_bytes() -> usize {
-        1 << 20
-    }
-
-    fn default_cache() -> usize {
-        10_000
+/// No command yet, which has to be given; it is asked by lines.
+impl Default for CheckerConfig {
+    fn default() -> Self {
+        CheckerConfig {
+            command: Vec::new(),
+            mode: Mode::Lines,
+            pass: Pass::Text,
+            timeout_ms: 5000,
+            max_reply_bytes: 1 << 20,
+            cache: 10_000,
+        }
     }
 }
 
-fn in_range(setting: &'static str, value: u64, most: u64) -> Result<(), CheckerConfigError> {
+fn in_range(setting: &'static str, value: u64, most: u64) -> Result<(), CheckerError> {
     if (1..=most).contains(&value) {
         return Ok(());
     }
-    Err(CheckerConfigError::OutOfRange { setting, value, most })
+    Err(CheckerError::OutOfRange { setting, value, most })
 }
 
 #[cfg(test)]
@@ -135,7 +126,7 @@ mod tests {
         assert_eq!((config.mode, config.pass), (Mode::ExitCode, Pass::Json));
         assert_eq!((config.timeout_ms, config.max_reply_bytes, config.cache), (7, 8, 9));
         assert!(read("command = ['true']\ntimeout = 7").is_err());
-        assert!(read("mode = 'lines'").is_err());
+        assert!(read("mode = 'lines'").unwrap().validate().is_err());
     }
 
     #[test]

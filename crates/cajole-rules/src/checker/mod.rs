@@ -35,7 +35,7 @@ use cajole::{Constraint, Fault, Symbol, Violation};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use config::{CheckerConfig, CheckerConfigError, Mode, Pass};
+pub use config::{CheckerConfig, CheckerError, Mode, Pass};
 pub use reply::{Reply, ReplyError, Verdict, parse_reply};
 pub use trouble::{Cause, Trouble};
 
@@ -62,10 +62,7 @@ impl<'v> Checker<'v> {
     ///
     /// # Errors
     /// If the settings are not valid.
-    pub fn new(
-        config: CheckerConfig,
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Self, CheckerConfigError> {
+    pub fn new(config: CheckerConfig, vocabulary: &'v Vocabulary) -> Result<Self, CheckerError> {
         config.validate()?;
         Ok(Checker {
             judgements: Mutex::new(Cache::new(config.cache)),
