@@ -6,10 +6,12 @@
 //!
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
+//! - [`Checker`]: a program that judges.
 //! - [`Formula`]: comparisons of counts and lengths.
 //! - [`Lexical`]: phrases that must be there, and such as must not.
 //! - [`Pattern`]: a regular expression over the output's text.
 
+mod checker;
 mod classes;
 mod formula;
 mod lexical;
@@ -19,6 +21,10 @@ mod pattern;
 mod subject;
 mod vocabulary;
 
+pub use checker::{
+    Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
+    Verdict, parse_reply,
+};
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};
 pub use pattern::{Pattern, PatternError};

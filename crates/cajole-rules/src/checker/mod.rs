@@ -1,0 +1,249 @@
+//! Any program can judge an output: a compiler, a parser of queries, a script.
+//!
+//! A checker that is kept reads one line of JSON for each output, and replies by one:
+//!
+//! ```text
+//! {"id": 7, "input": <as it stood in the file>, "output": "<text>", "symbols": ["…", …]}
+//! {"loss": 1.5, "parts": [{"start": 2, "end": 3, "cost": 1.0, "message": "…"}], "message": "…"}
+//! ```
+//!
+//! Only the loss is required; positions are those of symbols, and the one after the last is the end
+//! symbol's. Who sends the `id` back is safe from having a stray line taken for a reply. A checker
+//! that is started for each output just exits: by 0 if the output is fine.
+//!
+//! Verdicts have to depend on the request alone, not on what was asked before: they are remembered,
+//! and each thread asks a process of its own. What goes wrong is remembered as well, as [`Trouble`]
+//! with one output, and that output counts as unmeasured.
+
+mod cache;
+mod config;
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(not(unix), path = "elsewhere.rs")]
+mod os;
+mod process;
+mod reply;
+mod tail;
+mod trouble;
+
+use std::fmt;
+use std::ops::Range;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cajole::{Constraint, Fault, Symbol, Violation};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use config::{CheckerConfig, CheckerError, Mode, Pass};
+pub use reply::{Reply, ReplyError, Verdict, parse_reply};
+pub use trouble::{Cause, Trouble};
+
+use crate::{Subject, Vocabulary};
+use cache::Cache;
+use process::{Limits, Process, Stdout};
+use trouble::excerpt;
+
+/// What came of asking a checker about an output.
+pub type Judgement = Result<Verdict, Trouble>;
+
+/// A program as a constraint.
+pub struct Checker<'v> {
+    config: CheckerConfig,
+    vocabulary: &'v Vocabulary,
+    /// Programs that have replied, and wait for the next request.
+    idle: Mutex<Vec<Process>>,
+    judgements: Mutex<Cache>,
+    n_requests: AtomicU64,
+}
+
+impl<'v> Checker<'v> {
+    /// A checker of outputs in this vocabulary. No program is started before there is an output.
+    ///
+    /// # Errors
+    /// If the settings are not valid.
+    pub fn new(config: CheckerConfig, vocabulary: &'v Vocabulary) -> Result<Self, CheckerError> {
+        config.validate()?;
+        Ok(Checker {
+            judgements: Mutex::new(Cache::new(config.cache)),
+            config,
+            vocabulary,
+            idle: Mutex::default(),
+            n_requests: AtomicU64::new(0),
+        })
+    }
+
+    /// What the program says about `y`, or has said before.
+    pub fn judge(&self, x: &Subject, y: &[Symbol]) -> Arc<Judgement> {
+        let request = self.request(x, y);
+        if let Some(judgement) = lock(&self.judgements).get(&request) {
+            return judgement;
+        }
+        let judgement = match self.config.mode {
+            Mode::Lines => self.ask(&request, y.len()),
+            Mode::ExitCode => self.run(&request, x, y),
+        };
+        lock(&self.judgements).keep(&request, judgement)
+    }
+
+    /// All that a judgement may depend on, as a line without the number of the request.
+    fn request(&self, x: &Subject, y: &[Symbol]) -> String {
+        let symbols = y.iter().map(|&symbol| self.vocabulary.name(symbol)).collect();
+        let output = self.vocabulary.text(y);
+        let request = Request { input: &x.value, output: &output, symbols };
+        // Strings and what was read from JSON can always be written as JSON.
+        serde_json::to_string(&request).unwrap_or_default()
+    }
+
+    /// Asks a process that waits, or else a new one.
+    ///
+    /// One that is gone says nothing about this request: perhaps it only replies so many times. So
+    /// it depends on a new one whether there is trouble, and not on who was asked before.
+    fn ask(&self, request: &str, n_symbols: usize) -> Judgement {
+        let waiting = lock(&self.idle).pop();
+        if let Some(process) = waiting {
+            let judgement = self.ask_process(process, request, n_symbols);
+            let is_gone =
+                |trouble: &Trouble| matches!(trouble.cause, Cause::Exited { .. } | Cause::Closed);
+            if !judgement.as_ref().is_err_and(is_gone) {
+                return judgement;
+            }
+        }
+        let process = self.start(self.command(), Stdout::Replies)?;
+        self.ask_process(process, request, n_symbols)
+    }
+
+    /// Asks one process; it is kept if its reply is good.
+    fn ask_process(&self, mut process: Process, request: &str, n_symbols: usize) -> Judgement {
+        let id = self.n_requests.fetch_add(1, Ordering::Relaxed);
+        let line = format!("{{\"id\":{id},{}\n", request.trim_start_matches('{'));
+        let reply = process.exchange(line.into_bytes()).and_then(|line| {
+            let text = || excerpt(&line);
+            match parse_reply(&line, n_symbols) {
+                Ok(reply) if reply.id.as_ref().is_none_or(|of| *of == id) => Ok(reply.verdict),
+                Ok(_) => Err(Cause::Unasked { line: text() }),
+                Err(error) => Err(Cause::Reply { line: text(), error }),
+            }
+        });
+        match reply {
+            Ok(verdict) => {
+                lock(&self.idle).push(process);
+                Ok(verdict)
+            }
+            Err(cause) => Err(self.trouble(cause, process.last_words())),
+        }
+    }
+
+    /// Starts a process for one output and looks at how it exits.
+    fn run(&self, request: &str, x: &Subject, y: &[Symbol]) -> Judgement {
+        let mut command = self.command();
+        let input = match self.config.pass {
+            Pass::Text => {
+                let written = x.value.as_str().map_or_else(|| x.value.to_string(), str::to_owned);
+                command.env("CAJOLE_INPUT", written);
+                self.vocabulary.text(y)
+            }
+            Pass::Json => format!("{request}\n"),
+        };
+        let mut process = self.start(command, Stdout::Tail)?;
+        let status = process.run(input.into_bytes());
+        let last_words = process.last_words();
+        match status.map(|status| (status.code(), status)) {
+            Ok((Some(0), _)) => Ok(Verdict::default()),
+            Ok((Some(code), _)) if last_words.is_empty() => {
+                Ok(Verdict::rejection(format!("exit code {code}")))
+            }
+            Ok((Some(_), _)) => Ok(Verdict::rejection(last_words)),
+            Ok((None, status)) => {
+                Err(self.trouble(Cause::Killed { status: status.to_string() }, last_words))
+            }
+            Err(cause) => Err(self.trouble(cause, last_words)),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let (program, arguments) = self.config.command.split_first().unzip();
+        let mut command = Command::new(program.map_or("", String::as_str));
+        command.args(arguments.unwrap_or_default());
+        command
+    }
+
+    fn start(&self, command: Command, stdout: Stdout) -> Result<Process, Trouble> {
+        let limits = Limits { timeout: self.config.timeout(), bytes: self.config.max_reply_bytes };
+        Process::start(command, stdout, limits).map_err(|cause| self.trouble(cause, String::new()))
+    }
+
+    fn trouble(&self, cause: Cause, last_words: String) -> Trouble {
+        Trouble { program: self.program().to_owned(), cause, last_words }
+    }
+
+    fn program(&self) -> &str {
+        self.config.command.first().map_or("", String::as_str)
+    }
+
+    /// A part's fault with the names of what it is about.
+    fn told(&self, y: &[Symbol], fault: &Fault) -> Fault {
+        let Range { start, end } = fault.at;
+        let symbols = y.get(start..end.min(y.len())).unwrap_or_default();
+        let name = match self.vocabulary.text(symbols) {
+            name if y.len() < end && name.is_empty() => "the end".to_owned(),
+            name if y.len() < end => format!("{name:?} and the end"),
+            name => format!("{name:?}"),
+        };
+        let place = match end - start {
+            1 => format!("position {start}"),
+            _ => format!("positions {start} to {}", end - 1),
+        };
+        Fault {
+            message: format!("{name} at {place}: {}", self.said(&fault.message)),
+            ..fault.clone()
+        }
+    }
+
+    /// What the program said, or that it said nothing.
+    fn said(&self, message: &str) -> String {
+        match message {
+            "" => format!("the checker {:?} objects", self.program()),
+            _ => message.to_owned(),
+        }
+    }
+}
+
+impl Constraint<Subject> for Checker<'_> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        match self.judge(x, y).as_ref() {
+            Ok(verdict) => verdict.violation(),
+            Err(_) => Violation::Whole(f32::NAN),
+        }
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let whole = |cost, message| vec![Fault { at: 0..y.len() + 1, cost, message }];
+        match self.judge(x, y).as_ref() {
+            Ok(verdict) if verdict.loss == 0.0 => Vec::new(),
+            Ok(verdict) if verdict.parts.is_empty() => {
+                whole(verdict.loss, self.said(&verdict.message))
+            }
+            Ok(verdict) => verdict.parts.iter().map(|fault| self.told(y, fault)).collect(),
+            Err(trouble) => whole(f32::NAN, trouble.to_string()),
+        }
+    }
+}
+
+impl fmt::Debug for Checker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checker").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    input: &'a Value,
+    output: &'a str,
+    symbols: Vec<&'a str>,
+}
+
+/// What is behind a lock is whole between any two statements, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

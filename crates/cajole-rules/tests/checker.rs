@@ -1,0 +1,388 @@
+//! Checkers that are good, slow, broken and hostile, all of them shell scripts.
+//!
+//! A script finds a folder of its own in `$1`, and notes there that it was started. Outputs are
+//! strings over `a`, `b` and `c`, their input is the text `x`.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_rules::{Cause, Checker, CheckerConfig, Judgement, Mode, Pass, Subject, Vocabulary};
+use serde_json::json;
+
+/// Finds nothing wrong, but does `$then` where the output has a `c`.
+const UNLESS_C: &str = r#"
+while read -r line; do
+    case $line in
+        *'"output":"'*c*'","symbols"'*) echo asked >> "$1/asked"; $then ;;
+        *) echo '{"loss": 0}' ;;
+    esac
+done"#;
+
+struct Folder {
+    dir: tempfile::TempDir,
+    vocabulary: Vocabulary,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Folder {
+            dir: tempfile::tempdir().unwrap(),
+            vocabulary: Vocabulary::new(["a", "b", "c"], ""),
+        }
+    }
+
+    /// Long time-outs, so that only what hangs is late.
+    fn config(&self, script: &str) -> CheckerConfig {
+        let script = format!("echo started >> \"$1/log\"\n{script}");
+        let dir = self.dir.path().to_str().unwrap();
+        let command = ["sh", "-c", &script, "sh", dir];
+        CheckerConfig { timeout_ms: 30_000, ..CheckerConfig::new(command) }
+    }
+
+    fn checker(&self, script: &str) -> Checker<'_> {
+        self.with(self.config(script))
+    }
+
+    fn with(&self, config: CheckerConfig) -> Checker<'_> {
+        Checker::new(config, &self.vocabulary).unwrap()
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn n_lines(&self, name: &str) -> usize {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().count()
+    }
+
+    fn y(&self, text: &str) -> Vec<Symbol> {
+        self.vocabulary.read(text).unwrap()
+    }
+
+    fn judge(&self, checker: &Checker<'_>, text: &str) -> Arc<Judgement> {
+        checker.judge(&x(), &self.y(text))
+    }
+
+    fn cause(&self, checker: &Checker<'_>, text: &str) -> Cause {
+        self.judge(checker, text).as_ref().clone().unwrap_err().cause
+    }
+}
+
+fn x() -> Subject {
+    Subject::new(vec!["x".to_owned()], json!("x"))
+}
+
+/// All strings over the vocabulary up to a length.
+fn strings(longest: usize) -> Vec<Vec<Symbol>> {
+    let mut all = vec![vec![]];
+    let mut last = all.clone();
+    for _ in 0..longest {
+        let longer = |y: &Vec<Symbol>| (0..3).map(|s| [&y[..], &[s]].concat()).collect::<Vec<_>>();
+        last = last.iter().flat_map(longer).collect();
+        all.extend(last.clone());
+    }
+    all
+}
+
+#[test]
+fn eight_threads_are_told_the_truth_by_eight_processes_and_nothing_twice() {
+    let folder = Folder::new();
+    let checker = folder.checker(
+        r#"while read -r line; do
+            echo asked >> "$1/asked"
+            case $line in
+                *'"output":"'*b*'","symbols"'*) echo '{"loss": 2, "message": "a b"}' ;;
+                *) echo '{"loss": 0}' ;;
+            esac
+        done"#,
+    );
+    let all = strings(5);
+    let right = |y: &Vec<Symbol>| {
+        let violation = checker.check(&x(), y);
+        assert_eq!(violation.total(), if y.contains(&1) { 2.0 } else { 0.0 }, "{y:?}");
+        let faults = checker.explain(&x(), y);
+        assert_eq!(faults.iter().map(|fault| fault.cost).sum::<f32>(), violation.total());
+        assert!(faults.iter().all(|f| f.message == "a b" && f.at == (0..y.len() + 1)));
+    };
+    thread::scope(|scope| {
+        for k in 0..8 {
+            let mine = all.iter().skip(k).step_by(8);
+            scope.spawn(move || mine.for_each(right));
+        }
+    });
+    all.iter().for_each(right);
+    assert_eq!(folder.n_lines("asked"), all.len());
+    let n_started = folder.n_lines("log");
+    assert!((1..=8).contains(&n_started), "{n_started}");
+}
+
+#[test]
+fn requests_are_as_documented_and_parts_are_named() {
+    let folder = Folder::new();
+    let checker = folder.checker(
+        r#"read -r line; printf '%s\n' "$line" > "$1/request"
+        echo '{"loss": 3, "id": 0, "parts": [{"start": 1, "end": 3, "cost": 2, "message": "no"},
+            {"start": 3, "end": 4, "cost": 4}]}' | tr -d '\n'; echo; read -r line"#,
+    );
+    let subject = Subject::new(vec![], json!({"words": ["ein\nbein", "\u{1f600}"]}));
+    let y = folder.y("abc");
+    let faults = checker.explain(&subject, &y);
+    let fault = |at, cost, message: &str| Fault { at, cost, message: message.to_owned() };
+    let named = fault(1..3, 1.0, "\"bc\" at positions 1 to 2: no");
+    let end = fault(3..4, 2.0, "the end at position 3: the checker \"sh\" objects");
+    assert_eq!(faults, [named, end]);
+    assert_eq!(checker.check(&subject, &y).total(), 3.0);
+    let request = std::fs::read_to_string(folder.path("request")).unwrap();
+    let request: serde_json::Value = serde_json::from_str(&request).unwrap();
+    let symbols = ["a", "b", "c"];
+    let expected = json!({"id": 0, "input": subject.value, "output": "abc", "symbols": symbols});
+    assert_eq!(request, expected);
+}
+
+/// Trouble with a `c` is trouble with that output alone, and is remembered.
+fn check_trouble(then: &str, timeout_ms: u64, is_expected: impl Fn(&Cause) -> bool) {
+    let folder = Folder::new();
+    let script = UNLESS_C.replace("$then", then);
+    let config = folder.config(&script);
+    let checker = folder.with(CheckerConfig { timeout_ms, max_reply_bytes: 10_000, ..config });
+    assert_eq!(checker.check(&x(), &folder.y("a")), Violation::NONE, "{then}");
+    let cause = folder.cause(&checker, "bc");
+    assert!(checker.check(&x(), &folder.y("bc")).total().is_nan(), "{then}");
+    assert!(is_expected(&cause), "{then}: {cause:?}");
+    for text in ["b", "aa"] {
+        assert_eq!(checker.check(&x(), &folder.y(text)), Violation::NONE, "{then}");
+    }
+    let n_asked = folder.n_lines("asked");
+    let faults = checker.explain(&x(), &folder.y("bc"));
+    let [fault] = &faults[..] else { panic!("{then}: {faults:?}") };
+    assert!(fault.cost.is_nan() && fault.at == (0..3), "{fault:?}");
+    assert!(fault.message.contains(&cause.to_string()), "{fault:?}");
+    assert_eq!(folder.n_lines("asked"), n_asked, "{then}");
+    // A process that is gone is no reason to give up, but a new one that is gone as well is.
+    let most = if matches!(cause, Cause::Exited { .. } | Cause::Closed) { 2 } else { 1 };
+    assert_eq!(n_asked, most, "{then}");
+}
+
+#[test]
+fn who_hangs_is_late() {
+    let is_late = |cause: &Cause| *cause == Cause::Timeout { ms: 1500 };
+    check_trouble("sleep 1000", 1500, is_late);
+    check_trouble("sleep 1000 & wait", 1500, is_late);
+    check_trouble("printf '{\"loss\": '; sleep 1000", 1500, is_late);
+}
+
+#[test]
+fn who_crashes_or_closes_is_gone() {
+    let exited = |how: &'static str| move |c: &Cause| matches!(c, Cause::Exited { status } if status.contains(how));
+    check_trouble("exit 3", 30_000, exited("3"));
+    check_trouble("kill -9 $$", 30_000, exited("9"));
+    check_trouble("printf '{\"loss\": 0}'; exit 0", 30_000, exited("0"));
+    check_trouble("exec >&-; sleep 1000", 30_000, |c| *c == Cause::Closed);
+}
+
+#[test]
+fn who_floods_is_stopped() {
+    let is_flood = |cause: &Cause| *cause == Cause::Flood { limit: 10_000 };
+    check_trouble("while :; do printf 0123456789abcdef; done", 30_000, is_flood);
+    check_trouble("while :; do echo 0123456789abcdef >&2; done", 30_000, is_flood);
+    check_trouble("printf '{\"loss\": 0, \"message\": \"%20000s\"}\\n' x", 30_000, is_flood);
+}
+
+#[test]
+fn who_talks_rubbish_is_quoted() {
+    let quotes = |what: &'static str, why: &'static str| {
+        move |cause: &Cause| match cause {
+            Cause::Reply { line, error } => line == what && error.to_string().contains(why),
+            _ => false,
+        }
+    };
+    check_trouble("echo rubbish", 30_000, quotes("rubbish", "expected value"));
+    check_trouble("echo", 30_000, quotes("", "EOF"));
+    check_trouble("printf '\\377\\n'", 30_000, quotes("\u{fffd}", "expected value"));
+    let text = r#"{"loss": "0"}"#;
+    check_trouble(&format!("echo '{text}'"), 30_000, quotes(text, "string"));
+    let negative = r#"{"loss": -0.5}"#;
+    check_trouble(&format!("echo '{negative}'"), 30_000, quotes(negative, "loss -0.5"));
+}
+
+#[test]
+fn who_talks_unasked_is_not_believed() {
+    let is_unasked = |cause: &Cause| matches!(cause, Cause::Unasked { .. });
+    let twice = r#"printf '{"loss": 0}\n{"loss": 0}\n'"#;
+    check_trouble(twice, 30_000, is_unasked);
+    check_trouble(r#"echo '{"loss": 0, "id": 99}'"#, 30_000, is_unasked);
+    check_trouble(r#"echo '{"loss": 0, "id": "0"}'"#, 30_000, is_unasked);
+}
+
+#[test]
+fn an_unasked_line_that_comes_later_is_never_a_reply_where_ids_are_sent() {
+    let folder = Folder::new();
+    // Each reply is followed by one that would be good for everything, had it the right number.
+    let checker = folder.checker(
+        r#"while read -r line; do
+            id=${line#*:}; id=${id%%,*}
+            echo "{\"loss\": 1, \"id\": $id}"
+            echo "{\"loss\": 0, \"id\": $id}"
+        done"#,
+    );
+    for y in strings(3) {
+        match checker.judge(&x(), &y).as_ref() {
+            Ok(verdict) => assert_eq!(verdict.loss, 1.0),
+            Err(trouble) => assert!(matches!(trouble.cause, Cause::Unasked { .. }), "{trouble}"),
+        }
+    }
+}
+
+#[test]
+fn who_greets_first_or_never_reads_is_in_trouble() {
+    let folder = Folder::new();
+    let greeter = folder.checker("echo ready; while read -r line; do echo '{\"loss\": 0}'; done");
+    // It depends on who is quicker whether the greeting is taken for a reply.
+    let cause = folder.cause(&greeter, "a");
+    let is_quoted = matches!(&cause, Cause::Reply { line, .. } if line == "ready");
+    assert!(is_quoted || matches!(cause, Cause::Unasked { .. }), "{cause:?}");
+    let config = CheckerConfig { timeout_ms: 500, ..folder.config("sleep 1000") };
+    let deaf = folder.with(config);
+    let large = Subject::new(vec![], json!("x".repeat(1 << 20)));
+    let start = Instant::now();
+    let judgement = deaf.judge(&large, &[0]);
+    let cause = &judgement.as_ref().as_ref().unwrap_err().cause;
+    assert_eq!(*cause, Cause::Timeout { ms: 500 });
+    drop(deaf);
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn who_ends_at_once_or_is_not_there_is_in_trouble() {
+    let folder = Folder::new();
+    let ender = folder.checker("echo 'no licence' >&2; exit 7");
+    let judgement = folder.judge(&ender, "a");
+    let trouble = judgement.as_ref().as_ref().unwrap_err();
+    assert!(matches!(&trouble.cause, Cause::Exited { status } if status.contains('7')));
+    assert_eq!(trouble.last_words, "no licence");
+    assert!(trouble.to_string().ends_with("; its last words: no licence"), "{trouble}");
+    for mode in [Mode::Lines, Mode::ExitCode] {
+        let config = CheckerConfig { mode, ..CheckerConfig::new(["/no/such/program"]) };
+        let missing = folder.with(config);
+        assert!(matches!(folder.cause(&missing, "a"), Cause::Start { .. }));
+        let message = &missing.explain(&x(), &[0])[0].message;
+        assert!(message.contains("\"/no/such/program\" could not be started"), "{message}");
+    }
+}
+
+#[test]
+fn who_is_slow_to_start_or_replies_only_so_often_is_fine() {
+    let folder = Folder::new();
+    let script = "sleep 1; read -r l; echo '{\"loss\": 0}'; read -r l; echo '{\"loss\": 0}'";
+    let checker = folder.checker(script);
+    for text in ["a", "b", "ab", "ba"] {
+        assert_eq!(checker.check(&x(), &folder.y(text)), Violation::NONE);
+    }
+    assert_eq!(folder.n_lines("log"), 2);
+}
+
+#[test]
+fn a_small_memory_forgets_the_oldest() {
+    let folder = Folder::new();
+    let script = "while read -r l; do echo asked >> \"$1/asked\"; echo '{\"loss\": 0}'; done";
+    let checker = folder.with(CheckerConfig { cache: 2, ..folder.config(script) });
+    for (text, n_asked) in [("a", 1), ("b", 2), ("a", 2), ("c", 3), ("b", 3), ("a", 4)] {
+        folder.judge(&checker, text);
+        assert_eq!(folder.n_lines("asked"), n_asked, "{text}");
+    }
+    // Another input is another request.
+    checker.judge(&Subject::new(vec![], json!("z")), &folder.y("a"));
+    assert_eq!(folder.n_lines("asked"), 5);
+}
+
+/// What a script that is run for each output makes of `ab`.
+fn exit_code(script: &str, pass: Pass) -> Judgement {
+    let folder = Folder::new();
+    let config = CheckerConfig {
+        mode: Mode::ExitCode,
+        pass,
+        max_reply_bytes: 10_000,
+        ..folder.config(script)
+    };
+    let checker = folder.with(config);
+    let judgement = folder.judge(&checker, "ab").as_ref().clone();
+    assert_eq!(
+        checker.check(&x(), &folder.y("ab")).is_satisfied(),
+        checker.explain(&x(), &folder.y("ab")).is_empty()
+    );
+    assert_eq!(folder.n_lines("log"), 1);
+    judgement
+}
+
+#[test]
+fn exit_codes_are_verdicts() {
+    let loss = |script: &str, pass| exit_code(script, pass).unwrap().loss;
+    assert_eq!(loss(r#"test "$(cat; echo .)" = ab."#, Pass::Text), 0.0);
+    assert_eq!(loss(r#"test "$(cat)" = ba"#, Pass::Text), 1.0);
+    assert_eq!(loss(r#"test "$CAJOLE_INPUT" = x"#, Pass::Text), 0.0);
+    let request = r#"{"input":"x","output":"ab","symbols":["a","b"]}"#;
+    assert_eq!(loss(&format!("test \"$(cat)\" = '{request}'"), Pass::Json), 0.0);
+    let message = |script: &str| exit_code(script, Pass::Text).unwrap().message;
+    assert_eq!(message("exit 4"), "exit code 4");
+    assert_eq!(message("for i in 1 2 3 4 5 6; do echo $i; done; exit 1"), "2\n3\n4\n5\n6");
+    assert_eq!(message("echo 'line 1: no' >&2; exit 1"), "line 1: no");
+    // Nobody waits for what it leaves behind.
+    assert_eq!(loss("sleep 1000 & exit 0", Pass::Text), 0.0);
+}
+
+#[test]
+fn exit_codes_come_with_trouble_too() {
+    let cause = |script: &str| exit_code(script, Pass::Text).unwrap_err().cause;
+    assert!(matches!(cause("kill -9 $$"), Cause::Killed { status } if status.contains('9')));
+    assert_eq!(cause("while :; do echo 0123456789; done"), Cause::Flood { limit: 10_000 });
+    assert_eq!(cause("printf %20000s x >&2"), Cause::Flood { limit: 10_000 });
+    let folder = Folder::new();
+    let mode = Mode::ExitCode;
+    let hanging = CheckerConfig { mode, timeout_ms: 500, ..folder.config("sleep 1000") };
+    assert_eq!(folder.cause(&folder.with(hanging), "a"), Cause::Timeout { ms: 500 });
+    // A variable cannot hold it; that is the system's word, and no panic.
+    let nul = Subject::new(vec![], json!("a\0b"));
+    let checker = folder.with(CheckerConfig { mode, ..folder.config("exit 0") });
+    let judgement = checker.judge(&nul, &[0]);
+    assert!(matches!(judgement.as_ref().as_ref().unwrap_err().cause, Cause::Start { .. }));
+    // A large input that nobody reads.
+    let config = CheckerConfig { mode, pass: Pass::Json, ..folder.config("exit 0") };
+    let large = Subject::new(vec![], json!("x".repeat(1 << 20)));
+    assert_eq!(folder.with(config).check(&large, &[0]), Violation::NONE);
+}
+
+#[test]
+fn processes_and_all_they_started_are_gone_after_a_drop() {
+    let folder = Folder::new();
+    let checker = folder.checker(
+        r#"echo $$ > "$1/pid"
+        (while :; do echo alive >> "$1/alive"; sleep 0.05 2>/dev/null || sleep 1; done) &
+        while read -r line; do echo '{"loss": 0}'; done"#,
+    );
+    assert_eq!(checker.check(&x(), &[0]), Violation::NONE);
+    let pid = std::fs::read_to_string(folder.path("pid")).unwrap();
+    let is_there = || {
+        let mut kill = Command::new("sh");
+        kill.args(["-c", &format!("kill -0 {}", pid.trim())]).stderr(Stdio::null());
+        kill.status().unwrap().success()
+    };
+    wait_for(&folder.path("alive"));
+    assert!(is_there());
+    drop(checker);
+    // Not even a zombie.
+    assert!(!is_there());
+    let n_alive = folder.n_lines("alive");
+    thread::sleep(Duration::from_millis(1300));
+    assert_eq!(folder.n_lines("alive"), n_alive);
+}
+
+fn wait_for(path: &Path) {
+    while !path.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,46 @@
+//! Checkers leave no threads behind. The only test in its process, so that all threads are its own.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use cajole_rules::{Checker, CheckerConfig, Mode, Pass, Subject, Vocabulary};
+
+fn n_threads() -> usize {
+    let name =
+        |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(Result::unwrap);
+    tasks.map(name).filter(|name| name.trim() == "checker").count()
+}
+
+#[test]
+fn no_thread_stays_even_at_a_pipe_that_is_held_open() {
+    let vocabulary = Vocabulary::new(["a"], "");
+    // More than a pipe holds, so that who writes it is stuck where nobody reads.
+    let subject = Subject::new(vec![], "x".repeat(200_000).into());
+    // In a session of its own it is not killed with the rest, and holds all pipes open.
+    let escape = "setsid sleep 20 0<&0 &";
+    let reply = "while read -r line; do echo '{\"loss\": 0}'; done";
+    for (mode, script) in [
+        (Mode::Lines, format!("{escape} {reply}")),
+        (Mode::Lines, format!("{escape} sleep 20")),
+        (Mode::ExitCode, format!("{escape} exit 0")),
+        (Mode::ExitCode, format!("{escape} sleep 20")),
+    ] {
+        let start = Instant::now();
+        let config = CheckerConfig {
+            mode,
+            pass: Pass::Json,
+            timeout_ms: 3000,
+            ..CheckerConfig::new(["sh", "-c", &script])
+        };
+        let checker = Checker::new(config, &vocabulary).unwrap();
+        let judgement = checker.judge(&subject, &[0]);
+        assert_eq!(judgement.is_err(), script.ends_with("sleep 20"), "{judgement:?}");
+        let n_kept = if script.ends_with("done") { 3 } else { 0 };
+        assert_eq!(n_threads(), n_kept, "{script}");
+        drop(checker);
+        assert_eq!(n_threads(), 0, "{script}");
+        assert!(start.elapsed() < Duration::from_secs(15), "{script}");
+    }
+}
