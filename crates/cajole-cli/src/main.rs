@@ -4,6 +4,7 @@ mod args;
 mod eval;
 mod evalb;
 mod explain;
+mod generate;
 mod import;
 mod lines;
 mod model;
@@ -51,6 +52,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
         Command::Import(what) => import::run(what, args),
+        Command::Generate(what) => generate::run(what),
     }
 }
 
