@@ -5,6 +5,7 @@ pub(crate) mod infer;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use cajole_tasks::pairs::generated::Operands;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Make a trained network's output obey hard constraints, without retraining.
@@ -126,9 +127,22 @@ pub(crate) enum Command {
     SrlEval(SrlEval),
     /// Make a checkpoint of a network that was trained elsewhere
     Import(Import),
+    /// Write data to try things out with, as JSON Lines
+    Generate(Generate),
 }
 
-/// Which experiment or task.
+/// Which experiment of the paper.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Experiment {
+    /// The paper's synthetic sequence transduction
+    Transduction,
+    /// Constituency parsing by shift-reduce commands
+    Parsing,
+    /// Semantic role labeling by tags
+    Srl,
+}
+
+/// What a network is trained for.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// The paper's synthetic sequence transduction
@@ -137,6 +151,8 @@ pub(crate) enum Task {
     Parsing,
     /// Semantic role labeling by tags
     Srl,
+    /// Your own inputs and outputs, given with --train and --dev
+    Pairs,
 }
 
 /// Where corpora are.
@@ -166,7 +182,7 @@ pub(crate) struct Settings {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Reproduce {
     /// Which experiment
-    pub(crate) task: Task,
+    pub(crate) task: Experiment,
 
     #[command(flatten)]
     pub(crate) settings: Settings,
@@ -195,7 +211,16 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write the weights in half precision (parsing, srl)
+    /// Pairs to learn from (pairs): JSON Lines with "input" and "output", each of them text or a list
+    /// of symbols; may be gzipped
+    #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
+    pub(crate) train: Option<PathBuf>,
+
+    /// Pairs to be judged by after every epoch (pairs)
+    #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
+    pub(crate) dev: Option<PathBuf>,
+
+    /// Write the weights in half precision (parsing, srl, pairs)
     #[arg(long)]
     pub(crate) half: bool,
 
@@ -470,4 +495,56 @@ pub(crate) struct Allennlp {
     /// The weights of that ELMo
     #[arg(long, value_name = "FILE", requires = "options")]
     pub(crate) weights: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Generate {
+    #[command(subcommand)]
+    pub(crate) what: Kind,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Kind {
+    /// Arithmetic expressions, and where their brackets go: pairs for `cajole train pairs`
+    ///
+    ///     {"id":"train-1-0","input":"a + b * c - d","output":"( ( a + ( b * c ) ) - d )"}
+    ///
+    /// No split shares an expression with another. A network that was trained on short ones can be
+    /// tried on longer ones, where it errs now and then:
+    ///
+    ///     cajole generate expressions --operands 2..=8 > train.jsonl
+    ///     cajole generate expressions --operands 2..=8 --split dev --n 500 > dev.jsonl
+    ///     cajole generate expressions --operands 9..=12 --split test --n 500 > test.jsonl
+    ///     cajole train pairs --train train.jsonl --dev dev.jsonl --out runs/expressions
+    #[command(verbatim_doc_comment)]
+    Expressions(Expressions),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Expressions {
+    /// How many pairs
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) n: usize,
+
+    /// How many operands expressions have: a number, or a range of them
+    #[arg(long, value_name = "RANGE", default_value = "2..=8")]
+    pub(crate) operands: Operands,
+
+    /// Which of the expressions
+    #[arg(long, value_enum, default_value_t = PairsSplit::Train)]
+    pub(crate) split: PairsSplit,
+
+    /// The seed they are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PairsSplit {
+    /// Eight of ten
+    Train,
+    /// One of ten
+    Dev,
+    /// One of ten
+    Test,
 }

@@ -5,6 +5,7 @@ mod compare;
 mod eval;
 mod evalb;
 mod explain;
+mod generate;
 mod import;
 mod infer;
 mod lines;
@@ -58,6 +59,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Command::Evalb(what) => evalb::run(what, args),
         Command::SrlEval(what) => srl_eval::run(what, args),
         Command::Import(what) => import::run(what, args),
+        Command::Generate(what) => generate::run(what),
     }
 }
 

@@ -10,7 +10,7 @@ use cajole_tasks::experiment::Watch;
 use cajole_tasks::transduction::TransductionConfig;
 use cajole_tasks::{parsing, srl, transduction};
 
-use crate::args::{Args, Reproduce, Task};
+use crate::args::{Args, Experiment, Reproduce};
 use crate::screen::{self, Screen};
 use crate::settings;
 use crate::train::{parsing_config, srl_config};
@@ -21,9 +21,9 @@ pub(crate) fn run(what: &Reproduce, args: &Args) -> anyhow::Result<()> {
         .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
     let screen = Screen::new();
     let report = match what.task {
-        Task::Transduction => transduction(what, &screen)?,
-        Task::Parsing => parsing(what, &screen)?,
-        Task::Srl => srl(what, &screen)?,
+        Experiment::Transduction => transduction(what, &screen)?,
+        Experiment::Parsing => parsing(what, &screen)?,
+        Experiment::Srl => srl(what, &screen)?,
     };
     write(&report, what)?;
     if args.json {

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::experiment::{Watch, finish};
+use cajole_tasks::pairs::{self, PairsConfig};
 use cajole_tasks::parsing::{self, ParsingConfig, parser};
 use cajole_tasks::srl::{self, SrlConfig};
 use cajole_tasks::transduction::{self, TransductionConfig, checkpoint};
@@ -15,10 +16,32 @@ use crate::screen::{self, Screen};
 use crate::settings;
 
 pub(crate) fn run(what: &Train, args: &Args) -> anyhow::Result<()> {
+    unless_meant(what)?;
     match what.task {
         Task::Transduction => transducer(what, args),
         Task::Parsing => parser(what, args),
         Task::Srl => tagger(what, args),
+        Task::Pairs => pairs(what, args),
+    }
+}
+
+/// What only other tasks understand is refused.
+fn unless_meant(what: &Train) -> anyhow::Result<()> {
+    let Train { train, dev, network, data, .. } = what;
+    match what.task {
+        Task::Pairs if network.is_some() => {
+            bail!("--network is for parsing and srl, not for pairs")
+        }
+        Task::Pairs if data.quick => bail!(
+            "--quick is for parsing and srl; cajole generate expressions writes pairs to try out"
+        ),
+        Task::Pairs => Ok(()),
+        _ => {
+            match train.as_ref().map(|file| ("train", file)).or(dev.as_ref().map(|f| ("dev", f))) {
+                Some((flag, file)) => bail!("--{flag} {} is for pairs only", file.display()),
+                None => Ok(()),
+            }
+        }
     }
 }
 
@@ -94,6 +117,32 @@ fn tagger(what: &Train, args: &Args) -> anyhow::Result<()> {
     }
     let epochs = (card.best_epoch, card.epochs);
     tell(&folder, card.dev_f1, epochs, "echo \"The dog chased the cat .\" | cajole tag")
+}
+
+fn pairs(what: &Train, args: &Args) -> anyhow::Result<()> {
+    let config: PairsConfig = settings::read(PairsConfig::DEFAULT, &what.settings)?;
+    let (Some(train), Some(dev)) = (&what.train, &what.dev) else {
+        bail!("pairs are given with --train FILE and --dev FILE");
+    };
+    let screen = Screen::new();
+    let splits = pairs::Splits::load(train, dev, config.symbols)?;
+    let folder = folder(what, "pairs")?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (model, card) = pairs::train(&config, &splits, what.seed, Some(&folder), &screen)
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    pairs::model::save(&folder, &model, &card, precision)?;
+    finish(&folder)?;
+    if args.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    screen::print(&format!(
+        "{}: {:.1} % of the development pairs come out right, in epoch {} of {}.",
+        folder.display(),
+        card.dev_exact,
+        card.best_epoch,
+        card.epochs
+    ))
 }
 
 /// Says how good a network has become, and how to try it.

@@ -7,6 +7,7 @@
 
 pub mod checkpoint;
 pub mod experiment;
+pub mod pairs;
 pub mod parsing;
 pub mod srl;
 pub mod transduction;

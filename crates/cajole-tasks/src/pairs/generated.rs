@@ -1,0 +1,229 @@
+//! Generated pairs: expressions such as `a + b * c - d`, and where their brackets go,
+//! `( ( a + ( b * c ) ) - d )`.
+//!
+//! They are for trying things out without data. The right output follows from the rules of
+//! arithmetic: `^` binds more tightly than `*` and `/`, and these than `+` and `-`; equals go from
+//! left to right, but `^` from right to left. A network that was trained on short expressions errs
+//! on longer ones, and its errors can be seen without the right output: brackets that do not match,
+//! operands that are lost.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use cajole_nn::random::Random;
+
+use super::corpus::Pair;
+
+/// What is computed with.
+const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+/// Which expressions: no split shares one with another, whatever the seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Eight of ten.
+    Train,
+    /// One of ten.
+    Dev,
+    /// One of ten.
+    Test,
+}
+
+/// How many operands expressions have: from 2 to [`Operands::MOST`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operands(RangeInclusive<usize>);
+
+/// Why operands cannot be so many.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OperandsError {
+    /// Not numbers.
+    #[error("{text:?} is neither a number of operands nor a range of them such as 2..=8")]
+    NoRange {
+        /// What was given.
+        text: String,
+    },
+    /// Numbers that will not do.
+    #[error("{least}..={most} operands; there have to be 2 to {MOST}", MOST = Operands::MOST)]
+    Range {
+        /// The least of them.
+        least: usize,
+        /// The most.
+        most: usize,
+    },
+}
+
+impl Operands {
+    /// The most operands of an expression.
+    pub const MOST: usize = 100;
+
+    /// So many operands.
+    ///
+    /// # Errors
+    /// If the range is empty or goes too far.
+    pub fn new(range: RangeInclusive<usize>) -> Result<Self, OperandsError> {
+        let (least, most) = (*range.start(), *range.end());
+        match 2 <= least && least <= most && most <= Operands::MOST {
+            true => Ok(Operands(range)),
+            false => Err(OperandsError::Range { least, most }),
+        }
+    }
+}
+
+/// `7`, or `2..=8`.
+impl FromStr for Operands {
+    type Err = OperandsError;
+
+    fn from_str(text: &str) -> Result<Self, OperandsError> {
+        let (least, most) = text.split_once("..=").unwrap_or((text, text));
+        match (least.trim().parse(), most.trim().parse()) {
+            (Ok(least), Ok(most)) => Operands::new(least..=most),
+            _ => Err(OperandsError::NoRange { text: text.to_owned() }),
+        }
+    }
+}
+
+/// The first `n` pairs of a split under a seed, of all lengths alike. Short expressions are few and
+/// come more than once.
+///
+/// A pair depends on the seed, the split, the lengths and its own number only, so more of them begin
+/// with fewer.
+///
+/// ```
+/// use cajole_tasks::pairs::generated::{Operands, Split, generate};
+///
+/// let operands: Operands = "3".parse().unwrap();
+/// let pair = &generate(Split::Test, 4, &operands, 1)[3];
+/// let (input, output) = (pair.input.join(" "), pair.output.join(" "));
+/// assert_eq!(output.replace(['(', ')', ' '], ""), input.replace(' ', ""));
+/// ```
+pub fn generate(split: Split, n: usize, operands: &Operands, seed: u64) -> Vec<Pair> {
+    let (least, most) = (*operands.0.start(), *operands.0.end());
+    let pair = |number: usize| {
+        let mut random = Random::derive(seed, &[split as u64, number as u64]);
+        let length = least + random.below(most - least + 1);
+        loop {
+            let expression = Expression::random(length, &mut random);
+            if expression.split() == split {
+                break Pair { input: expression.plain(), output: expression.bracketed() };
+            }
+        }
+    };
+    (0..n).map(pair).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Plus,
+    Minus,
+    Times,
+    Over,
+    Power,
+}
+
+impl Operator {
+    const ALL: [Operator; 5] =
+        [Operator::Plus, Operator::Minus, Operator::Times, Operator::Over, Operator::Power];
+
+    fn name(self) -> &'static str {
+        match self {
+            Operator::Plus => "+",
+            Operator::Minus => "-",
+            Operator::Times => "*",
+            Operator::Over => "/",
+            Operator::Power => "^",
+        }
+    }
+
+    /// How tightly it binds.
+    fn strength(self) -> u8 {
+        match self {
+            Operator::Plus | Operator::Minus => 0,
+            Operator::Times | Operator::Over => 1,
+            Operator::Power => 2,
+        }
+    }
+
+    /// The least strength of an operator that its right operand may contain.
+    fn least_to_the_right(self) -> u8 {
+        match self {
+            Operator::Power => self.strength(),
+            _ => self.strength() + 1,
+        }
+    }
+}
+
+/// Operator `i` stands between operands `i` and `i + 1`.
+#[derive(Clone, Debug)]
+struct Expression {
+    operands: Vec<usize>,
+    operators: Vec<Operator>,
+}
+
+impl Expression {
+    fn random(length: usize, random: &mut Random) -> Self {
+        let operands = (0..length).map(|_| random.below(NAMES.len())).collect();
+        let operator = |_| Operator::ALL[random.below(Operator::ALL.len())];
+        Expression { operands, operators: (1..length).map(operator).collect() }
+    }
+
+    /// The split that an expression belongs to for ever.
+    fn split(&self) -> Split {
+        let operators = self.operators.iter().map(|&operator| operator as u64);
+        let all: Vec<u64> = self.operands.iter().map(|&i| i as u64).chain(operators).collect();
+        match Random::derive(0, &all).below(10) {
+            0 => Split::Test,
+            1 => Split::Dev,
+            _ => Split::Train,
+        }
+    }
+
+    fn plain(&self) -> Vec<String> {
+        let none = vec![0; self.operands.len()];
+        self.write(&none, &none)
+    }
+
+    fn bracketed(&self) -> Vec<String> {
+        let n = self.operands.len();
+        let mut climber =
+            Climber { operators: &self.operators, at: 0, opens: vec![0; n], closes: vec![0; n] };
+        climber.climb(0);
+        self.write(&climber.opens, &climber.closes)
+    }
+
+    /// The symbols, with so many brackets opened before each operand and closed after it.
+    fn write(&self, opens: &[usize], closes: &[usize]) -> Vec<String> {
+        let mut symbols = Vec::new();
+        for (i, &operand) in self.operands.iter().enumerate() {
+            symbols.extend(std::iter::repeat_n("(", opens[i]));
+            symbols.push(NAMES[operand]);
+            symbols.extend(std::iter::repeat_n(")", closes[i]));
+            symbols.extend(self.operators.get(i).map(|operator| operator.name()));
+        }
+        symbols.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Precedence climbing: which operands an operator joins, as brackets around them.
+struct Climber<'e> {
+    operators: &'e [Operator],
+    /// The operand that was read last, and the operator that comes next.
+    at: usize,
+    /// Brackets before each operand.
+    opens: Vec<usize>,
+    /// Brackets after each operand.
+    closes: Vec<usize>,
+}
+
+impl Climber<'_> {
+    /// Reads on as long as operators have at least this strength.
+    fn climb(&mut self, least: u8) {
+        let first = self.at;
+        while let Some(operator) = self.operators.get(self.at)
+            && least <= operator.strength()
+        {
+            self.at += 1;
+            self.climb(operator.least_to_the_right());
+            self.opens[first] += 1;
+            self.closes[self.at] += 1;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How good outputs are: whether they are right, and how far from it they are.
+
+use std::ops::AddAssign;
+
+/// Counts over many outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Outputs.
+    pub pairs: usize,
+    /// Those that are exactly right.
+    pub exact: usize,
+    /// Symbols to insert, remove or replace before all are.
+    pub edits: usize,
+    /// Symbols of each output or of the right one, whichever has more: the most edits there can be.
+    pub symbols: usize,
+}
+
+impl Score {
+    /// The score of one output.
+    pub fn of(output: &[&str], gold: &[String]) -> Self {
+        let edits = edits(output, gold);
+        let symbols = output.len().max(gold.len());
+        Score { pairs: 1, exact: usize::from(edits == 0), edits, symbols }
+    }
+
+    /// The share of outputs that are exactly right, in per cent.
+    pub fn exact_match(&self) -> f64 {
+        100.0 * self.exact as f64 / self.pairs.max(1) as f64
+    }
+
+    /// The share of symbols that can stay, in per cent.
+    pub fn symbols_right(&self) -> f64 {
+        100.0 * (1.0 - self.edits as f64 / self.symbols.max(1) as f64)
+    }
+
+    /// What early stopping goes by: how many outputs are right, and of equals how many symbols. Long
+    /// before the first output is right, symbols tell one epoch from another.
+    pub fn rank(&self) -> f64 {
+        self.exact as f64 + self.symbols_right() / 100.0
+    }
+}
+
+impl AddAssign for Score {
+    fn add_assign(&mut self, other: Score) {
+        self.pairs += other.pairs;
+        self.exact += other.exact;
+        self.edits += other.edits;
+        self.symbols += other.symbols;
+    }
+}
+
+impl std::iter::Sum for Score {
+    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
+        scores.fold(Score::default(), |mut sum, score| {
+            sum += score;
+            sum
+        })
+    }
+}
+
+/// Levenshtein's distance.
+fn edits(output: &[&str], gold: &[String]) -> usize {
+    // costs[j]: from the symbols of the output so far to the first j of gold.
+    let mut costs: Vec<usize> = (0..=gold.len()).collect();
+    for (i, symbol) in output.iter().enumerate() {
+        let mut diagonal = costs[0];
+        costs[0] = i + 1;
+        for (j, right) in gold.iter().enumerate() {
+            let replaced = diagonal + usize::from(symbol != right);
+            diagonal = costs[j + 1];
+            costs[j + 1] = replaced.min(costs[j] + 1).min(diagonal + 1);
+        }
+    }
+    costs[gold.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The distance by its recursive definition.
+    fn distance(y: &[&str], gold: &[&str]) -> usize {
+        match (y, gold) {
+            ([], rest) | (rest, []) => rest.len(),
+            ([a, y_rest @ ..], [b, gold_rest @ ..]) => {
+                let replaced = distance(y_rest, gold_rest) + usize::from(a != b);
+                replaced.min(distance(y_rest, gold) + 1).min(distance(y, gold_rest) + 1)
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn edits_are_as_defined(y in "[abc]{0,6}", gold in "[abc]{0,6}") {
+            let (y, gold): (Vec<_>, Vec<_>) = (split(&y), split(&gold));
+            let owned: Vec<String> = gold.iter().map(ToString::to_string).collect();
+            let score = Score::of(&y, &owned);
+            prop_assert_eq!(score.edits, distance(&y, &gold));
+            prop_assert_eq!(score.exact == 1, y == gold);
+            prop_assert!((0.0..=100.0).contains(&score.symbols_right()));
+        }
+    }
+
+    fn split(text: &str) -> Vec<&str> {
+        text.split("").filter(|letter| !letter.is_empty()).collect()
+    }
+
+    #[test]
+    fn one_output_more_counts_more_than_any_symbols() {
+        let right = |exact, edits| Score { pairs: 9, exact, edits, symbols: 90 }.rank();
+        assert!(right(3, 1) < right(4, 60) && right(3, 2) < right(3, 1));
+        assert!(Score::default().rank().is_finite());
+    }
+}

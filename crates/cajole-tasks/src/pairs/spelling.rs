@@ -1,0 +1,168 @@
+//! From what stands in a line to symbols, and back: words between blanks, or single characters.
+//!
+//! Either may also be given as a list. A list that could not be written as text and read again is
+//! refused, so that an output means the same in both.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::treebank::error::excerpt;
+
+/// How text becomes symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spelling {
+    /// It is split at white space.
+    Words,
+    /// Every character is one.
+    Characters,
+}
+
+/// No input and no output has more symbols: attention is quadratic, in memory too.
+pub const MOST_SYMBOLS: usize = 1000;
+
+/// Why a value is no sequence of symbols. Symbols are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpellingError {
+    /// It is something else.
+    #[error("is {found}, neither text nor a list of texts")]
+    Kind {
+        /// What it is.
+        found: String,
+    },
+    /// There are too many.
+    #[error("has {found} symbols, more than {MOST_SYMBOLS}")]
+    TooMany {
+        /// How many.
+        found: usize,
+    },
+    /// One in a list is empty or has white space in it.
+    #[error("has the symbol {symbol:?} at {at}, which is no word")]
+    NoWord {
+        /// The symbol.
+        symbol: String,
+        /// Where it stands.
+        at: usize,
+    },
+    /// One in a list is more or less than a character.
+    #[error("has the symbol {symbol:?} at {at}, which is no single character")]
+    NoCharacter {
+        /// The symbol.
+        symbol: String,
+        /// Where it stands.
+        at: usize,
+    },
+    /// Vocabularies are files with a symbol a line.
+    #[error("has a line break, {symbol:?}, at {at}; replace it by another character")]
+    LineBreak {
+        /// The symbol.
+        symbol: String,
+        /// Where it stands.
+        at: usize,
+    },
+}
+
+impl Spelling {
+    /// The symbols of an input or output, as it stands in a line: text, or a list of symbols.
+    ///
+    /// ```
+    /// use cajole_tasks::pairs::Spelling;
+    /// use serde_json::json;
+    ///
+    /// assert_eq!(Spelling::Words.symbols(&json!("a +  b")).unwrap(), ["a", "+", "b"]);
+    /// assert_eq!(Spelling::Words.symbols(&json!(["a", "+"])).unwrap(), ["a", "+"]);
+    /// assert_eq!(Spelling::Characters.symbols(&json!("a b")).unwrap(), ["a", " ", "b"]);
+    /// ```
+    ///
+    /// # Errors
+    /// If it is neither, or has symbols that text of this spelling cannot have.
+    pub fn symbols(self, value: &Value) -> Result<Vec<String>, SpellingError> {
+        let kind = |value: &Value| SpellingError::Kind { found: excerpt(&value.to_string()) };
+        let symbols: Vec<String> = match (value, self) {
+            (Value::String(text), Spelling::Words) => {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+            (Value::String(text), Spelling::Characters) => text.chars().map(String::from).collect(),
+            (Value::Array(list), _) => {
+                let text =
+                    |item: &Value| item.as_str().map(str::to_owned).ok_or_else(|| kind(item));
+                list.iter().map(text).collect::<Result<_, _>>()?
+            }
+            _ => return Err(kind(value)),
+        };
+        if MOST_SYMBOLS < symbols.len() {
+            return Err(SpellingError::TooMany { found: symbols.len() });
+        }
+        (0..).zip(&symbols).try_for_each(|(at, symbol)| self.check(at, symbol))?;
+        Ok(symbols)
+    }
+
+    /// What stands between two symbols in text.
+    pub fn separator(self) -> &'static str {
+        match self {
+            Spelling::Words => " ",
+            Spelling::Characters => "",
+        }
+    }
+
+    fn check(self, at: usize, symbol: &str) -> Result<(), SpellingError> {
+        let owned = || symbol.to_owned();
+        match self {
+            Spelling::Words if symbol.is_empty() || symbol.contains(char::is_whitespace) => {
+                Err(SpellingError::NoWord { symbol: owned(), at })
+            }
+            Spelling::Characters if symbol.chars().count() != 1 => {
+                Err(SpellingError::NoCharacter { symbol: owned(), at })
+            }
+            Spelling::Characters if symbol == "\n" || symbol == "\r" => {
+                Err(SpellingError::LineBreak { symbol: owned(), at })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        use Spelling::{Characters, Words};
+        for (spelling, value, expected) in [
+            (Words, json!(7), "is 7, neither text nor a list of texts"),
+            (Words, json!(null), "is null, neither"),
+            (Words, json!(["a", 7]), "is 7, neither"),
+            (Words, json!(["a", "b c"]), "has the symbol \"b c\" at 1, which is no word"),
+            (Words, json!([""]), "has the symbol \"\" at 0, which is no word"),
+            (
+                Characters,
+                json!(["a", "bc"]),
+                "the symbol \"bc\" at 1, which is no single character",
+            ),
+            (Characters, json!([""]), "the symbol \"\" at 0, which is no single"),
+            (Characters, json!("a\nb"), "has a line break, \"\\n\", at 1"),
+            (Characters, json!("x".repeat(1001)), "has 1001 symbols, more than 1000"),
+        ] {
+            let error = spelling.symbols(&value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{value}: {error}");
+        }
+        assert_eq!(Characters.symbols(&json!("x".repeat(1000))).unwrap().len(), 1000);
+        assert!(Words.symbols(&json!(" \n")).unwrap().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_list_says_can_be_said_in_text(list in prop::collection::vec(".{0,3}", 0..6)) {
+            for spelling in [Spelling::Words, Spelling::Characters] {
+                if let Ok(symbols) = spelling.symbols(&json!(list)) {
+                    let text = symbols.join(spelling.separator());
+                    prop_assert_eq!(spelling.symbols(&json!(text)).unwrap(), symbols);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Training a network on pairs, judged by its outputs for the development pairs after every epoch.
+
+use std::path::Path;
+
+use cajole::Symbol;
+use cajole::corpus::decode_all;
+use cajole_nn::decoders::Greedy;
+use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::random::Random;
+use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained};
+use serde::Serialize;
+
+use super::config::PairsConfig;
+use super::corpus::{Pair, Splits};
+use super::metric::Score;
+use super::model::{Card, PairsModel};
+use super::symbols::Symbols;
+use crate::checkpoint::LoadError;
+use crate::experiment::{Training, Watch};
+
+/// What makes a run the run it is: with other settings its state must not be gone on with.
+#[derive(Serialize)]
+struct Run<'a> {
+    network: &'a Seq2SeqConfig,
+    training: &'a TrainConfig,
+    seed: u64,
+    train: u64,
+    dev: u64,
+}
+
+/// Trains a network from `seed`. With a `folder`, the run's state is kept there after every epoch,
+/// and a run found there is gone on with.
+///
+/// # Errors
+/// If the state in the folder cannot be read or written.
+pub fn train(
+    config: &PairsConfig,
+    splits: &Splits,
+    seed: u64,
+    folder: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<(PairsModel, Card), LoadError> {
+    let source = Symbols::of_inputs(splits.train.iter().map(|p| p.input.as_slice()), config.often);
+    let target = Symbols::of_outputs(splits.train.iter().map(|p| p.output.as_slice()));
+    let network = network(config, &source, &target, &splits.train);
+    let net = Seq2Seq::new(network.clone());
+    let model = |weights: &[f32]| PairsModel {
+        model: Trained { net: net.clone(), weights: weights.into() },
+        source: source.clone(),
+        target: target.clone(),
+        spelling: config.symbols,
+    };
+
+    let initial = net.layout().initial(seed);
+    let untrained = model(&initial);
+    let inputs: Vec<Vec<Token>> = splits.train.iter().map(|p| untrained.tokens(&p.input)).collect();
+    let encode = |p: &Pair| p.output.iter().filter_map(|name| target.symbol(name)).collect();
+    let outputs: Vec<Vec<Symbol>> = splits.train.iter().map(encode).collect();
+    let examples = inputs.iter().zip(&outputs);
+    let examples = examples.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
+
+    let measure = |weights: &[f32]| {
+        let score = evaluate(&model(weights), &splits.dev);
+        let (exact, right) = (score.exact_match(), score.symbols_right());
+        (score.rank(), format!("dev exact {exact:.1} %, symbols {right:.1} %"))
+    };
+    let (training, dev) = (&config.training, fingerprint(&splits.dev));
+    let run = Run { network: &network, training, seed, train: fingerprint(&splits.train), dev };
+    let job = Training { net: &net, config: training, examples, seed, initial, every: 1, folder };
+    let state = job.run(&run, measure, watch)?;
+    let model = model(&state.best_weights);
+    let score = evaluate(&model, &splits.dev);
+    let card = Card {
+        task: "pairs".to_owned(),
+        symbols: config.symbols,
+        pairs: splits.train.len(),
+        dev_pairs: splits.dev.len(),
+        network,
+        seed,
+        epochs: state.progress.epoch,
+        best_epoch: state.progress.best_epoch,
+        dev_exact: score.exact_match(),
+        dev_symbols: score.symbols_right(),
+    };
+    Ok((model, card))
+}
+
+/// The score of greedy decoding on these pairs.
+pub fn evaluate(model: &PairsModel, pairs: &[Pair]) -> Score {
+    let tokens: Vec<Vec<Token>> = pairs.iter().map(|pair| model.tokens(&pair.input)).collect();
+    let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
+    let decoded = decode_all(&model.model, &Greedy, &xs);
+    let outputs = decoded.iter().map(|y| model.names(&y.output));
+    outputs.zip(pairs).map(|(output, pair)| Score::of(&output, &pair.output)).sum()
+}
+
+fn network(
+    config: &PairsConfig,
+    source: &Symbols,
+    target: &Symbols,
+    pairs: &[Pair],
+) -> Seq2SeqConfig {
+    let sizes = &config.network;
+    Seq2SeqConfig {
+        architecture: sizes.architecture,
+        words: source.names().len(),
+        embedding: sizes.embedding,
+        vectors: 0,
+        vector_size: 0,
+        output_symbols: target.names().len() + 1,
+        output_embedding: sizes.output_embedding,
+        layers: sizes.layers,
+        hidden: sizes.hidden,
+        attention: sizes.attention,
+        dropout: sizes.dropout,
+        embedding_dropout: sizes.dropout,
+        reversed_input: sizes.reversed_input,
+        pointer: None,
+        cap_factor: cap_factor(pairs),
+    }
+}
+
+/// Room for outputs twice as long as those of training, given that there are 20 symbols beside.
+fn cap_factor(pairs: &[Pair]) -> usize {
+    let needed = |pair: &Pair| {
+        let symbols = 2 * (pair.output.len() + 1);
+        symbols.saturating_sub(20).div_ceil(pair.input.len().max(1))
+    };
+    pairs.iter().map(needed).max().unwrap_or(0).max(1)
+}
+
+/// A number that other pairs would not have, nor these in another order.
+fn fingerprint(pairs: &[Pair]) -> u64 {
+    pairs.iter().fold(pairs.len() as u64, |before, Pair { input, output }| {
+        // No symbol has a line break in it.
+        let text = format!("{}\n\n{}", input.join("\n"), output.join("\n"));
+        let bytes: Vec<u64> = text.bytes().map(u64::from).collect();
+        Random::derive(before, &bytes).bits()
+    })
+}
