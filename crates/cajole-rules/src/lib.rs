@@ -13,6 +13,8 @@
 
 mod checker;
 mod classes;
+mod ebnf;
+mod file;
 mod formula;
 mod lexical;
 #[cfg(test)]
@@ -25,6 +27,7 @@ pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, parse_reply,
 };
+pub use file::{RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};
 pub use pattern::{Pattern, PatternError};
