@@ -4,12 +4,13 @@
 //! knows *which* positions err, and all of them can give their feasible set `Lˣ` as an
 //! [`Automaton`], which is what masked decoding needs and what tests compare against.
 //!
-//! | constraint  | feasible when                                         | `g`                    |
-//! |-------------|-------------------------------------------------------|------------------------|
-//! | [`Count`]   | `y` holds `ratio` target symbols per source symbol    | `(r·x_a − y_a)²/(m+n)` |
-//! | [`Length`]  | `y` has the length that `x` demands                   | `∣n − L(x)∣/(m+n)`     |
-//! | [`Regular`] | `y` is a word of a fixed [`Language`]                 | edit distance          |
-//! | [`All`]     | several constraints hold at once                      | their weighted sum     |
+//! | constraint      | feasible when                                      | `g`                    |
+//! |-----------------|----------------------------------------------------|------------------------|
+//! | [`Count`]       | `y` holds `ratio` target symbols per source symbol | `(r·x_a − y_a)²/(m+n)` |
+//! | [`Length`]      | `y` has the length that `x` demands                | `∣n − L(x)∣/(m+n)`     |
+//! | [`Regular`]     | `y` is a word of a fixed [`Language`]              | edit distance          |
+//! | [`ContextFree`] | `y` is a member of a fixed [`Grammar`]             | edit distance          |
+//! | [`All`]         | several constraints hold at once                   | their weighted sum     |
 //!
 //! Outputs that label spans, tag by tag ([`TagSet`]), have constraints of their own. All but the
 //! first blame whole spans, each with `1/len` per position:
@@ -40,10 +41,13 @@ mod bio;
 mod brackets;
 mod count;
 mod dfa;
+mod edit;
+mod grammar;
 mod language;
 mod length;
 #[cfg(test)]
 mod oracle;
+mod product;
 mod regular;
 mod role_set;
 mod roles;
@@ -56,6 +60,8 @@ pub use bio::Bio;
 pub use brackets::{Bracketed, Brackets};
 pub use count::Count;
 pub use dfa::Dfa;
+pub use edit::{Edit, EditDistance};
+pub use grammar::{ContextFree, Element, Grammar, GrammarError, MAX_SHORTEST, Production};
 pub use language::Language;
 pub use length::Length;
 pub use regular::Regular;

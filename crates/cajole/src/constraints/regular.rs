@@ -24,13 +24,14 @@
 
 use std::mem;
 
-use super::{Automaton, Dfa, State};
-use crate::constraint::{Constraint, Part, Violation};
+use super::edit::violation;
+use super::{Automaton, Dfa, Edit, EditDistance, State};
+use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
 /// The output must be in one fixed language: `g` is the edit distance to the nearest member.
 ///
-/// Each edit is one [`Part`] of cost 1. A deleted or substituted symbol is blamed itself; an
+/// Each edit is one [`Part`](crate::Part) of cost 1. A deleted or substituted symbol is blamed itself; an
 /// insertion blames the position it should have come before, which at the very end is the end
 /// symbol's. If several members are nearest, the choice among them is the same every time; where a
 /// single edit will do, it is the last possible one.
@@ -56,11 +57,10 @@ impl Regular {
         });
         Regular { successors: successors.collect(), dfa }
     }
+}
 
-    /// The positions to blame for the fewest edits that make a member of `y`, from left to right.
-    ///
-    /// `None` if there are no members.
-    fn edits(&self, y: &[Symbol]) -> Option<Vec<usize>> {
+impl EditDistance for Regular {
+    fn edits(&self, y: &[Symbol]) -> Option<Vec<Edit>> {
         let mut path = Path::new(y.len(), self.dfa.n_states());
         let start = Node { i: 0, q: self.dfa.start() };
         let mut layer = vec![Move { from: start, to: start, edit: false }];
@@ -95,19 +95,12 @@ impl<X: ?Sized> Constraint<X> for Regular {
         if self.dfa.contains(y) {
             return Violation::NONE;
         }
-        match self.edits(y) {
-            Some(edits) => Violation::Parts(edits.into_iter().map(blame).collect()),
-            None => Violation::Whole(y.len() as f32 + 1.0),
-        }
+        violation(self.edits(y), y.len())
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
         Some(Box::new(&self.dfa))
     }
-}
-
-fn blame(position: usize) -> Part {
-    Part { at: position..position + 1, cost: 1.0 }
 }
 
 /// `y[..i]` has been dealt with, and what became of it leads to state `q`.
@@ -144,13 +137,15 @@ impl Path {
         first
     }
 
-    /// Where the edits on the way to `node` start, from left to right.
-    fn edits_to(&self, mut node: Node) -> Vec<usize> {
+    /// The edits on the way to `node`, from left to right.
+    fn edits_to(&self, mut node: Node) -> Vec<Edit> {
         let mut edits = Vec::new();
         while let Some(step) = self.came_by[self.index(node)]
             && step.from != step.to
         {
-            edits.extend(step.edit.then_some(step.from.i));
+            let i = step.from.i;
+            let edit = if step.to.i == i { Edit::Missing(i) } else { Edit::Misfit(i) };
+            edits.extend(step.edit.then_some(edit));
             node = step.from;
         }
         edits.reverse();
@@ -168,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::constraints::Language;
-    use crate::constraints::oracle::{language, levenshtein, matches, strings};
+    use crate::constraints::oracle::{edited, language, levenshtein, matches, strings};
 
     const NO_INPUT: &[Symbol] = &[];
 
@@ -199,19 +194,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    /// Every string that one edit at each of these positions, given in order, makes of `y`.
-    fn edited(y: &[Symbol], positions: &[usize], n_symbols: Symbol) -> Vec<Vec<Symbol>> {
-        let Some((&i, before)) = positions.split_last() else { return vec![y.to_vec()] };
-        let (head, tail) = y.split_at(i);
-        let mut edits: Vec<Vec<Symbol>> =
-            (0..n_symbols).map(|s| [head, &[s], tail].concat()).collect();
-        if let [_, rest @ ..] = tail {
-            edits.push([head, rest].concat());
-            edits.extend((0..n_symbols).map(|s| [head, &[s], rest].concat()));
-        }
-        edits.iter().flat_map(|y| edited(y, before, n_symbols)).collect()
     }
 
     fn blamed(regular: &Regular, y: &[Symbol]) -> Vec<usize> {
