@@ -7,7 +7,7 @@
 
 use std::error::Error;
 
-use cajole::constraints::{Automaton, Dfa, Edit, Regular};
+use cajole::constraints::{Automaton, Dfa, Edit, EditDistance, Regular};
 use cajole::{Constraint, Fault, Part, Symbol, Violation};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
@@ -91,7 +91,7 @@ impl<'v> Pattern<'v> {
         match edit {
             Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
             Edit::Missing(at) => format!("something is missing before position {at}"),
-            Edit::Stray(at) => {
+            Edit::Misfit(at) => {
                 let name = self.vocabulary.name(y[at]);
                 format!("position {at}: {name:?} does not fit the pattern")
             }

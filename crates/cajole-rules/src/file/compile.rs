@@ -124,7 +124,7 @@ impl<'v> Compiler<'_, 'v> {
             Kind::Pattern => Box::new(Pattern::parse(&table.pattern.unwrap_or_default(), vocabulary)?),
             Kind::Symbols => {
                 let text = table.symbols.unwrap_or_default();
-                let rule = ebnf::SymbolPattern::parse(&text, vocabulary);
+                let rule = ebnf::NamedRegular::read(&text, vocabulary);
                 Box::new(rule.map_err(|source| RuleError::Ebnf { key: key.to_owned(), source })?)
             }
             Kind::Grammar => self.grammar(table)?,
@@ -165,7 +165,7 @@ impl<'v> Compiler<'_, 'v> {
                 (path.display().to_string(), text.map_err(|source| RuleError::GrammarFile { path, source })?)
             }
         };
-        let rule = ebnf::NamedGrammar::parse(&text, table.start.as_deref(), self.vocabulary);
+        let rule = ebnf::NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);
         Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
     }
 

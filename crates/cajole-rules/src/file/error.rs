@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::checker::CheckerConfigError;
+use crate::checker::CheckerError;
 use crate::ebnf::EbnfError;
 use crate::formula::FormulaError;
 use crate::lexical::LexicalError;
@@ -157,5 +157,5 @@ pub enum RuleError {
     Lexical(#[from] LexicalError),
     /// The checker cannot be one.
     #[error("checker: {0}")]
-    Checker(#[from] CheckerConfigError),
+    Checker(#[from] CheckerError),
 }

@@ -11,8 +11,12 @@
 //! No `g_k` is negative and every `w_k` is positive, so the sum is zero exactly when all terms are.
 
 use super::Automaton;
+use super::product::Product;
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
+
+/// Arcs that a conjunction is listed with, state by state; with more, it is followed as it goes.
+const MOST_ARCS: usize = 1 << 18;
 
 /// The output must satisfy every one of these constraints; `g` is their weighted sum.
 ///
@@ -75,10 +79,21 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
     }
 
     /// The intersection, if every constraint is an automaton and there is at least one.
+    ///
+    /// If some are not [finite](Automaton::is_finite), it is not listed: then the distance to
+    /// acceptance is a lower bound, and a prefix may turn out to lead nowhere.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
-        let mut automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
-        let first = automata.next()??;
-        automata.try_fold(first, |all, next| Some(Box::new(all.intersect(&*next?)) as Box<_>))
+        let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
+        let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
+        automata.into_iter().reduce(|all, next| {
+            let are_finite = all.is_finite() && next.is_finite();
+            let max_states = MOST_ARCS / all.n_symbols().max(1);
+            let listed = are_finite.then(|| all.intersect_within(max_states, &*next)).flatten();
+            match listed {
+                Some(both) => Box::new(both),
+                None => Box::new(Product::new(all, next)),
+            }
+        })
     }
 }
 
@@ -96,7 +111,9 @@ mod tests {
     use super::*;
     use crate::constraint::Part;
     use crate::constraints::oracle::{language, matches, strings};
-    use crate::constraints::{Count, Language, Length, Regular};
+    use crate::constraints::{
+        ContextFree, Count, Element, Grammar, Language, Length, Production, Regular,
+    };
 
     const NO_INPUT: &[Symbol] = &[];
 
@@ -144,6 +161,31 @@ mod tests {
         }
         let black_box = all.with(1.0, |_: &Vec<Symbol>, _: &[Symbol]| 0.0);
         assert!(black_box.automaton(&vec![0]).is_none());
+    }
+
+    #[test]
+    fn what_nests_is_followed_without_a_list() {
+        let [open, close, list] = [Element::Symbol(0), Element::Symbol(1), Element::Variable(0)];
+        let nested = Production { head: 0, body: vec![open, list, close, list] };
+        let nothing = Production { head: 0, body: vec![] };
+        let balanced = || Grammar::new(2, 0, vec![nested.clone(), nothing.clone()]).unwrap();
+        let six = Length { required: |_: &[Symbol]| 6, n_symbols: 2 };
+        let deep = Regular::new(&Language::word(&[0, 0]).then(Language::Any.star()).automaton(2));
+        let all = All::new().with(1.0, six).with(1.0, deep).with(1.0, ContextFree::new(balanced()));
+        let automaton = all.automaton(NO_INPUT).expect("all are automata");
+        assert!(!automaton.is_finite());
+        let members: Vec<_> = strings(2, 8).filter(|y| automaton.contains(y)).collect();
+        let feasible: Vec<_> =
+            strings(2, 8).filter(|y| all.check(NO_INPUT, y).is_satisfied()).collect();
+        assert_eq!(members, feasible);
+        assert_eq!(members.len(), 3, "((())), (()()), (())()");
+        for y in &members {
+            let mut state = automaton.start();
+            for (t, &symbol) in y.iter().enumerate() {
+                assert!(automaton.distance_to_accept(state).unwrap() <= y.len() - t, "{y:?}");
+                state = automaton.next(state, symbol).unwrap();
+            }
+        }
     }
 
     #[test]

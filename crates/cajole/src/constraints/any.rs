@@ -88,14 +88,19 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
         let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
         let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
         let n_symbols = automata.iter().map(|automaton| automaton.n_symbols()).max()?;
-        Some(Box::new(union(&automata, n_symbols)))
+        let are_finite = automata.iter().all(|automaton| automaton.is_finite());
+        let union = are_finite.then(|| union(&automata, n_symbols)).flatten();
+        union.map(|union| Box::new(union) as Box<_>)
     }
 }
 
-/// The strings in any of the languages, listed and trimmed.
+/// States that a union is listed with.
+const MOST_STATES: usize = 1 << 14;
+
+/// The strings in any of the languages, listed and trimmed; none, if there are too many states.
 ///
 /// A state holds one of each automaton, or none of it once it has forbidden a symbol.
-fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Dfa {
+fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Option<Dfa> {
     let start: Vec<Option<State>> = automata.iter().map(|a| Some(a.start())).collect();
     let next = |states: &Vec<Option<State>>, symbol: Symbol| {
         let step = |automaton: &dyn Automaton, state: Option<State>| {
@@ -108,7 +113,7 @@ fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Dfa {
     let accepts = |states: &Vec<Option<State>>| {
         automata.iter().zip(states).any(|(a, state)| state.is_some_and(|state| a.accepts(state)))
     };
-    Dfa::explore(n_symbols, start, next, accepts).trim()
+    Some(Dfa::explore_within(MOST_STATES, n_symbols, start, next, accepts)?.trim())
 }
 
 #[cfg(test)]

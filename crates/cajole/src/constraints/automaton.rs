@@ -32,8 +32,6 @@ impl State {
 }
 
 /// A language over the symbols `0..n_symbols`, as `(q₀, δ, F)`.
-///
-/// Finitely many states must be within reach of the start.
 pub trait Automaton {
     /// `|Σ|`; every symbol is below it.
     fn n_symbols(&self) -> usize;
@@ -63,12 +61,27 @@ pub trait Automaton {
         self.distance_to_accept(self.start()).is_none()
     }
 
+    /// Whether finitely many states are within reach of the start, so that they can be listed.
+    ///
+    /// What nests has no such list: its states are made as they are asked for.
+    fn is_finite(&self) -> bool {
+        true
+    }
+
     /// The strings in both languages, over the smaller of both alphabets; listed and trimmed.
+    ///
+    /// Both must be [finite](Automaton::is_finite), or the list may have no end.
     fn intersect(&self, other: &dyn Automaton) -> Dfa {
+        self.intersect_within(usize::MAX, other).expect("there is no limit to go beyond")
+    }
+
+    /// The same, unless there are more than `max_states` to list.
+    fn intersect_within(&self, max_states: usize, other: &dyn Automaton) -> Option<Dfa> {
         let both = |&(p, q): &(State, State), s| Some((self.next(p, s)?, other.next(q, s)?));
         let n_symbols = self.n_symbols().min(other.n_symbols());
         let start = (self.start(), other.start());
-        Dfa::explore(n_symbols, start, both, |&(p, q)| self.accepts(p) && other.accepts(q)).trim()
+        let accepts = |&(p, q): &(State, State)| self.accepts(p) && other.accepts(q);
+        Some(Dfa::explore_within(max_states, n_symbols, start, both, accepts)?.trim())
     }
 }
 
@@ -91,5 +104,9 @@ impl<A: Automaton + ?Sized> Automaton for &A {
 
     fn distance_to_accept(&self, state: State) -> Option<usize> {
         (**self).distance_to_accept(state)
+    }
+
+    fn is_finite(&self) -> bool {
+        (**self).is_finite()
     }
 }

@@ -4,13 +4,14 @@
 //! knows *which* positions err, and all of them can give their feasible set `Lˣ` as an
 //! [`Automaton`], which is what masked decoding needs and what tests compare against.
 //!
-//! | constraint  | feasible when                                         | `g`                    |
-//! |-------------|-------------------------------------------------------|------------------------|
-//! | [`Count`]   | `y` holds `ratio` target symbols per source symbol    | `(r·x_a − y_a)²/(m+n)` |
-//! | [`Length`]  | `y` has the length that `x` demands                   | `∣n − L(x)∣/(m+n)`     |
-//! | [`Regular`] | `y` is a word of a fixed [`Language`]                 | edit distance          |
-//! | [`All`]     | several constraints hold at once                      | their weighted sum     |
-//! | [`Any`]     | one of several constraints holds                      | the least, weighted    |
+//! | constraint      | feasible when                                      | `g`                    |
+//! |-----------------|----------------------------------------------------|------------------------|
+//! | [`Count`]       | `y` holds `ratio` target symbols per source symbol | `(r·x_a − y_a)²/(m+n)` |
+//! | [`Length`]      | `y` has the length that `x` demands                | `∣n − L(x)∣/(m+n)`     |
+//! | [`Regular`]     | `y` is a word of a fixed [`Language`]              | edit distance          |
+//! | [`ContextFree`] | `y` is a member of a fixed [`Grammar`]             | edit distance          |
+//! | [`All`]         | several constraints hold at once                   | their weighted sum     |
+//! | [`Any`]         | one of several constraints holds                   | the least, weighted    |
 //!
 //! Outputs that label spans, tag by tag ([`TagSet`]), have constraints of their own. All but the
 //! first blame whole spans, each with `1/len` per position:
@@ -42,10 +43,13 @@ mod bio;
 mod brackets;
 mod count;
 mod dfa;
+mod edit;
+mod grammar;
 mod language;
 mod length;
 #[cfg(test)]
 mod oracle;
+mod product;
 mod regular;
 mod role_language;
 mod role_set;
@@ -61,9 +65,11 @@ pub use bio::Bio;
 pub use brackets::{Bracketed, Brackets};
 pub use count::Count;
 pub use dfa::Dfa;
+pub use edit::{Edit, EditDistance};
+pub use grammar::{ContextFree, Element, Grammar, GrammarError, MAX_SHORTEST, Production};
 pub use language::Language;
 pub use length::Length;
-pub use regular::{Edit, Regular};
+pub use regular::Regular;
 pub use role_set::RoleSet;
 pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
 pub use spans::SpansInTree;

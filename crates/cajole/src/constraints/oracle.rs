@@ -87,6 +87,18 @@ pub(crate) fn levenshtein(a: &[Symbol], b: &[Symbol]) -> usize {
     row[b.len()]
 }
 
+/// Every string that one edit at each of these positions, given in order, makes of `y`.
+pub(crate) fn edited(y: &[Symbol], positions: &[usize], n_symbols: Symbol) -> Vec<Vec<Symbol>> {
+    let Some((&i, before)) = positions.split_last() else { return vec![y.to_vec()] };
+    let (head, tail) = y.split_at(i);
+    let mut edits: Vec<Vec<Symbol>> = (0..n_symbols).map(|s| [head, &[s], tail].concat()).collect();
+    if let [_, rest @ ..] = tail {
+        edits.push([head, rest].concat());
+        edits.extend((0..n_symbols).map(|s| [head, &[s], rest].concat()));
+    }
+    edits.iter().flat_map(|y| edited(y, before, n_symbols)).collect()
+}
+
 /// Small languages over `0..n_symbols`, the empty one among them.
 pub(crate) fn language(n_symbols: usize) -> impl Strategy<Value = Language> {
     let leaf = prop_oneof![

@@ -24,13 +24,14 @@
 
 use std::mem;
 
-use super::{Automaton, Dfa, State};
-use crate::constraint::{Constraint, Fault, Part, Violation};
+use super::edit::violation;
+use super::{Automaton, Dfa, Edit, EditDistance, State};
+use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
 /// The output must be in one fixed language: `g` is the edit distance to the nearest member.
 ///
-/// Each edit is one [`Part`] of cost 1. A deleted or substituted symbol is blamed itself; an
+/// Each edit is one [`Part`](crate::Part) of cost 1. A deleted or substituted symbol is blamed itself; an
 /// insertion blames the position it should have come before, which at the very end is the end
 /// symbol's. If several members are nearest, the choice among them is the same every time; where a
 /// single edit will do, it is the last possible one.
@@ -42,24 +43,6 @@ pub struct Regular {
     /// The distinct states that one symbol leads to, for each state: an edit that brings in a
     /// symbol may choose it, so only where it leads matters.
     successors: Vec<Vec<State>>,
-}
-
-/// What is wrong at one place of an output that is nearly a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// A symbol is missing before this position; at the very end it is the end symbol's.
-    Missing(usize),
-    /// The symbol at this position must go, or be another.
-    Stray(usize),
-}
-
-impl Edit {
-    /// The position to blame.
-    pub fn position(self) -> usize {
-        match self {
-            Edit::Missing(position) | Edit::Stray(position) => position,
-        }
-    }
 }
 
 impl Regular {
@@ -74,11 +57,10 @@ impl Regular {
         });
         Regular { successors: successors.collect(), dfa }
     }
+}
 
-    /// The fewest edits that make a member of `y`, from left to right.
-    ///
-    /// `None` if there are no members.
-    pub fn edits(&self, y: &[Symbol]) -> Option<Vec<Edit>> {
+impl EditDistance for Regular {
+    fn edits(&self, y: &[Symbol]) -> Option<Vec<Edit>> {
         let mut path = Path::new(y.len(), self.dfa.n_states());
         let start = Node { i: 0, q: self.dfa.start() };
         let mut layer = vec![Move { from: start, to: start, edit: false }];
@@ -113,36 +95,12 @@ impl<X: ?Sized> Constraint<X> for Regular {
         if self.dfa.contains(y) {
             return Violation::NONE;
         }
-        match self.edits(y) {
-            Some(edits) => Violation::Parts(edits.into_iter().map(blame).collect()),
-            None => Violation::Whole(y.len() as f32 + 1.0),
-        }
-    }
-
-    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
-        let Some(edits) = self.edits(y) else {
-            let none = |_: &Part| "no output is in the language".to_owned();
-            return self.check(x, y).into_faults(y.len() + 1, none);
-        };
-        let message = |edit: Edit| match edit {
-            Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
-            Edit::Missing(at) => format!("something is missing before position {at}"),
-            Edit::Stray(at) => format!("position {at}: symbol {} does not fit", y[at]),
-        };
-        let fault = |edit: Edit| {
-            let Part { at, cost } = blame(edit);
-            Fault { at, cost, message: message(edit) }
-        };
-        edits.into_iter().map(fault).collect()
+        violation(self.edits(y), y.len())
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
         Some(Box::new(&self.dfa))
     }
-}
-
-fn blame(edit: Edit) -> Part {
-    Part { at: edit.position()..edit.position() + 1, cost: 1.0 }
 }
 
 /// `y[..i]` has been dealt with, and what became of it leads to state `q`.
@@ -158,14 +116,6 @@ struct Move {
     from: Node,
     to: Node,
     edit: bool,
-}
-
-impl Move {
-    fn edit(self) -> Option<Edit> {
-        let at = self.from.i;
-        let edit = if self.to.i == at { Edit::Missing(at) } else { Edit::Stray(at) };
-        self.edit.then_some(edit)
-    }
 }
 
 /// The move by which the search first came to each node, which is on a shortest path there.
@@ -193,7 +143,9 @@ impl Path {
         while let Some(step) = self.came_by[self.index(node)]
             && step.from != step.to
         {
-            edits.extend(step.edit());
+            let i = step.from.i;
+            let edit = if step.to.i == i { Edit::Missing(i) } else { Edit::Misfit(i) };
+            edits.extend(step.edit.then_some(edit));
             node = step.from;
         }
         edits.reverse();
@@ -211,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::constraints::Language;
-    use crate::constraints::oracle::{language, levenshtein, matches, strings};
+    use crate::constraints::oracle::{edited, language, levenshtein, matches, strings};
 
     const NO_INPUT: &[Symbol] = &[];
 
@@ -230,8 +182,6 @@ mod tests {
             let expected = nearest(language, n_symbols, &y).unwrap_or(y.len() + 1) as f32;
             let violation = regular.check(NO_INPUT, &y);
             assert_eq!(violation.total(), expected, "{y:?} to {language:?}");
-            let told: f32 = regular.explain(NO_INPUT, &y).iter().map(|fault| fault.cost).sum();
-            assert_eq!(told, expected, "{y:?} to {language:?}");
             if let Violation::Parts(parts) = violation {
                 assert!(parts.iter().all(|part| part.cost == 1.0 && part.at.len() == 1));
                 let blamed: Vec<usize> = parts.iter().map(|part| part.at.start).collect();
@@ -244,19 +194,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    /// Every string that one edit at each of these positions, given in order, makes of `y`.
-    fn edited(y: &[Symbol], positions: &[usize], n_symbols: Symbol) -> Vec<Vec<Symbol>> {
-        let Some((&i, before)) = positions.split_last() else { return vec![y.to_vec()] };
-        let (head, tail) = y.split_at(i);
-        let mut edits: Vec<Vec<Symbol>> =
-            (0..n_symbols).map(|s| [head, &[s], tail].concat()).collect();
-        if let [_, rest @ ..] = tail {
-            edits.push([head, rest].concat());
-            edits.extend((0..n_symbols).map(|s| [head, &[s], rest].concat()));
-        }
-        edits.iter().flat_map(|y| edited(y, before, n_symbols)).collect()
     }
 
     fn blamed(regular: &Regular, y: &[Symbol]) -> Vec<usize> {
@@ -300,20 +237,6 @@ mod tests {
         assert_eq!(blamed(&abba, &[a, b, b]), [3], "inserted at the end");
         assert_eq!(blamed(&abba, &[]), [0, 0, 0, 0], "all inserted at the end");
         assert_eq!(blamed(&abba, &[z, z, b, b, z]), [0, 1, 4], "several");
-    }
-
-    #[test]
-    fn edits_are_told() {
-        let [a, b, z] = [0, 1, 2];
-        let abba = Regular::new(&Language::word(&[a, b, b, a]).automaton(3));
-        let told = |y: &[Symbol]| -> Vec<String> {
-            abba.explain(NO_INPUT, y).into_iter().map(|fault| fault.message).collect()
-        };
-        assert_eq!(told(&[a, z, b, a]), ["position 1: symbol 2 does not fit"]);
-        assert_eq!(told(&[a, b, z, b, a]), ["position 2: symbol 2 does not fit"]);
-        assert_eq!(told(&[b, b, a]), ["something is missing before position 0"]);
-        assert_eq!(told(&[a, b, b]), ["something is missing at the end"]);
-        assert_eq!(told(&[a, b, b, a]), [""; 0]);
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! The strings in two languages, for automata whose states cannot be listed.
+//!
+//! A state is a pair of states, numbered when it is first reached. Where both can be finished they
+//! need not be finished by the same symbols, and for two languages that nest no procedure can tell
+//! whether they are. So `next` may lead where nothing leads on, and the distance to
+//! acceptance is only the larger of both, never more than the true one.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::{Automaton, State};
+use crate::model::Symbol;
+
+/// Two automata, followed together.
+pub(super) struct Product<'a> {
+    left: Box<dyn Automaton + 'a>,
+    right: Box<dyn Automaton + 'a>,
+    pairs: RefCell<Pairs>,
+}
+
+#[derive(Default)]
+struct Pairs {
+    list: Vec<(State, State)>,
+    numbers: HashMap<(State, State), State>,
+}
+
+impl<'a> Product<'a> {
+    pub(super) fn new(left: Box<dyn Automaton + 'a>, right: Box<dyn Automaton + 'a>) -> Self {
+        Product { left, right, pairs: RefCell::default() }
+    }
+
+    fn pair(&self, state: State) -> (State, State) {
+        self.pairs.borrow().list[state.index()]
+    }
+}
+
+impl Pairs {
+    fn number(&mut self, pair: (State, State)) -> State {
+        *self.numbers.entry(pair).or_insert_with(|| {
+            self.list.push(pair);
+            State::new(self.list.len() as u64 - 1)
+        })
+    }
+}
+
+impl Automaton for Product<'_> {
+    fn n_symbols(&self) -> usize {
+        self.left.n_symbols().min(self.right.n_symbols())
+    }
+
+    fn start(&self) -> State {
+        self.pairs.borrow_mut().number((self.left.start(), self.right.start()))
+    }
+
+    fn next(&self, state: State, symbol: Symbol) -> Option<State> {
+        let (p, q) = self.pair(state);
+        let next = (self.left.next(p, symbol)?, self.right.next(q, symbol)?);
+        Some(self.pairs.borrow_mut().number(next))
+    }
+
+    fn accepts(&self, state: State) -> bool {
+        let (p, q) = self.pair(state);
+        self.left.accepts(p) && self.right.accepts(q)
+    }
+
+    /// A lower bound: the larger of both distances.
+    fn distance_to_accept(&self, state: State) -> Option<usize> {
+        let (p, q) = self.pair(state);
+        Some(self.left.distance_to_accept(p)?.max(self.right.distance_to_accept(q)?))
+    }
+
+    fn is_finite(&self) -> bool {
+        self.left.is_finite() && self.right.is_finite()
+    }
+}
