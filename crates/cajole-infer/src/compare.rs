@@ -168,7 +168,8 @@ impl<T: Task> Comparison<'_, T> {
         outputs: &[Vec<Symbol>],
     ) -> (&'static str, f64) {
         let pairs = failures.iter().zip(outputs);
-        self.task.score(&mut pairs.map(|((case, _), y)| (*case, y.as_slice())))
+        let outputs: Vec<_> = pairs.map(|((case, _), y)| (*case, y.as_slice())).collect();
+        self.task.score(&outputs)
     }
 
     /// The task's own measure, on all inputs, these being the outputs of the failures.
@@ -180,14 +181,14 @@ impl<T: Task> Comparison<'_, T> {
         outputs: &[Vec<Symbol>],
     ) -> f64 {
         let mut repaired = failures.iter().zip(outputs).peekable();
-        let mut all = cases.iter().zip(firsts).map(|(case, first)| {
+        let all = cases.iter().zip(firsts).map(|(case, first)| {
             let is_failure = |((failure, _), _): &(&Failure<'_, T::Input>, &Vec<Symbol>)| {
                 std::ptr::eq(*failure, case)
             };
             let y = repaired.next_if(is_failure).map_or(&first.output, |(_, y)| y);
             (case, y.as_slice())
         });
-        self.task.score(&mut all).1
+        self.task.score(&all.collect::<Vec<_>>()).1
     }
 
     /// What every engine made of single failures.

@@ -7,22 +7,20 @@
 use std::time::{Duration, Instant};
 
 use cajole::{
-    Candidate, Config, Constraint, Decoder, Fault, Found, Gbi, Model, Outcome, Stop, Symbol, Trace,
+    Candidate, Config, Constraint, Fault, Found, Gbi, Model, Outcome, Stop, Symbol, Trace,
     UnknownGroup, Workspace,
 };
 use cajole_rules::{Bound, Rules};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::task::{Case, Task};
 
 /// How outputs are made to obey.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Gradient-based inference.
     Gbi,
     /// One of its rivals.
-    #[serde(untagged)]
     Rival(Rival),
     /// The cheapest that can promise to satisfy, then the others; of what satisfies, the output
     /// that the network finds most probable.
@@ -30,8 +28,7 @@ pub enum Engine {
 }
 
 /// Other ways than gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rival {
     /// Ever wider beams, until something in them satisfies.
     Beam,
@@ -72,8 +69,7 @@ impl Engine {
 }
 
 /// Settings of gradient-based inference, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// Algorithm 1 as printed.
     Paper,
@@ -82,8 +78,7 @@ pub enum Preset {
 }
 
 /// How far engines go.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limits {
     /// Width of the network's own decoder; 1 is greedy.
     pub width: usize,
@@ -102,7 +97,6 @@ pub struct Limits {
     /// Samples drawn.
     pub samples: usize,
     /// When to give up on one input.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Duration>,
 }
 

@@ -12,6 +12,7 @@
 
 pub mod compare;
 pub mod engine;
+mod fingerprint;
 pub mod infer;
 pub mod line;
 pub mod lint;
@@ -21,4 +22,5 @@ pub mod source;
 pub mod task;
 mod tasks;
 
+pub use fingerprint::fingerprint;
 pub use tasks::{AnyTask, BUILT_IN, OpenError, Pairs, Parsing, Roles, Transduction};

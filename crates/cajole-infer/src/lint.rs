@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cajole::Constraint;
 use cajole::report::{Align, Cell, Report, Row, Table};
 use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;

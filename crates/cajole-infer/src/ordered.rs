@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 ///
 /// # Errors
 /// The first error of taking, working or putting; what was put before stays.
-pub fn in_order<B, S, R, E>(
+pub(crate) fn in_order<B, S, R, E>(
     (threads, window): (usize, usize),
     take: impl FnMut() -> Result<Option<B>, E> + Send,
     state: impl Fn() -> S + Sync,

@@ -22,6 +22,9 @@ pub struct Case<I> {
     pub about: Map<String, Value>,
 }
 
+/// An input with an output for it.
+pub type Output<'a, I> = (&'a Case<I>, &'a [Symbol]);
+
 /// A decoder of a task's network, for one input and its rules.
 pub type Search<'a, T> = Box<dyn Decoder<<T as Task>::Model> + 'a>;
 
@@ -86,10 +89,5 @@ pub trait Task: Sync {
     ) -> Vec<Search<'a, Self>>;
 
     /// How good outputs are, in per cent, with the name of the measure: the task's own.
-    fn score<'y>(
-        &self,
-        outputs: &mut dyn Iterator<Item = (&'y Case<Self::Input>, &'y [Symbol])>,
-    ) -> (&'static str, f64)
-    where
-        Self::Input: 'y;
+    fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64);
 }

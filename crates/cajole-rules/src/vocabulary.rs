@@ -87,7 +87,8 @@ impl Vocabulary {
         let (mut y, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
-            let longest = ends.filter_map(|end| Some((end, self.symbol(&rest[..end])?))).next_back();
+            let longest =
+                ends.filter_map(|end| Some((end, self.symbol(&rest[..end])?))).next_back();
             let (end, symbol) = longest.ok_or_else(|| unknown(rest))?;
             y.push(symbol);
             rest = &rest[end..];

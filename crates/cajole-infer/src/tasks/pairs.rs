@@ -3,28 +3,26 @@
 use cajole::{Config, Symbol};
 use cajole_nn::models::Token;
 use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::pairs::model::Net;
-use cajole_tasks::pairs::{PairsConfig, PairsModel};
 use serde_json::{Map, Value};
 
 use super::sequences;
 use crate::engine::{Limits, Preset, Rival};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Search, Task};
+use crate::task::{Case, Output, Search, Task};
 
 /// A network for pairs.
 pub struct Pairs {
     pairs: PairsModel,
     vocabulary: Vocabulary,
-    config: PairsConfig,
 }
 
 impl Pairs {
     /// With its network.
     pub fn new(pairs: PairsModel) -> Self {
         let vocabulary = Vocabulary::new(pairs.target.names(), pairs.spelling.separator());
-        let config = toml::from_str(PairsConfig::DEFAULT).expect("the built-in file is tested");
-        Pairs { pairs, vocabulary, config }
+        Pairs { pairs, vocabulary }
     }
 
     fn symbols(&self, field: &'static str, value: &Value) -> Result<Vec<String>, LineError> {
@@ -52,8 +50,8 @@ impl Task for Pairs {
 
     fn gbi(&self, preset: Preset) -> Config {
         match preset {
-            Preset::Paper => self.config.gbi.paper.clone(),
-            Preset::Best => self.config.gbi.best.clone(),
+            Preset::Paper => Config::paper(),
+            Preset::Best => Config::best(),
         }
     }
 
@@ -95,10 +93,7 @@ impl Task for Pairs {
         sequences::sources(bound, limits)
     }
 
-    fn score<'y>(
-        &self,
-        outputs: &mut dyn Iterator<Item = (&'y Case<Vec<Token>>, &'y [Symbol])>,
-    ) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_, Vec<Token>>]) -> (&'static str, f64) {
         sequences::score(outputs)
     }
 }

@@ -6,13 +6,12 @@ use cajole_rules::{Bound, Rules, Subject, Vocabulary};
 use cajole_tasks::parsing::evalb::Params;
 use cajole_tasks::parsing::input::Sentence;
 use cajole_tasks::parsing::{Net, Parser, ParsingConfig, metric};
-use cajole_tasks::treebank::Tree;
 use serde_json::{Map, Value, json};
 
 use super::sequences;
 use crate::engine::{Limits, Preset, Rival};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Search, Task};
+use crate::task::{Case, Output, Search, Task};
 
 /// A parser.
 pub struct Parsing {
@@ -120,14 +119,11 @@ impl Task for Parsing {
     }
 
     /// evalb's F1.
-    fn score<'y>(
-        &self,
-        outputs: &mut dyn Iterator<Item = (&'y Case<Read>, &'y [Symbol])>,
-    ) -> (&'static str, f64) {
-        let gold = |case: &'y Case<Read>| -> Option<&'y Tree> { case.input.sentence.gold.as_ref() };
+    fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
         let params = Params::collins();
-        let scores = outputs.filter_map(|(case, y)| {
-            gold(case).map(|gold| metric::score(&self.parser, y, gold, &params))
+        let scores = outputs.iter().filter_map(|(case, y)| {
+            let gold = case.input.sentence.gold.as_ref()?;
+            Some(metric::score(&self.parser, y, gold, &params))
         });
         ("F1", scores.sum::<metric::Score>().f1())
     }

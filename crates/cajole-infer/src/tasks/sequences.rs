@@ -1,6 +1,6 @@
 //! What all networks that write symbol by symbol have in common: their decoders.
 
-use cajole::{Constraint, Decoder, Symbol};
+use cajole::{Decoder, Symbol};
 use cajole_nn::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_nn::{AutoRegressive, Trained};
 use cajole_rules::{Bound, Vocabulary};
@@ -8,7 +8,7 @@ use cajole_tasks::transduction::Score;
 use serde_json::{Map, Value, json};
 
 use crate::engine::{Limits, Rival};
-use crate::task::Case;
+use crate::task::{Case, Output};
 
 type Search<'a, N> = Box<dyn Decoder<Trained<N>> + 'a>;
 
@@ -67,9 +67,7 @@ pub(super) fn record<I>(
 
 /// The share of right symbols at their place, over the longer of both outputs, as the paper's
 /// accuracy is.
-pub(super) fn score<'y, I: 'y>(
-    outputs: &mut dyn Iterator<Item = (&'y Case<I>, &'y [Symbol])>,
-) -> (&'static str, f64) {
+pub(super) fn score<I>(outputs: &[Output<'_, I>]) -> (&'static str, f64) {
     let mut score = Score::default();
     for (case, y) in outputs {
         if let Some(gold) = &case.gold {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::{Limits, Preset, Rival};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Search, Task};
+use crate::task::{Case, Output, Search, Task};
 
 /// States and roles, over all positions, that exact search may look at for one predicate.
 const MOST_STATES: usize = 1 << 18;
@@ -116,9 +116,10 @@ impl Task for Roles {
                 search.heuristic = Heuristic::Viterbi;
                 Box::new(Tagged { tags, search })
             }
-            (Rival::Exact | Rival::Masked, None) if has_automaton() => {
-                Box::new(Tagged { tags, search: MaskedTags { constraint, max_states: MOST_STATES } })
-            }
+            (Rival::Exact | Rival::Masked, None) if has_automaton() => Box::new(Tagged {
+                tags,
+                search: MaskedTags { constraint, max_states: MOST_STATES },
+            }),
             (Rival::Beam | Rival::Exact, _) => {
                 Box::new(Tagged { tags, search: DoublingTags { from, to, constraint, deadline } })
             }
@@ -140,12 +141,9 @@ impl Task for Roles {
     }
 
     /// srl-eval's F1.
-    fn score<'y>(
-        &self,
-        outputs: &mut dyn Iterator<Item = (&'y Case<Instance>, &'y [Symbol])>,
-    ) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_, Instance>]) -> (&'static str, f64) {
         let mut total = Score::default();
-        for (case, y) in outputs.filter(|(case, _)| case.gold.is_some()) {
+        for (case, y) in outputs.iter().filter(|(case, _)| case.gold.is_some()) {
             total += Score::of(&case.input.gold, &self.tagger.vocabulary.arguments(y));
         }
         ("F1", total.f1())

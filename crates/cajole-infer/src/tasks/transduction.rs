@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::sequences;
 use crate::engine::{Limits, Preset, Rival};
 use crate::line::{Line, LineError, list};
-use crate::task::{Case, Search, Task};
+use crate::task::{Case, Output, Search, Task};
 
 /// A transducer.
 pub struct Transduction {
@@ -97,10 +97,7 @@ impl Task for Transduction {
         sequences::sources(bound, limits)
     }
 
-    fn score<'y>(
-        &self,
-        outputs: &mut dyn Iterator<Item = (&'y Case<Vec<Symbol>>, &'y [Symbol])>,
-    ) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_, Vec<Symbol>>]) -> (&'static str, f64) {
         sequences::score(outputs)
     }
 }

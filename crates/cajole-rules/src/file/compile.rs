@@ -12,9 +12,9 @@ use cajole_tasks::parsing::{Blame, Formula as TreeFormula, ShiftReduce};
 use cajole_tasks::srl::Reading;
 use toml::Spanned;
 
+use super::Rules;
 use super::error::{RuleError, RuleFileError};
 use super::table::{DivideBy, Kind, Table};
-use super::Rules;
 use crate::checker::Checker;
 use crate::ebnf;
 use crate::formula::Formula;
@@ -85,12 +85,20 @@ impl<'v> Compiler<'_, 'v> {
         Ok((kind, Rule { rule, by }))
     }
 
-    fn all(&self, tables: Vec<Spanned<Table>>, at: usize) -> Result<All<'v, Subject>, RuleFileError> {
+    fn all(
+        &self,
+        tables: Vec<Spanned<Table>>,
+        at: usize,
+    ) -> Result<All<'v, Subject>, RuleFileError> {
         let rules = self.weighted("all", tables, at)?;
         Ok(rules.into_iter().fold(All::new(), |all, (weight, rule)| all.with(weight, rule)))
     }
 
-    fn any(&self, tables: Vec<Spanned<Table>>, at: usize) -> Result<Any<'v, Subject>, RuleFileError> {
+    fn any(
+        &self,
+        tables: Vec<Spanned<Table>>,
+        at: usize,
+    ) -> Result<Any<'v, Subject>, RuleFileError> {
         let rules = self.weighted("any", tables, at)?;
         Ok(rules.into_iter().fold(Any::new(), |any, (weight, rule)| any.with(weight, rule)))
     }
@@ -121,7 +129,9 @@ impl<'v> Compiler<'_, 'v> {
                 let text = table.arithmetic.unwrap_or_default();
                 Box::new(Formula::parse(&text, vocabulary, table.squared.unwrap_or(false))?)
             }
-            Kind::Pattern => Box::new(Pattern::parse(&table.pattern.unwrap_or_default(), vocabulary)?),
+            Kind::Pattern => {
+                Box::new(Pattern::parse(&table.pattern.unwrap_or_default(), vocabulary)?)
+            }
             Kind::Symbols => {
                 let text = table.symbols.unwrap_or_default();
                 let rule = ebnf::NamedRegular::read(&text, vocabulary);
@@ -136,7 +146,8 @@ impl<'v> Compiler<'_, 'v> {
             Kind::Checker => self.checker(table)?,
             Kind::ShiftReduce => {
                 let commands = vocabulary.commands();
-                let commands = commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })?;
+                let commands =
+                    commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })?;
                 let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
                 Box::new(ShiftReduce { formula, blame: Blame::Whole, ..ShiftReduce::new(commands) })
             }
@@ -159,10 +170,14 @@ impl<'v> Compiler<'_, 'v> {
             (Some(text), None) => ("grammar".to_owned(), text),
             (None, file) => {
                 let file = file.unwrap_or_default();
-                let folder = self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
+                let folder =
+                    self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
                 let path = folder.join(&file);
                 let text = fs::read_to_string(&path);
-                (path.display().to_string(), text.map_err(|source| RuleError::GrammarFile { path, source })?)
+                (
+                    path.display().to_string(),
+                    text.map_err(|source| RuleError::GrammarFile { path, source })?,
+                )
             }
         };
         let rule = ebnf::NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);

@@ -65,8 +65,7 @@ impl<'v> Rules<'v> {
     /// If it cannot be read, or says what cannot be.
     pub fn read(path: &Path, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
         let text = fs::read_to_string(path);
-        let text =
-            text.map_err(|source| RuleFileError::Io { path: path.to_owned(), source })?;
+        let text = text.map_err(|source| RuleFileError::Io { path: path.to_owned(), source })?;
         Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
     }
 
@@ -107,7 +106,9 @@ impl<'v> Rules<'v> {
     }
 
     /// Each rule with its name and weight.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, f32, &(dyn Constraint<Subject> + Send + 'v))> {
+    pub fn iter(
+        &self,
+    ) -> impl Iterator<Item = (&str, f32, &(dyn Constraint<Subject> + Send + 'v))> {
         let names = self.names.iter().map(String::as_str);
         names.zip(self.all.iter()).map(|(name, (weight, rule))| (name, weight, rule))
     }
