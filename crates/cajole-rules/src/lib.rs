@@ -4,9 +4,11 @@
 //! program that looks at an output; here it becomes a [`Constraint`](cajole::Constraint), over the
 //! names that the network's symbols have.
 //!
+//! - [`ebnf`]: grammars and patterns as text.
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
 
+pub mod ebnf;
 mod subject;
 mod vocabulary;
 
