@@ -4,19 +4,25 @@
 //! program that looks at an output; here it becomes a [`Constraint`](cajole::Constraint), over the
 //! names that the network's symbols have.
 //!
+//! - [`Rules`]: a constraint file.
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
-//! - [`Checker`]: a program that judges.
+//!
+//! And the kinds of rules that are not about tags or trees:
+//!
 //! - [`Formula`]: comparisons of counts and lengths.
+//! - [`Named`]: languages, whose faults are told by name: a pattern over the output's text, or what
+//!   [`ebnf`] says of its symbols.
 //! - [`Lexical`]: phrases that must be there, and such as must not.
-//! - [`Pattern`]: a regular expression over the output's text.
+//! - [`Checker`]: a program that judges.
 
 mod checker;
 mod classes;
-mod ebnf;
+pub mod ebnf;
 mod file;
 mod formula;
 mod lexical;
+mod named;
 #[cfg(test)]
 mod oracle;
 mod pattern;
@@ -30,6 +36,7 @@ pub use checker::{
 pub use file::{RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};
-pub use pattern::{Pattern, PatternError};
+pub use named::{Named, NamedGrammar, NamedRegular};
+pub use pattern::PatternError;
 pub use subject::{Bound, Subject};
 pub use vocabulary::{UnknownSymbol, Vocabulary};

@@ -7,31 +7,22 @@
 
 use std::error::Error;
 
-use cajole::constraints::{Automaton, Dfa, Edit, EditDistance, Regular};
-use cajole::{Constraint, Fault, Part, Symbol, Violation};
+use cajole::Symbol;
+use cajole::constraints::{Dfa, Regular};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
-use crate::{Subject, Vocabulary};
+use crate::named::{Named, NamedRegular};
+use crate::vocabulary::Vocabulary;
 
 /// Limits of the automaton over bytes: these suffice for thousands of its states.
 const MAX_BYTES: usize = 8 << 20;
 /// Limits of the automaton over symbols: how far the search for the fewest edits may spread.
 const MAX_STATES: usize = 1 << 12;
 const MAX_ARCS: usize = 1 << 22;
-
-/// The output's text must match a regular expression, from beginning to end.
-///
-/// The syntax is that of the `regex` crate, and `g` the edit distance in symbols to the nearest
-/// output that matches.
-#[derive(Clone, Debug)]
-pub struct Pattern<'v> {
-    vocabulary: &'v Vocabulary,
-    regular: Regular,
-}
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,13 +47,16 @@ pub enum PatternError {
     },
 }
 
-impl<'v> Pattern<'v> {
-    /// The pattern `text` over outputs of these symbols.
+impl<'v> NamedRegular<'v> {
+    /// The rule that the output's text match a regular expression, from beginning to end.
+    ///
+    /// The syntax is that of the `regex` crate, and `g` the edit distance in symbols to the nearest
+    /// output that matches.
     ///
     /// # Errors
     /// If it is no regular expression, or too large a one. A word boundary is one of ASCII words
     /// only, `(?-u:\b)`.
-    pub fn parse(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
+    pub fn matching(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
         let invalid = |reason: String| PatternError::Invalid { pattern: text.to_owned(), reason };
         let bytes = dense::Builder::new()
             .configure(
@@ -84,40 +78,7 @@ impl<'v> Pattern<'v> {
         let too_large =
             || PatternError::TooLarge { pattern: text.to_owned(), max_states, n_symbols };
         let dfa = over_symbols(&bytes, begin, vocabulary, max_states).ok_or_else(too_large)?;
-        Ok(Pattern { vocabulary, regular: Regular::new(&dfa) })
-    }
-
-    fn message(&self, edit: Edit, y: &[Symbol]) -> String {
-        match edit {
-            Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
-            Edit::Missing(at) => format!("something is missing before position {at}"),
-            Edit::Misfit(at) => {
-                let name = self.vocabulary.name(y[at]);
-                format!("position {at}: {name:?} does not fit the pattern")
-            }
-        }
-    }
-}
-
-impl Constraint<Subject> for Pattern<'_> {
-    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
-        self.regular.check(x, y)
-    }
-
-    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
-        let Some(edits) = self.regular.edits(y) else {
-            let none = |_: &Part| "no output fits the pattern".to_owned();
-            return self.check(x, y).into_faults(y.len() + 1, none);
-        };
-        let fault = |edit: Edit| {
-            let at = edit.position()..edit.position() + 1;
-            Fault { at, cost: 1.0, message: self.message(edit, y) }
-        };
-        edits.into_iter().map(fault).collect()
-    }
-
-    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
-        self.regular.automaton(x)
+        Ok(Named::new(Regular::new(&dfa), vocabulary))
     }
 }
 
@@ -158,6 +119,7 @@ fn root_cause(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cajole::Constraint;
     use regex::Regex;
 
     use super::*;
@@ -166,7 +128,7 @@ mod tests {
     /// Membership as the `regex` crate sees it, the edit distance by comparing with all members.
     fn check(pattern: &str, names: &[&str], separator: &str) {
         let vocabulary = Vocabulary::new(names.iter().copied(), separator);
-        let ours = Pattern::parse(pattern, &vocabulary).unwrap();
+        let ours = NamedRegular::matching(pattern, &vocabulary).unwrap();
         let regex = Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap();
         let matches = |y: &[Symbol]| regex.is_match(&vocabulary.text(y));
         let x = letters("");
@@ -229,29 +191,29 @@ mod tests {
         check("[a&&b]", &["a", "b"], "");
         check("x", &["a", "b"], " ");
         let vocabulary = Vocabulary::new(["a"], "");
-        let nothing = Pattern::parse("x", &vocabulary).unwrap();
+        let nothing = NamedRegular::matching("x", &vocabulary).unwrap();
         let [fault] = &nothing.explain(&letters(""), &[0])[..] else { panic!("one reason") };
-        assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output fits the pattern"));
+        assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output at all is allowed here"));
     }
 
     #[test]
     fn faults_name_symbols_and_places() {
         let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
-        let pattern = Pattern::parse("the cat sat", &vocabulary).unwrap();
+        let pattern = NamedRegular::matching("the cat sat", &vocabulary).unwrap();
         let told = |y: &[Symbol]| -> Vec<String> {
             pattern.explain(&letters(""), y).into_iter().map(|fault| fault.message).collect()
         };
         assert_eq!(told(&[0, 1, 2]), [""; 0]);
-        assert_eq!(told(&[0, 0, 2]), [r#"position 1: "the" does not fit the pattern"#]);
+        assert_eq!(told(&[0, 0, 2]), [r#"position 1: "the" does not fit here"#]);
         assert_eq!(told(&[0, 2]), ["something is missing before position 1"]);
         assert_eq!(told(&[0, 1]), ["something is missing at the end"]);
-        assert_eq!(told(&[0, 1, 9]), [r#"position 2: "?" does not fit the pattern"#]);
+        assert_eq!(told(&[0, 1, 9]), [r#"position 2: "?" does not fit here"#]);
     }
 
     #[test]
     fn what_is_no_pattern_is_refused() {
         let vocabulary = Vocabulary::new(["a", "b"], "");
-        let error = |pattern: &str| Pattern::parse(pattern, &vocabulary).unwrap_err();
+        let error = |pattern: &str| NamedRegular::matching(pattern, &vocabulary).unwrap_err();
         for pattern in ["(", "a{2", "[b", r"\p{Klingon}", r"(?-u:\xff)", r"\bé"] {
             let error = error(pattern);
             let PatternError::Invalid { pattern: named, reason } = &error else {

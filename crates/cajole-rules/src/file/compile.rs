@@ -16,10 +16,9 @@ use super::Rules;
 use super::error::{RuleError, RuleFileError};
 use super::table::{DivideBy, Kind, Table};
 use crate::checker::Checker;
-use crate::ebnf;
 use crate::formula::Formula;
 use crate::lexical::Lexical;
-use crate::pattern::Pattern;
+use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -130,11 +129,11 @@ impl<'v> Compiler<'_, 'v> {
                 Box::new(Formula::parse(&text, vocabulary, table.squared.unwrap_or(false))?)
             }
             Kind::Pattern => {
-                Box::new(Pattern::parse(&table.pattern.unwrap_or_default(), vocabulary)?)
+                Box::new(NamedRegular::matching(&table.pattern.unwrap_or_default(), vocabulary)?)
             }
             Kind::Symbols => {
                 let text = table.symbols.unwrap_or_default();
-                let rule = ebnf::NamedRegular::read(&text, vocabulary);
+                let rule = NamedRegular::read(&text, vocabulary);
                 Box::new(rule.map_err(|source| RuleError::Ebnf { key: key.to_owned(), source })?)
             }
             Kind::Grammar => self.grammar(table)?,
@@ -180,7 +179,7 @@ impl<'v> Compiler<'_, 'v> {
                 )
             }
         };
-        let rule = ebnf::NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);
+        let rule = NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);
         Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
     }
 

@@ -12,6 +12,9 @@
 //!
 //! where `ε(·)` adds everything that ε-arcs reach.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+
 use super::Dfa;
 use crate::model::Symbol;
 
@@ -70,11 +73,36 @@ impl Language {
     ///
     /// Strings with symbols outside this alphabet are left out.
     pub fn automaton(&self, n_symbols: usize) -> Dfa {
+        let (nfa, start, end) = self.fragment();
+        let next = |states: &Vec<usize>, s| Some(nfa.next(states, s)).filter(|to| !to.is_empty());
+        Dfa::explore(n_symbols, nfa.reach([start]), next, |states| states.contains(&end)).trim()
+    }
+
+    /// The same, unless it would take more than `max_states` to find.
+    ///
+    /// An expression of `n` symbols may have `2ⁿ` states; who compiles those of strangers should
+    /// not wait for all of them.
+    pub fn automaton_within(&self, n_symbols: usize, max_states: usize) -> Option<Dfa> {
+        let (nfa, start, end) = self.fragment();
+        let found = RefCell::new(HashSet::from([nfa.reach([start])]));
+        let next = |states: &Vec<usize>, s| {
+            if max_states < found.borrow().len() {
+                return None;
+            }
+            let to = Some(nfa.next(states, s)).filter(|to| !to.is_empty())?;
+            found.borrow_mut().insert(to.clone());
+            Some(to)
+        };
+        let dfa = Dfa::explore(n_symbols, nfa.reach([start]), next, |q| q.contains(&end));
+        (found.into_inner().len() <= max_states).then(|| dfa.trim())
+    }
+
+    /// This language as a nondeterministic automaton between two states.
+    fn fragment(&self) -> (Nfa, usize, usize) {
         let mut nfa = Nfa::default();
         let (start, end) = (nfa.state(), nfa.state());
         nfa.string(self, start, end);
-        let next = |states: &Vec<usize>, s| Some(nfa.next(states, s)).filter(|to| !to.is_empty());
-        Dfa::explore(n_symbols, nfa.reach([start]), next, |states| states.contains(&end)).trim()
+        (nfa, start, end)
     }
 }
 
@@ -200,6 +228,16 @@ mod tests {
     fn symbols_outside_the_alphabet_are_left_out() {
         let dfa = Language::any_of([1, 5]).automaton(2);
         assert!(dfa.contains(&[1]) && !dfa.contains(&[5]));
+    }
+
+    #[test]
+    fn automata_that_grow_too_large_are_given_up() {
+        // Whether the symbol 20 before the end was a 1: 2²⁰ states.
+        let tail = (0..20).fold(Language::Symbol(1), |all, _| all.then(Language::Any));
+        assert!(Language::Any.star().then(tail).automaton_within(2, 1000).is_none());
+        let three = Language::word(&[0, 1]); // before, between, behind
+        assert!(three.automaton_within(2, 2).is_none());
+        assert_eq!(three.automaton_within(2, 3), Some(three.automaton(2)));
     }
 
     proptest! {

@@ -1,0 +1,134 @@
+//! From text to tokens.
+
+use super::{EbnfError, Place, Problem};
+
+/// A token, and where it begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token<'t> {
+    pub(super) place: Place,
+    pub(super) kind: Kind<'t>,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind<'t> {
+    /// A rule's name.
+    Name(&'t str),
+    /// What stands between quotes.
+    Quoted(&'t str),
+    /// `=`, `:=` or `::=`.
+    Defines,
+    /// Any other sign, as it is.
+    Sign(char),
+    /// The end of the text.
+    End,
+}
+
+impl Kind<'_> {
+    /// The token, for people.
+    pub(super) fn describe(self) -> String {
+        match self {
+            Kind::Name(name) => format!("{name:?}"),
+            Kind::Quoted(text) => format!("the terminal {text:?}"),
+            Kind::Defines => "\"=\"".to_owned(),
+            Kind::Sign(sign) => format!("{:?}", sign.to_string()),
+            Kind::End => "the end".to_owned(),
+        }
+    }
+}
+
+/// The tokens of `text`; the last is its end.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, EbnfError> {
+    let mut scanner = Scanner { rest: text, place: Place::START };
+    let mut tokens = Vec::new();
+    loop {
+        scanner.skip_blanks()?;
+        let place = scanner.place;
+        let kind = scanner.token()?;
+        tokens.push(Token { place, kind });
+        if kind == Kind::End {
+            return Ok(tokens);
+        }
+    }
+}
+
+struct Scanner<'t> {
+    rest: &'t str,
+    place: Place,
+}
+
+impl<'t> Scanner<'t> {
+    fn token(&mut self) -> Result<Kind<'t>, EbnfError> {
+        let Some(first) = self.rest.chars().next() else { return Ok(Kind::End) };
+        for defines in ["::=", ":=", "="] {
+            if self.rest.starts_with(defines) {
+                self.take(defines.len());
+                return Ok(Kind::Defines);
+            }
+        }
+        match first {
+            '"' | '\'' => self.quoted(first),
+            c if c.is_alphabetic() || c == '_' => {
+                let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+                let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
+                Ok(Kind::Name(self.take(end)))
+            }
+            c if "|,;.()[]{}*+?".contains(c) => {
+                self.take(c.len_utf8());
+                Ok(Kind::Sign(c))
+            }
+            c => {
+                let (expected, found) = ("a rule, a terminal or a bracket", format!("{c:?}"));
+                Err(self.place.error(Problem::Expected { expected, found }))
+            }
+        }
+    }
+
+    /// Text between quotes, which end on the line they began on.
+    fn quoted(&mut self, quote: char) -> Result<Kind<'t>, EbnfError> {
+        let inner = &self.rest[1..];
+        let line = inner.lines().next().unwrap_or("");
+        match line.find(quote) {
+            Some(end) => {
+                let whole = self.take(end + 2);
+                Ok(Kind::Quoted(&whole[1..=end]))
+            }
+            None => {
+                let shown = quote.to_string() + line;
+                Err(self.place.error(Problem::Unclosed(shown)))
+            }
+        }
+    }
+
+    /// Skips blanks and comments.
+    fn skip_blanks(&mut self) -> Result<(), EbnfError> {
+        loop {
+            let blank = self.rest.len() - self.rest.trim_start().len();
+            self.take(blank);
+            if self.rest.starts_with('#') {
+                let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                self.take(end);
+            } else if self.rest.starts_with("(*") {
+                let Some(end) = self.rest[2..].find("*)") else {
+                    return Err(self.place.error(Problem::Unclosed("(*".to_owned())));
+                };
+                self.take(end + 4);
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the next `len` bytes.
+    fn take(&mut self, len: usize) -> &'t str {
+        let (taken, rest) = self.rest.split_at(len);
+        for c in taken.chars() {
+            match c {
+                '\n' => self.place = Place { line: self.place.line + 1, column: 1 },
+                _ => self.place.column += 1,
+            }
+        }
+        self.rest = rest;
+        taken
+    }
+}

@@ -1,0 +1,92 @@
+//! Languages as rules: constraints that say in names what is wrong.
+
+use cajole::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
+use cajole::{Constraint, Fault, Symbol, Violation};
+
+use crate::ebnf::{self, EbnfError, Place, Problem};
+use crate::subject::Subject;
+use crate::vocabulary::Vocabulary;
+
+/// A language whose faults name symbols.
+#[derive(Clone, Debug)]
+pub struct Named<'v, L> {
+    language: L,
+    vocabulary: &'v Vocabulary,
+}
+
+/// The output must be a member of a grammar.
+pub type NamedGrammar<'v> = Named<'v, ContextFree>;
+
+/// The output must match a pattern as a whole.
+pub type NamedRegular<'v> = Named<'v, Regular>;
+
+/// The most states of a pattern's automaton.
+const MAX_STATES: usize = 10_000;
+
+impl<'v> NamedGrammar<'v> {
+    /// The rule to be a member of the grammar that `text` says; see [`ebnf::grammar`].
+    ///
+    /// # Errors
+    /// If it says none.
+    pub fn read(
+        text: &str,
+        start: Option<&str>,
+        vocabulary: &'v Vocabulary,
+    ) -> Result<Self, EbnfError> {
+        let grammar = ebnf::grammar(text, start, vocabulary)?;
+        Ok(Named::new(ContextFree::new(grammar), vocabulary))
+    }
+}
+
+impl<'v> NamedRegular<'v> {
+    /// The rule to match the pattern that `text` says; see [`ebnf::language`].
+    ///
+    /// # Errors
+    /// If it says none, or one whose automaton is too large.
+    pub fn read(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, EbnfError> {
+        let language = ebnf::language(text, vocabulary)?;
+        let dfa = language.automaton_within(vocabulary.len(), MAX_STATES);
+        let too_large = || Place::START.error(Problem::TooLarge(MAX_STATES, "states"));
+        Ok(Named::new(Regular::new(&dfa.ok_or_else(too_large)?), vocabulary))
+    }
+}
+
+impl<'v, L> Named<'v, L> {
+    /// The rule to be in `language`, whose symbols have these names.
+    pub fn new(language: L, vocabulary: &'v Vocabulary) -> Self {
+        Named { language, vocabulary }
+    }
+
+    fn message(&self, edit: Edit, y: &[Symbol]) -> String {
+        match edit {
+            Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
+            Edit::Missing(at) => format!("something is missing before position {at}"),
+            Edit::Misfit(at) => {
+                let name = y.get(at).map_or("", |&symbol| self.vocabulary.name(symbol));
+                format!("position {at}: {name:?} does not fit here")
+            }
+        }
+    }
+}
+
+impl<L: EditDistance + Constraint<Subject>> Constraint<Subject> for Named<'_, L> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        self.language.check(x, y)
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let Some(edits) = self.language.edits(y) else {
+            let message = |_: &_| "no output at all is allowed here".to_owned();
+            return self.check(x, y).into_faults(y.len() + 1, message);
+        };
+        let fault = |edit: Edit| {
+            let at = edit.position();
+            Fault { at: at..at + 1, cost: 1.0, message: self.message(edit, y) }
+        };
+        edits.into_iter().map(fault).collect()
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.language.automaton(x)
+    }
+}
