@@ -78,9 +78,9 @@ impl std::fmt::Display for Place {
 
 impl Place {
     /// The first character.
-    const START: Place = Place { line: 1, column: 1 };
+    pub(crate) const START: Place = Place { line: 1, column: 1 };
 
-    fn error(self, problem: Problem) -> EbnfError {
+    pub(crate) fn error(self, problem: Problem) -> EbnfError {
         EbnfError { place: self, problem }
     }
 }
