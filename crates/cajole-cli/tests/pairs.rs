@@ -99,10 +99,12 @@ fn a_network_is_trained_on_pairs_and_bad_lines_are_left_out() {
 #[test]
 fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let folder = folder_with_pairs();
+    // Enough epochs that the first is over long before the last, on a busy machine too.
+    const LONG: [&str; 2] = ["--set=training.epochs=40", "--set=training.patience=40"];
     let train = |out: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
         command.current_dir(folder.path()).stderr(Stdio::null()).stdout(Stdio::null());
-        command.args(TRAIN).args(["--set=training.epochs=6", "--out", out]);
+        command.args(TRAIN).args(LONG).args(["--out", out]);
         command
     };
     let mut killed = train("killed").spawn().unwrap();
@@ -116,7 +118,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(state.exists(), "a state was kept");
-    let other = [&TRAIN[..], &["--set=training.epochs=6", "--out=killed", "--seed=2"]].concat();
+    let other = [&TRAIN[..], &LONG, &["--out=killed", "--seed=2"]].concat();
     check_error(folder.path(), &other, &["killed", "unfinished run", "another seed"]);
     assert!(train("killed").status().unwrap().success());
     assert!(train("whole").status().unwrap().success());
