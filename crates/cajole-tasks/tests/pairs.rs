@@ -28,7 +28,7 @@ fn config() -> PairsConfig {
 }
 
 fn splits() -> Splits {
-    let pairs = |split, n| generate(split, n, &"2..=4".parse().unwrap(), 1);
+    let pairs = |split, n| generate(split, n, &"2..=4".parse().unwrap(), 1).collect();
     Splits { train: pairs(Split::Train, 160), dev: pairs(Split::Dev, 20), problems: vec![] }
 }
 
@@ -96,6 +96,26 @@ fn a_checkpoint_is_read_as_it_was_written() {
     fs::write(&target, text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
     let error = model::load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("vocab.target.txt has 14 entries, but the network has 15"), "{error}");
+}
+
+#[test]
+fn characters_of_all_kinds_survive_in_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = r#"{"input": " é#\t\u0085\u2028\ufeff\\", "output": "\u2028 \u3000\"𝒳"}"#;
+    let file = folder.path().join("pairs.jsonl");
+    fs::write(&file, [line; 2].join("\n")).unwrap();
+    let splits = Splits::load(&file, &file, Spelling::Characters).unwrap();
+    assert!(splits.problems.is_empty());
+    let config = PairsConfig { symbols: Spelling::Characters, ..config() };
+    let (trained, card) = train(&config, &splits, 1, None, &Silent).unwrap();
+    model::save(folder.path(), &trained, &card, Precision::F32).unwrap();
+    let (loaded, _) = model::load(folder.path()).unwrap();
+    assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
+    let symbol = |name: &String| loaded.target.symbol(name).unwrap();
+    let y: Vec<_> = splits.train[0].output.iter().map(symbol).collect();
+    assert_eq!(loaded.text(&y), "\u{2028} \u{3000}\"𝒳");
+    let known = loaded.tokens(&splits.train[0].input);
+    assert!(known.iter().all(|token| token.word != 0), "none is unknown");
 }
 
 fn pair(input: &[&str], output: &[&str]) -> Pair {

@@ -91,13 +91,18 @@ impl FromStr for Operands {
 /// use cajole_tasks::pairs::generated::{Operands, Split, generate};
 ///
 /// let operands: Operands = "3".parse().unwrap();
-/// let pair = &generate(Split::Test, 4, &operands, 1)[3];
+/// let pair = generate(Split::Test, 4, &operands, 1).last().unwrap();
 /// let (input, output) = (pair.input.join(" "), pair.output.join(" "));
 /// assert_eq!(output.replace(['(', ')', ' '], ""), input.replace(' ', ""));
 /// ```
-pub fn generate(split: Split, n: usize, operands: &Operands, seed: u64) -> Vec<Pair> {
+pub fn generate(
+    split: Split,
+    n: usize,
+    operands: &Operands,
+    seed: u64,
+) -> impl Iterator<Item = Pair> + use<> {
     let (least, most) = (*operands.0.start(), *operands.0.end());
-    let pair = |number: usize| {
+    let pair = move |number: usize| {
         let mut random = Random::derive(seed, &[split as u64, number as u64]);
         let length = least + random.below(most - least + 1);
         loop {
@@ -107,7 +112,7 @@ pub fn generate(split: Split, n: usize, operands: &Operands, seed: u64) -> Vec<P
             }
         }
     };
-    (0..n).map(pair).collect()
+    (0..n).map(pair)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,7 +320,7 @@ mod tests {
     #[test]
     fn splits_share_no_expression() {
         let inputs = |split, seed| -> BTreeSet<Vec<String>> {
-            generate(split, 3000, &operands("2..=3"), seed).into_iter().map(|p| p.input).collect()
+            generate(split, 3000, &operands("2..=3"), seed).map(|p| p.input).collect()
         };
         let [train, dev, test] =
             [(Split::Train, 1), (Split::Dev, 2), (Split::Test, 1)].map(|(s, seed)| inputs(s, seed));
@@ -326,12 +331,13 @@ mod tests {
     #[test]
     fn lengths_are_as_asked_and_more_begin_with_fewer() {
         let range = operands("4..=6");
-        let many = generate(Split::Dev, 200, &range, 1);
+        let many: Vec<Pair> = generate(Split::Dev, 200, &range, 1).collect();
         let lengths: BTreeSet<usize> = many.iter().map(|pair| pair.input.len()).collect();
         assert!(lengths.into_iter().eq([7, 9, 11]));
-        assert_eq!(generate(Split::Dev, 50, &range, 1), many[..50]);
-        assert_ne!(generate(Split::Dev, 50, &range, 2), many[..50]);
-        assert_eq!(generate(Split::Test, 1, &operands("100"), 1)[0].input.len(), 199);
+        assert!(generate(Split::Dev, 50, &range, 1).eq(many[..50].iter().cloned()));
+        assert!(generate(Split::Dev, 50, &range, 2).ne(many[..50].iter().cloned()));
+        let longest = generate(Split::Test, 1, &operands("100"), 1).next().unwrap();
+        assert_eq!(longest.input.len(), 199);
     }
 
     #[test]

@@ -190,6 +190,7 @@ mod tests {
     fn the_built_in_network_is_right_on_short_expressions_and_not_on_long_ones() {
         let exact = |operands: &str| {
             let pairs = generate(Split::Test, 100, &operands.parse().unwrap(), 1);
+            let pairs: Vec<_> = pairs.collect();
             evaluate(&built_in(), &pairs).exact_match()
         };
         assert!(95.0 < exact("2..=8"));
