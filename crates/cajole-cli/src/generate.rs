@@ -21,7 +21,7 @@ fn expressions(what: &Expressions) -> anyhow::Result<()> {
         PairsSplit::Test => (Split::Test, "test"),
     };
     let mut out = BufWriter::new(stdout().lock());
-    for (i, pair) in generate(split, *n, operands, *seed).iter().enumerate() {
+    for (i, pair) in generate(split, *n, operands, *seed).enumerate() {
         let (id, input) = (format!("{name}-{seed}-{i}"), pair.input.join(" "));
         let line = json!({"id": id, "input": input, "output": pair.output.join(" ")});
         writeln!(out, "{line}")?;

@@ -91,13 +91,18 @@ impl FromStr for Operands {
 /// use cajole_tasks::pairs::generated::{Operands, Split, generate};
 ///
 /// let operands: Operands = "3".parse().unwrap();
-/// let pair = &generate(Split::Test, 4, &operands, 1)[3];
+/// let pair = generate(Split::Test, 4, &operands, 1).last().unwrap();
 /// let (input, output) = (pair.input.join(" "), pair.output.join(" "));
 /// assert_eq!(output.replace(['(', ')', ' '], ""), input.replace(' ', ""));
 /// ```
-pub fn generate(split: Split, n: usize, operands: &Operands, seed: u64) -> Vec<Pair> {
+pub fn generate(
+    split: Split,
+    n: usize,
+    operands: &Operands,
+    seed: u64,
+) -> impl Iterator<Item = Pair> + use<> {
     let (least, most) = (*operands.0.start(), *operands.0.end());
-    let pair = |number: usize| {
+    let pair = move |number: usize| {
         let mut random = Random::derive(seed, &[split as u64, number as u64]);
         let length = least + random.below(most - least + 1);
         loop {
@@ -107,7 +112,7 @@ pub fn generate(split: Split, n: usize, operands: &Operands, seed: u64) -> Vec<P
             }
         }
     };
-    (0..n).map(pair).collect()
+    (0..n).map(pair)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,6 +229,126 @@ impl Climber<'_> {
             self.climb(operator.least_to_the_right());
             self.opens[first] += 1;
             self.closes[self.at] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The brackets by definition: the operator that is applied last is the rightmost of the weakest,
+    /// or the leftmost if these are powers; and the same on both sides of it.
+    fn by_definition(infix: &[&str]) -> String {
+        let last = ["+-", "*/"]
+            .into_iter()
+            .find_map(|kind| infix.iter().rposition(|symbol| kind.contains(symbol)));
+        match last.or_else(|| infix.iter().position(|&symbol| symbol == "^")) {
+            None => infix.concat(),
+            Some(at) => {
+                let (left, right) = (by_definition(&infix[..at]), by_definition(&infix[at + 1..]));
+                format!("( {left} {} {right} )", infix[at])
+            }
+        }
+    }
+
+    fn operands(text: &str) -> Operands {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn brackets_are_where_the_rules_of_arithmetic_put_them() {
+        for pair in generate(Split::Train, 2000, &operands("2..=14"), 3) {
+            let input: Vec<&str> = pair.input.iter().map(String::as_str).collect();
+            assert_eq!(pair.output.join(" "), by_definition(&input));
+            let is_bracket = |symbol: &&String| *symbol == "(" || *symbol == ")";
+            let rest: Vec<&String> = pair.output.iter().filter(|s| !is_bracket(s)).collect();
+            assert!(rest.into_iter().eq(&pair.input), "the input without brackets");
+        }
+    }
+
+    /// The value of a bracketed expression, read from the front.
+    fn value(symbols: &mut std::slice::Iter<'_, String>, of: &impl Fn(&str) -> f64) -> f64 {
+        let symbol = symbols.next().unwrap();
+        if symbol != "(" {
+            return of(symbol);
+        }
+        let left = value(symbols, of);
+        let operator = symbols.next().unwrap();
+        let right = value(symbols, of);
+        assert_eq!(symbols.next().unwrap(), ")");
+        match operator.as_str() {
+            "+" => left + right,
+            "-" => left - right,
+            "*" => left * right,
+            "/" => left / right,
+            _ => left.powf(right),
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_other_calculators() {
+        use Operator::{Minus, Over, Plus, Power, Times};
+        // With a = 2, b = 3, c = 4, as Python computes a - b - c, a ** b ** a, ...
+        for (operators, expected) in [
+            ([Minus, Minus].as_slice(), -5.0),
+            (&[Over, Over], 2.0 / 3.0 / 4.0),
+            (&[Power, Power], 2_417_851_639_229_258_349_412_352.0),
+            (&[Plus, Times], 14.0),
+            (&[Times, Plus], 10.0),
+            (&[Times, Power], 162.0),
+            (&[Minus, Plus], 3.0),
+            (&[Over, Times], 8.0 / 3.0),
+        ] {
+            let expression = Expression { operands: vec![0, 1, 2], operators: operators.to_vec() };
+            let output = expression.bracketed();
+            let of = |name: &str| {
+                [("a", 2.0), ("b", 3.0), ("c", 4.0)]
+                    .into_iter()
+                    .find(|(known, _)| *known == name)
+                    .unwrap()
+                    .1
+            };
+            let mut symbols = output.iter();
+            assert_eq!(value(&mut symbols, &of), expected, "{}", output.join(" "));
+            assert!(symbols.next().is_none());
+        }
+    }
+
+    #[test]
+    fn splits_share_no_expression() {
+        let inputs = |split, seed| -> BTreeSet<Vec<String>> {
+            generate(split, 3000, &operands("2..=3"), seed).map(|p| p.input).collect()
+        };
+        let [train, dev, test] =
+            [(Split::Train, 1), (Split::Dev, 2), (Split::Test, 1)].map(|(s, seed)| inputs(s, seed));
+        assert!(train.is_disjoint(&dev) && train.is_disjoint(&test) && dev.is_disjoint(&test));
+        assert!(100 < dev.len() && 100 < test.len());
+    }
+
+    #[test]
+    fn lengths_are_as_asked_and_more_begin_with_fewer() {
+        let range = operands("4..=6");
+        let many: Vec<Pair> = generate(Split::Dev, 200, &range, 1).collect();
+        let lengths: BTreeSet<usize> = many.iter().map(|pair| pair.input.len()).collect();
+        assert!(lengths.into_iter().eq([7, 9, 11]));
+        assert!(generate(Split::Dev, 50, &range, 1).eq(many[..50].iter().cloned()));
+        assert!(generate(Split::Dev, 50, &range, 2).ne(many[..50].iter().cloned()));
+        let longest = generate(Split::Test, 1, &operands("100"), 1).next().unwrap();
+        assert_eq!(longest.input.len(), 199);
+    }
+
+    #[test]
+    fn impossible_lengths_are_named() {
+        for text in ["1", "0..=3", "5..=4", "2..=101"] {
+            let error = text.parse::<Operands>().unwrap_err();
+            assert!(matches!(error, OperandsError::Range { .. }), "{text}");
+        }
+        for text in ["", "2..5", "two", "..=3", "-2"] {
+            let error = text.parse::<Operands>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{text:?} is neither")), "{error}");
         }
     }
 }

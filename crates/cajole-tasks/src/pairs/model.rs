@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use cajole::Symbol;
-use cajole_nn::Trained;
-use cajole_nn::checkpoint::Precision;
+use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::{AutoRegressive, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::spelling::Spelling;
@@ -114,6 +114,25 @@ pub fn load(folder: &Path) -> Result<(PairsModel, Card), LoadError> {
     Ok((PairsModel { model, source, target, spelling: card.symbols }, card))
 }
 
+/// The network that puts brackets into expressions: see its model card in `models/expressions`.
+pub fn built_in() -> PairsModel {
+    const CONFIG: &str = include_str!("../../../../models/expressions/config.json");
+    const SOURCE: &str = include_str!("../../../../models/expressions/vocab.source.txt");
+    const TARGET: &str = include_str!("../../../../models/expressions/vocab.target.txt");
+    const WEIGHTS: &[u8] = include_bytes!("../../../../models/expressions/model.safetensors");
+    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
+    let net = Seq2Seq::new(card.network);
+    let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
+        .expect("the built-in weights are tested");
+    let symbols = |text: &str| Symbols::new(text.lines().map(str::to_owned).collect());
+    PairsModel {
+        model: Trained { net, weights: weights.into() },
+        source: symbols(SOURCE),
+        target: symbols(TARGET),
+        spelling: card.symbols,
+    }
+}
+
 impl checkpoint::Card for Card {
     const TASK: &'static str = "pairs";
 
@@ -145,5 +164,36 @@ impl checkpoint::Card for Card {
             exact = self.dev_exact,
             right = self.dev_symbols,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::generated::{Split, generate};
+    use crate::pairs::training::evaluate;
+
+    #[test]
+    fn the_built_in_network_is_the_one_under_models() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/expressions");
+        let (model, card) = load(&folder).unwrap();
+        let built_in = built_in();
+        assert_eq!(built_in.model.weights, model.model.weights);
+        assert_eq!((built_in.source, built_in.target), (model.source, model.target));
+        let text = fs::read_to_string(folder.join("README.md")).unwrap();
+        let facts = checkpoint::Card::to_markdown(&card);
+        let (_, facts) = facts.split_once("\n\n").unwrap();
+        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
+    }
+
+    #[test]
+    fn the_built_in_network_is_right_on_short_expressions_and_not_on_long_ones() {
+        let exact = |operands: &str| {
+            let pairs = generate(Split::Test, 100, &operands.parse().unwrap(), 1);
+            let pairs: Vec<_> = pairs.collect();
+            evaluate(&built_in(), &pairs).exact_match()
+        };
+        assert!(95.0 < exact("2..=8"));
+        assert!((20.0..90.0).contains(&exact("9..=11")));
     }
 }

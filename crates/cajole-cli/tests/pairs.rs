@@ -1,0 +1,151 @@
+//! Networks for users' own pairs, as a user trains them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn cajole(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+    command.current_dir(folder).args(args).output().expect("the command starts")
+}
+
+/// Runs a command that has to fail, and looks for every part in what it says.
+fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
+    let output = cajole(folder, args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{args:?} should fail");
+    assert!(!said.contains("panicked"), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
+    }
+}
+
+/// A few pairs in a folder, as `train.jsonl` and `dev.jsonl`.
+fn folder_with_pairs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (split, n) in [("train", "200"), ("dev", "20")] {
+        let args = ["generate", "expressions", "--n", n, "--operands=2..=4", "--split", split];
+        let output = cajole(folder.path(), &args);
+        assert!(output.status.success());
+        fs::write(folder.path().join(format!("{split}.jsonl")), output.stdout).unwrap();
+    }
+    folder
+}
+
+/// A small network on these pairs.
+const TRAIN: [&str; 7] = [
+    "train",
+    "pairs",
+    "--train=train.jsonl",
+    "--dev=dev.jsonl",
+    "--set=network.hidden=16",
+    "--set=training.batch-size=8",
+    "--json",
+];
+
+#[test]
+fn expressions_are_written_as_json_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let generate = |args: &[&str]| {
+        let output = cajole(folder.path(), &[&["generate", "expressions", "--n=3"], args].concat());
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = generate(&["--operands=3", "--seed=5"]);
+    assert_eq!(text, generate(&["--operands=3..=3", "--seed=5"]));
+    assert_ne!(text, generate(&["--operands=3", "--seed=6"]));
+    for (i, line) in text.lines().enumerate() {
+        let pair: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(pair["id"], format!("train-5-{i}"));
+        let [input, output] = ["input", "output"].map(|field| pair[field].as_str().unwrap());
+        assert_eq!(input.split(' ').count(), 5);
+        assert_eq!(output.replace(['(', ')', ' '], ""), input.replace(' ', ""));
+    }
+    assert_eq!(text.lines().count(), 3);
+    check_error(
+        folder.path(),
+        &["generate", "expressions", "--operands=9..=5"],
+        &["9..=5 operands", "2 to 100"],
+    );
+}
+
+#[test]
+fn a_network_is_trained_on_pairs_and_bad_lines_are_left_out() {
+    let folder = folder_with_pairs();
+    let train = folder.path().join("train.jsonl");
+    let text = fs::read_to_string(&train).unwrap();
+    fs::write(&train, format!("{text}{{\"input\": \"a\"}}\n")).unwrap();
+    let args = [&TRAIN[..], &["--out=net", "--set=training.epochs=2", "--half"]].concat();
+    let output = cajole(folder.path(), &args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let card: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&card["task"], &card["pairs"], &card["epochs"]),
+        (&"pairs".into(), &200.into(), &2.into())
+    );
+    assert!(said.contains("left out: train.jsonl:201: not a pair in JSON: missing field `output`"));
+    for file in ["model.safetensors", "config.json", "vocab.source.txt", "vocab.target.txt"] {
+        assert!(folder.path().join("net").join(file).exists(), "{file}");
+    }
+    assert!(!folder.path().join("net/training.safetensors").exists());
+    check_error(folder.path(), &["explain", "--model=net"], &["\"pairs\"", "transduction"]);
+}
+
+#[test]
+fn a_killed_run_goes_on_and_ends_where_it_would_have() {
+    let folder = folder_with_pairs();
+    // Enough epochs that the first is over long before the last, on a busy machine too.
+    const LONG: [&str; 2] = ["--set=training.epochs=40", "--set=training.patience=40"];
+    let train = |out: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
+        command.current_dir(folder.path()).stderr(Stdio::null()).stdout(Stdio::null());
+        command.args(TRAIN).args(LONG).args(["--out", out]);
+        command
+    };
+    let mut killed = train("killed").spawn().unwrap();
+    let state = folder.path().join("killed/training.safetensors");
+    for _ in 0..30_000 {
+        if state.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(state.exists(), "a state was kept");
+    let other = [&TRAIN[..], &LONG, &["--out=killed", "--seed=2"]].concat();
+    check_error(folder.path(), &other, &["killed", "unfinished run", "another seed"]);
+    assert!(train("killed").status().unwrap().success());
+    assert!(train("whole").status().unwrap().success());
+    let weights = |out: &str| fs::read(folder.path().join(out).join("model.safetensors")).unwrap();
+    assert_eq!(weights("killed"), weights("whole"));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = folder_with_pairs();
+    let at = folder.path();
+    check_error(at, &["train", "pairs"], &["--train <FILE>", "--dev <FILE>"]);
+    check_error(at, &["train", "pairs", "--train=train.jsonl"], &["--dev <FILE>"]);
+    let of_pairs = |task: &str, flag: &str| {
+        check_error(at, &["train", task, flag], &[&flag.replace('=', " "), "for pairs only"]);
+    };
+    of_pairs("transduction", "--train=a.jsonl");
+    of_pairs("parsing", "--dev=a.jsonl");
+    of_pairs("srl", "--train=a.jsonl");
+    let with = |flag| [&TRAIN[..], &[flag]].concat();
+    check_error(at, &with("--network=net1"), &["--network", "not for pairs"]);
+    check_error(at, &with("--quick"), &["--quick", "generate expressions"]);
+    check_error(at, &with("--set=symbols=letters"), &["letters", "characters"]);
+    check_error(at, &with("--set=network.layers=0"), &["0 layers"]);
+    check_error(at, &["reproduce", "pairs"], &["pairs", "transduction, parsing, srl"]);
+    let missing = ["train", "pairs", "--train=no.jsonl", "--dev=dev.jsonl"];
+    check_error(at, &missing, &["no.jsonl", "No such file"]);
+    fs::write(at.join("dev.jsonl"), "{\"input\": 1, \"output\": \"\"}\n").unwrap();
+    check_error(at, &TRAIN, &["dev.jsonl has no pair", "on line 1: the input is 1, neither"]);
+}

@@ -1,0 +1,147 @@
+//! The pairs task as a whole: training that is killed and gone on with, checkpoints, inputs nobody
+//! expects.
+
+#[allow(dead_code, reason = "some of it is about reports, and there are none here")]
+mod killer;
+
+use std::fs;
+use std::path::Path;
+
+use cajole::corpus::decode_all;
+use cajole_nn::checkpoint::Precision;
+use cajole_nn::decoders::Greedy;
+use cajole_tasks::checkpoint::LoadError;
+use cajole_tasks::experiment::{Silent, Watch};
+use cajole_tasks::pairs::generated::{Split, generate};
+use cajole_tasks::pairs::{Card, Pair, PairsConfig, PairsModel, Spelling, Splits, model, train};
+
+use killer::{Killer, kill_until_done};
+
+/// The built-in settings, made so small that training takes no time.
+fn config() -> PairsConfig {
+    let mut config: PairsConfig = toml::from_str(PairsConfig::DEFAULT).unwrap();
+    (config.network.hidden, config.network.attention, config.network.dropout) = (16, 16, 0.1);
+    (config.network.embedding, config.network.output_embedding) = (8, 8);
+    (config.training.epochs, config.training.batch_size, config.training.shard_size) = (4, 8, 4);
+    config.training.step_size = 2e-2;
+    config
+}
+
+fn splits() -> Splits {
+    let pairs = |split, n| generate(split, n, &"2..=4".parse().unwrap(), 1).collect();
+    Splits { train: pairs(Split::Train, 160), dev: pairs(Split::Dev, 20), problems: vec![] }
+}
+
+fn run(
+    splits: &Splits,
+    folder: Option<&Path>,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<(PairsModel, Card), LoadError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| train(&config(), splits, 3, folder, watch))
+}
+
+#[test]
+fn a_killed_run_goes_on_and_ends_where_it_would_have() {
+    let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
+    let (whole, card) = run(&splits, None, 1, &Silent).unwrap();
+    assert_eq!((card.epochs, card.pairs, card.dev_pairs), (4, 160, 20));
+    // In the first epoch of 20 steps, then in the second, then in every other.
+    let moments = [5].into_iter().chain(std::iter::repeat(30));
+    let work = |killer: &Killer| run(&splits, Some(folder.path()), 2, killer).unwrap();
+    let ((resumed, resumed_card), kills) = kill_until_done(moments, work, |kills| {
+        let state = folder.path().join("training.safetensors");
+        assert_eq!(state.exists(), 1 < kills, "an epoch was kept if one was finished");
+    });
+    assert!(2 < kills, "{kills}");
+    assert_eq!(resumed.model.weights, whole.model.weights);
+    assert_eq!(resumed_card, card);
+}
+
+#[test]
+fn a_run_on_other_pairs_is_not_gone_on_with() {
+    let (mut splits, folder) = (splits(), tempfile::tempdir().unwrap());
+    run(&splits, Some(folder.path()), 1, &Silent).unwrap();
+    splits.train.swap(0, 1);
+    let refused = run(&splits, Some(folder.path()), 1, &Silent);
+    assert!(matches!(refused, Err(LoadError::OtherRun { .. })));
+}
+
+#[test]
+fn training_finds_the_better_outputs() {
+    let mut splits = splits();
+    // Every output is its input: soon learnt.
+    for pair in splits.train.iter_mut().chain(&mut splits.dev) {
+        pair.input.truncate(1);
+        pair.output.clone_from(&pair.input);
+    }
+    let (_, card) = run(&splits, None, 1, &Silent).unwrap();
+    assert_eq!((card.dev_exact, card.dev_symbols), (100.0, 100.0));
+}
+
+#[test]
+fn a_checkpoint_is_read_as_it_was_written() {
+    let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
+    let (trained, card) = run(&splits, None, 1, &Silent).unwrap();
+    model::save(folder.path(), &trained, &card, Precision::F32).unwrap();
+    let (loaded, loaded_card) = model::load(folder.path()).unwrap();
+    assert_eq!(loaded_card, card);
+    assert_eq!(loaded.model.weights, trained.model.weights);
+    assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
+    assert_eq!(loaded.spelling, Spelling::Words);
+
+    let target = folder.path().join("vocab.target.txt");
+    let text = fs::read_to_string(&target).unwrap();
+    fs::write(&target, text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
+    let error = model::load(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("vocab.target.txt has 14 entries, but the network has 15"), "{error}");
+}
+
+#[test]
+fn characters_of_all_kinds_survive_in_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = r#"{"input": " é#\t\u0085\u2028\ufeff\\", "output": "\u2028 \u3000\"𝒳"}"#;
+    let file = folder.path().join("pairs.jsonl");
+    fs::write(&file, [line; 2].join("\n")).unwrap();
+    let splits = Splits::load(&file, &file, Spelling::Characters).unwrap();
+    assert!(splits.problems.is_empty());
+    let config = PairsConfig { symbols: Spelling::Characters, ..config() };
+    let (trained, card) = train(&config, &splits, 1, None, &Silent).unwrap();
+    model::save(folder.path(), &trained, &card, Precision::F32).unwrap();
+    let (loaded, _) = model::load(folder.path()).unwrap();
+    assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
+    let symbol = |name: &String| loaded.target.symbol(name).unwrap();
+    let y: Vec<_> = splits.train[0].output.iter().map(symbol).collect();
+    assert_eq!(loaded.text(&y), "\u{2028} \u{3000}\"𝒳");
+    let known = loaded.tokens(&splits.train[0].input);
+    assert!(known.iter().all(|token| token.word != 0), "none is unknown");
+}
+
+fn pair(input: &[&str], output: &[&str]) -> Pair {
+    let own = |symbols: &[&str]| symbols.iter().map(|&symbol| symbol.to_owned()).collect();
+    Pair { input: own(input), output: own(output) }
+}
+
+#[test]
+fn pairs_nobody_expects() {
+    let nothing = pair(&[], &[]);
+    let odd = [
+        vec![nothing.clone()],
+        vec![pair(&["a"], &[]), nothing.clone()],
+        vec![pair(&[], &["x"; 40])],
+        vec![pair(&["<unknown>", "?"], &["</s>", "?", "<unknown>"]); 3],
+    ];
+    for train in odd {
+        let dev = vec![pair(&["never", "seen"], &["nor", "this"]), nothing.clone()];
+        let splits = Splits { train, dev, problems: vec![] };
+        let (trained, card) = run(&splits, None, 1, &Silent).unwrap();
+        assert!((0.0..=50.0).contains(&card.dev_exact), "what was never seen cannot be written");
+        let tokens = trained.tokens(&splits.dev[0].input);
+        assert_eq!(tokens[0], tokens[1], "both are unknown");
+        let decoded = decode_all(&trained.model, &Greedy, &[tokens.as_slice(), &[]]);
+        for y in decoded {
+            assert_eq!(trained.names(&y.output).len(), y.output.len());
+        }
+    }
+}
