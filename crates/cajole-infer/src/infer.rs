@@ -296,8 +296,8 @@ fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut say = |key: &str, value: Value| fields.insert(key.to_owned(), value);
     say("status", json!(status));
-    say("g_before", json!(g_before));
-    say("g_after", json!(g_after));
+    say("g_before", short(*g_before));
+    say("g_after", short(*g_after));
     say("steps", json!(steps.unwrap_or(0)));
     say("passes", json!(passes));
     say("engine", json!(engine));
@@ -305,10 +305,15 @@ fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
         say("milliseconds", json!((answer.elapsed.as_secs_f64() * 1e6).round() / 1e3));
     }
     if !faults.is_empty() {
-        let fault = |f: &cajole::Fault| json!({"start": f.at.start, "end": f.at.end, "cost": f.cost, "message": f.message});
+        let fault = |f: &cajole::Fault| json!({"start": f.at.start, "end": f.at.end, "cost": short(f.cost), "message": f.message});
         say("faults", faults.iter().map(fault).collect());
     }
     fields
+}
+
+/// A number with as few digits as tell it apart; what is none is `null`.
+fn short(value: f32) -> Value {
+    value.to_string().parse::<f64>().map_or(Value::Null, |value| json!(value))
 }
 
 /// The record of a line that could not be worked on.

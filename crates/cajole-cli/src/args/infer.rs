@@ -10,7 +10,8 @@ use super::Preset;
 /// Which network, under which rules.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Ruled {
-    /// A checkpoint folder of any task, or a network that is built in: transducer, parser, tagger
+    /// A checkpoint folder of any task, or a network that is built in: transducer, parser,
+    /// tagger, expressions
     #[arg(long, value_name = "FOLDER|NAME", default_value = "transducer")]
     pub(crate) model: String,
 

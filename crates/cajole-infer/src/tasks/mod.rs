@@ -49,7 +49,7 @@ pub enum OpenError {
 }
 
 /// The names of the networks that are built in.
-pub const BUILT_IN: [&str; 3] = ["transducer", "parser", "tagger"];
+pub const BUILT_IN: [&str; 4] = ["transducer", "parser", "tagger", "expressions"];
 
 impl AnyTask {
     /// The network that is built in under this name.
@@ -61,6 +61,7 @@ impl AnyTask {
             }
             "parser" => Some(AnyTask::Parsing(Parsing::new(parser::built_in()))),
             "tagger" => Some(AnyTask::Roles(Roles::new(srl_task::tagger::built_in()))),
+            "expressions" => Some(AnyTask::Pairs(Pairs::new(pairs_task::model::built_in()))),
             _ => None,
         }
     }
