@@ -251,7 +251,7 @@ fn row(group: &str, rule: &str, n: usize, g: f64, checked: usize) -> Row {
 }
 
 fn example_table(name: &str, some: &[Example]) -> Table {
-    let mut table = Table::new(format!("{name}: some that violate it"), ["line", "output", "why"])
+    let mut table = Table::new(format!("{name}: some that violate it"), ["#", "output", "why"])
         .aligned([Align::Right, Align::Left, Align::Left]);
     for Example { line, output, messages } in some {
         let cells = [line.to_string(), output.clone(), messages.clone()];
