@@ -8,7 +8,7 @@ use crate::srl::error::{RoleError, RoleFault};
 use crate::srl::sentence::{Proposition, Sentence};
 use crate::treebank::conll2012::Growing;
 use crate::treebank::error::excerpt;
-use crate::treebank::tree::{escape, unescape};
+use crate::treebank::tree::{MOST_DEPTH, escape, unescape};
 use crate::treebank::{Fault, Tree, clean};
 
 /// A sentence, row by row. It displays as the lines of a file.
@@ -149,21 +149,29 @@ fn parse_bits(tree: &Tree) -> Result<Vec<String>, RoleFault> {
     let mut waiting = opening("TOP")?;
     match tree {
         Tree::Node { label, children } if label.is_empty() || label == "TOP" => {
-            children.iter().try_for_each(|child| add_bits(child, &mut waiting, &mut bits))?;
+            children.iter().try_for_each(|child| add_bits(child, 1, &mut waiting, &mut bits))?;
         }
-        _ => add_bits(tree, &mut waiting, &mut bits)?,
+        _ => add_bits(tree, 1, &mut waiting, &mut bits)?,
     }
     bits.last_mut().into_iter().for_each(|bit| bit.push(')'));
     Ok(bits)
 }
 
-/// Adds the bits of a tree; `waiting` are the brackets that wait for their first word.
-fn add_bits(tree: &Tree, waiting: &mut String, bits: &mut Vec<String>) -> Result<(), RoleFault> {
+/// Adds the bits of a tree within so many `open` brackets, of which those that are `waiting` wait for
+/// their first word.
+fn add_bits(
+    tree: &Tree,
+    open: usize,
+    waiting: &mut String,
+    bits: &mut Vec<String>,
+) -> Result<(), RoleFault> {
     match tree {
         Tree::Leaf { .. } => bits.push(std::mem::take(waiting) + "*"),
+        // The word's own bracket is one more, as for whoever reads it.
+        Tree::Node { .. } if MOST_DEPTH <= open + 1 => return Err(Fault::TooDeep.into()),
         Tree::Node { label, children } => {
             waiting.push_str(&opening(label)?);
-            children.iter().try_for_each(|child| add_bits(child, waiting, bits))?;
+            children.iter().try_for_each(|child| add_bits(child, open + 1, waiting, bits))?;
             bits.last_mut().into_iter().for_each(|bit| bit.push(')'));
         }
     }
@@ -210,6 +218,22 @@ mod tests {
             let text = Table::new(&bare, "a/b", "0").unwrap().to_string();
             prop_assert_eq!(sentences(&text).next().unwrap().unwrap().item, bare);
         }
+    }
+
+    #[test]
+    fn what_is_too_deep_to_be_read_is_not_written() {
+        let mut deepest = over(1, Vec::new());
+        // A word, and `TOP`, which is added.
+        for _ in 2..MOST_DEPTH {
+            let children = deepest.tree.into_iter().collect();
+            deepest.tree = Some(Tree::Node { label: "X".to_owned(), children });
+        }
+        let text = Table::new(&deepest, "a/b", "0").unwrap().to_string();
+        assert_eq!(sentences(&text).next().unwrap().unwrap().item, deepest);
+        let children = deepest.tree.into_iter().collect();
+        let tree = Some(Tree::Node { label: "X".to_owned(), children });
+        let deeper = Sentence { tree, ..deepest };
+        assert_eq!(Table::new(&deeper, "a/b", "0"), Err(Fault::TooDeep.into()));
     }
 
     #[test]
