@@ -83,8 +83,7 @@ pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
 /// If the bytes are damaged or for another network; errors call them `path`.
 pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>> {
     let file = parse(path, bytes)?;
-    let mut w = vec![0.0; layout.len()];
-    fill(path, &file, layout, "", &mut w)?;
+    let w = weights(path, &file, layout, "")?;
     let known = |name: &str| layout.entries().iter().any(|entry| entry.name == name);
     match file.names().into_iter().find(|name| !known(name)) {
         Some(name) => Err(misfit(path, format!("it has a tensor {name:?} that is not known here"))),
@@ -122,8 +121,15 @@ pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result
 /// # Errors
 /// If the file is missing, damaged or for another network.
 pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
-    let bytes = read(path)?;
-    let file = parse(path, &bytes)?;
+    training_from_bytes(path, &read(path)?, layout)
+}
+
+/// Reads the state of a training run from the bytes of a file.
+///
+/// # Errors
+/// If the bytes are damaged or for another network; errors call them `path`.
+pub fn training_from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<TrainState> {
+    let file = parse(path, bytes)?;
     let numbers = file.tensor("progress").map_err(|e| damaged(path, &e))?;
     let numbers: Vec<f64> =
         numbers.data().as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
@@ -140,10 +146,7 @@ pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
         ..TrainState::default()
     };
     let has = |prefix: &str| file.names().iter().any(|name| name.starts_with(prefix));
-    let read = |prefix: &str| {
-        let mut w = vec![0.0; layout.len()];
-        fill(path, &file, layout, prefix, &mut w).map(|()| w)
-    };
+    let read = |prefix: &str| weights(path, &file, layout, prefix);
     state.weights = read("now/")?.into();
     state.best_weights = read("best/")?.into();
     if has("first/") {
@@ -197,32 +200,35 @@ fn shape(entry: &Entry) -> Vec<usize> {
     if rows == 1 { vec![cols] } else { vec![rows, cols] }
 }
 
-/// Copies the tensors of `layout`, each name behind `prefix`, into `w`.
-fn fill(
-    path: &Path,
-    file: &SafeTensors<'_>,
-    layout: &Layout,
-    prefix: &str,
-    w: &mut [f32],
-) -> Result<()> {
+/// The tensors of `layout`, each name behind `prefix`. All have to be there before any memory is
+/// asked for, so that a small file for a large network costs nothing.
+fn weights(path: &Path, file: &SafeTensors<'_>, layout: &Layout, prefix: &str) -> Result<Vec<f32>> {
+    if layout.is_too_large() {
+        return Err(misfit(path, format!("no file holds {} weights", layout.len())));
+    }
+    let mut found = Vec::with_capacity(layout.entries().len());
     for entry in layout.entries() {
         let name = format!("{prefix}{}", entry.name);
-        let found = file
+        let tensor = file
             .tensor(&name)
             .map_err(|_| misfit(path, format!("the tensor {name:?} is missing")))?;
         // A matrix of one row may be stored as a vector.
         let flat = |shape: &[usize]| shape.iter().copied().filter(|&d| d != 1).collect::<Vec<_>>();
-        if flat(found.shape()) != flat(&shape(entry)) {
+        if flat(tensor.shape()) != flat(&shape(entry)) {
             let problem = format!(
                 "the tensor {name:?} has shape {:?}, not {:?}",
-                found.shape(),
+                tensor.shape(),
                 shape(entry)
             );
             return Err(misfit(path, problem));
         }
-        copy(path, &name, &found, &mut w[entry.param.range()])?;
+        found.push((name, tensor));
     }
-    Ok(())
+    let mut w = vec![0.0; layout.len()];
+    for (entry, (name, tensor)) in layout.entries().iter().zip(&found) {
+        copy(path, name, tensor, &mut w[entry.param.range()])?;
+    }
+    Ok(w)
 }
 
 fn copy(path: &Path, name: &str, found: &TensorView<'_>, w: &mut [f32]) -> Result<()> {

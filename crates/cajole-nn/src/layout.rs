@@ -78,18 +78,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Declares a matrix `(rows, cols)`.
+    /// Declares a matrix `(rows, cols)`. Sizes may come from a file: a network of which there is
+    /// [too much](Layout::is_too_large) can be declared, but has no weights.
     pub fn matrix(&mut self, name: &str, rows: usize, cols: usize, init: Init) -> Param {
         // Every parameter starts on a cache line; the few floats between are never used.
-        self.len = self.len.next_multiple_of(16);
-        let param = Param {
-            id: self.entries.len() as u32,
-            at: self.len as u32,
-            rows: rows as u32,
-            cols: cols as u32,
-        };
-        self.len += rows * cols;
-        assert!(u32::try_from(self.len).is_ok(), "more than 2³² weights at {name}");
+        self.len = self.len.checked_next_multiple_of(16).unwrap_or(usize::MAX);
+        let [id, at, rows, cols] = [self.entries.len(), self.len, rows, cols].map(saturated);
+        let param = Param { id, at, rows, cols };
+        self.len = self.len.saturating_add((rows as usize).saturating_mul(cols as usize));
         self.entries.push(Entry { name: name.to_owned(), param, init });
         param
     }
@@ -114,8 +110,17 @@ impl Layout {
         self.len == 0
     }
 
+    /// Whether there are more weights than 2³², more than handles can tell apart.
+    pub fn is_too_large(&self) -> bool {
+        u32::try_from(self.len).is_err()
+    }
+
     /// Fresh weights for a training run.
+    ///
+    /// # Panics
+    /// If there are [too many](Layout::is_too_large).
     pub fn initial(&self, seed: u64) -> Vec<f32> {
+        assert!(!self.is_too_large(), "{} weights, more than 2³²", self.len);
         let mut w = vec![0.0; self.len];
         for entry in &self.entries {
             let (rows, cols) = (entry.param.rows as f32, entry.param.cols as usize);
@@ -155,6 +160,10 @@ impl Layout {
         }
         groups
     }
+}
+
+fn saturated(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Fills the columns `at` of a matrix with `cols` columns, so that the shorter of its sides is

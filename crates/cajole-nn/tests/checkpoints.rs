@@ -71,6 +71,17 @@ fn what_is_damaged_is_named() {
 }
 
 #[test]
+fn a_network_of_too_many_weights_is_refused() {
+    let mut too_many = layout(5);
+    too_many.matrix("c.w", 1 << 20, 1 << 20, Init::Zero);
+    check("too-many", |b| b, &too_many, &["does not fit", "weights"]);
+    let mut most = layout(5);
+    (0..64).for_each(|i| drop(most.matrix(&format!("c{i}"), 1 << 40, 1 << 40, Init::Zero)));
+    assert_eq!(most.len(), usize::MAX);
+    check("most", |b| b, &most, &["does not fit", "weights"]);
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let error = checkpoint::load(&file("nowhere"), &layout(5)).unwrap_err().to_string();
     assert!(error.contains("cajole-nowhere") && error.contains("No such file"), "{error}");

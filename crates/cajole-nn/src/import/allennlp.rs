@@ -1,7 +1,7 @@
 //! AllenNLP's archives: a network's settings, weights and vocabulary in one `model.tar.gz`.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -35,13 +35,27 @@ impl Archive {
     /// # Errors
     /// If a file is missing or damaged.
     pub fn read(path: &Path) -> Result<Archive, ImportError> {
-        let files = if path.is_dir() { folder(path)? } else { unpack(path)? };
+        if !path.is_dir() {
+            return Archive::from_bytes(path, &read_file(path)?);
+        }
+        let mut files = folder(path)?;
+        // The folder of a training run may be without.
+        files.entry(CONFIG.to_owned()).or_insert_with(|| b"null".to_vec());
+        Archive::of(path, &files)
+    }
+
+    /// Reads an archive from the bytes of a `.tar.gz` file; errors call them `path`.
+    ///
+    /// # Errors
+    /// As [`Archive::read`].
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Archive, ImportError> {
+        Archive::of(path, &unpack(path, bytes)?)
+    }
+
+    fn of(path: &Path, files: &Files) -> Result<Archive, ImportError> {
         let find = |name: &str| files.get(name).map(|bytes| (path.join(name), bytes));
-        let config = match find(CONFIG) {
-            Some((at, bytes)) => serde_json::from_slice(bytes).map_err(|e| no_json(&at, &e))?,
-            None if path.is_dir() => serde_json::Value::Null,
-            None => return Err(missing(path, CONFIG)),
-        };
+        let (at, bytes) = find(CONFIG).ok_or_else(|| missing(path, CONFIG))?;
+        let config = serde_json::from_slice(bytes).map_err(|e| no_json(&at, &e))?;
         let weights = WEIGHTS.iter().find_map(|name| find(name));
         let (at, bytes) = weights.ok_or_else(|| missing(path, WEIGHTS[0]))?;
         let tensors = torch::from_bytes(&at, bytes)?;
@@ -80,12 +94,10 @@ fn folder(path: &Path) -> Result<Files, ImportError> {
     Ok(files)
 }
 
-fn unpack(path: &Path) -> Result<Files, ImportError> {
-    let file = File::open(path).map_err(|e| io(path, e))?;
-    let packed = file.metadata().map_err(|e| io(path, e))?.len();
+fn unpack(path: &Path, packed: &[u8]) -> Result<Files, ImportError> {
     // Weights hardly compress: what unpacks to much more is no archive of a network.
-    let largest = packed.saturating_mul(64).saturating_add(1 << 20);
-    let mut tar = tar::Archive::new(GzDecoder::new(file).take(largest));
+    let largest = (packed.len() as u64).saturating_mul(64).saturating_add(1 << 20);
+    let mut tar = tar::Archive::new(GzDecoder::new(packed).take(largest));
     let mut files = Files::new();
     for entry in tar.entries().map_err(|e| damaged(path, e))? {
         let mut entry = entry.map_err(|e| damaged(path, e))?;

@@ -18,7 +18,7 @@ use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layers::attention::Keys;
 use crate::layers::lstm_layer::{CellKind, Direction, Layer};
 use crate::layout::{Init, Layout, Param};
-use crate::settings::positive;
+use crate::settings::{optional_size, size};
 use crate::tape::{Graph, Var};
 
 /// The size of a network.
@@ -28,29 +28,31 @@ pub struct Seq2SeqConfig {
     /// Which of the two.
     pub architecture: Architecture,
     /// Words of the input vocabulary.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub words: usize,
     /// `E`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub embedding: usize,
     /// Rows of fixed word vectors; none, if zero.
+    #[serde(deserialize_with = "optional_size")]
     pub vectors: usize,
     /// `P`.
+    #[serde(deserialize_with = "optional_size")]
     pub vector_size: usize,
     /// `V`, the end symbol included; it is the last one.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub output_symbols: usize,
     /// Size of the output symbols' embeddings.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub output_embedding: usize,
     /// Layers of the encoder, and of the decoder.
     #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// `H`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// `A`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub attention: usize,
     /// Share of the units silenced in training, between layers.
     pub dropout: f32,

@@ -20,7 +20,7 @@ use super::Token;
 use crate::autoregressive::Vars;
 use crate::layers::lstm_layer::{CellKind, Direction};
 use crate::layout::{Init, Layout, Param};
-use crate::settings::positive;
+use crate::settings::{depth, optional_size, size};
 use crate::tagging::Tagger;
 use crate::tape::{Graph, Var};
 
@@ -29,34 +29,41 @@ use crate::tape::{Graph, Var};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerConfig {
     /// Words of the network's own vocabulary.
+    #[serde(deserialize_with = "optional_size")]
     pub words: usize,
     /// Size of their embeddings.
+    #[serde(deserialize_with = "optional_size")]
     pub embedding: usize,
     /// Rows of word vectors from elsewhere.
+    #[serde(deserialize_with = "optional_size")]
     pub vectors: usize,
     /// Size of those.
+    #[serde(deserialize_with = "optional_size")]
     pub vector_size: usize,
     /// Size of the vectors that come with each position of an input.
+    #[serde(deserialize_with = "optional_size")]
     pub dense: usize,
     /// Lemmas of predicates.
+    #[serde(deserialize_with = "optional_size")]
     pub lemmas: usize,
     /// Size of their embeddings.
+    #[serde(deserialize_with = "optional_size")]
     pub lemma_embedding: usize,
     /// Size of the embedding that tells the predicate from all else.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub indicator: usize,
     /// `V`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub tags: usize,
     /// What a layer is made of.
     pub cell: CellKind,
     /// Which way layers read.
     pub reading: Reading,
     /// How many there are.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "depth")]
     pub layers: usize,
     /// `H`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// Share of the inputs' units silenced in training.
     pub input_dropout: f32,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layout::{Init, Layout, Param};
-use crate::settings::positive;
+use crate::settings::size;
 use crate::tape::{Graph, Var};
 
 /// The size of a transducer, and what the paper leaves open about it.
@@ -21,16 +21,16 @@ use crate::tape::{Graph, Var};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TransducerConfig {
     /// `V_in`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub input_symbols: usize,
     /// `V`, the end symbol included; it is the last one.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub output_symbols: usize,
     /// `E`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub embedding: usize,
     /// `H`.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// Where the decoder starts.
     pub start_state: StartState,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cajole::Config;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::{dropout, positive};
+use cajole_nn::settings::{dropout, positive, size};
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub struct NetworkConfig {
     #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// Hidden units.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// Share of units silenced in training.
     #[serde(deserialize_with = "dropout")]
@@ -98,13 +98,13 @@ pub struct NetworkConfig {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sizes {
     /// Of a word's embedding.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub embedding: usize,
     /// Of a command's embedding.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub output_embedding: usize,
     /// Width of the attention.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub attention: usize,
     /// Commands per token, plus 20, before decoding gives up.
     pub cap_factor: usize,

@@ -62,13 +62,21 @@ pub(super) fn proposition<'c>(
 }
 
 /// The column of arguments that share no word; the opposite of [`arguments`].
-pub(super) fn bits(arguments: &[Argument], len: usize) -> Vec<String> {
+pub(super) fn bits(arguments: &[Argument], len: usize) -> Result<Vec<String>, RoleFault> {
     let mut bits = vec!["*".to_owned(); len];
     for Argument { at, role } in arguments {
-        bits[at.start].insert_str(0, &format!("({role}"));
+        bits[at.start].insert_str(0, &opening(role)?);
         bits[at.end - 1].push(')');
     }
-    bits
+    Ok(bits)
+}
+
+/// The bracket that begins an argument of this role, or a phrase of this type.
+pub(super) fn opening(label: &str) -> Result<String, RoleFault> {
+    match label.contains(['(', '*', ')']) {
+        true => Err(RoleFault::Unbracketable { label: label.to_owned() }),
+        false => Ok(format!("({}", cell(label)?)),
+    }
 }
 
 /// Propositions by the position of their predicate, as columns stand.
@@ -104,7 +112,7 @@ mod tests {
     proptest! {
         #[test]
         fn arguments_come_back((arguments, len) in sentence()) {
-            let bits = bits(&arguments, len);
+            let bits = bits(&arguments, len).unwrap();
             prop_assert_eq!(bits.len(), len);
             prop_assert_eq!(super::arguments(bits.iter().map(String::as_str)), Ok(arguments));
         }
@@ -112,7 +120,7 @@ mod tests {
         #[test]
         fn bits_come_back(bits in prop::collection::vec("\\(?A?\\*?\\)?|\\*", 0..5)) {
             if let Ok(arguments) = arguments(bits.iter().map(String::as_str)) {
-                prop_assert_eq!(super::bits(&arguments, bits.len()), bits);
+                prop_assert_eq!(super::bits(&arguments, bits.len()), Ok(bits));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cajole::Config;
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{CellKind, Reading as Direction};
-use cajole_nn::settings::{dropout, non_empty, positive};
+use cajole_nn::settings::{depth, dropout, non_empty, optional_size, positive, size};
 use serde::{Deserialize, Serialize};
 
 use super::instance::Noise;
@@ -71,10 +71,10 @@ pub struct NetworkConfig {
     /// The corpus it is for.
     pub corpus: String,
     /// Layers.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "depth")]
     pub layers: usize,
     /// Hidden units.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// How much of the training data it sees, in per cent.
     #[serde(deserialize_with = "positive")]
@@ -108,11 +108,13 @@ pub struct Unlabelled {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sizes {
     /// Of a word's embedding.
+    #[serde(deserialize_with = "optional_size")]
     pub embedding: usize,
     /// Of the embedding that tells the predicate.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub indicator: usize,
     /// Of a lemma's embedding.
+    #[serde(deserialize_with = "optional_size")]
     pub lemma_embedding: usize,
     /// What layers are made of.
     pub cell: CellKind,

@@ -135,6 +135,12 @@ pub enum RoleFault {
         /// The word.
         predicate: usize,
     },
+    /// A role or a phrase type that a bit of a column cannot hold.
+    #[error("{label:?} cannot be written in a column: it has brackets or a star in it")]
+    Unbracketable {
+        /// The role or the type.
+        label: String,
+    },
     /// A value that a column cannot hold.
     #[error("{value:?} cannot be written in a column: it is empty, a hyphen, or has blanks in it")]
     Unwritable {

@@ -74,7 +74,7 @@ impl Props {
         let ordered = in_order(&self.propositions)?;
         let mut all_bits = Vec::with_capacity(ordered.len());
         for proposition in ordered {
-            all_bits.push(columns::bits(&proposition.arguments_over(self.words)?, self.words));
+            all_bits.push(columns::bits(&proposition.arguments_over(self.words)?, self.words)?);
             rows[proposition.predicate] = name(&proposition.lemma)?;
         }
         for bits in all_bits {
@@ -153,7 +153,11 @@ mod tests {
         let text = |propositions: Vec<_>| Props { words: 1, propositions }.text().unwrap_err();
         let twice = vec![go.clone(), go.clone()];
         assert_eq!(text(twice), RoleFault::SamePredicate { predicate: 0 });
-        let nameless = vec![Proposition { lemma: "-".to_owned(), ..go }];
+        let nameless = vec![Proposition { lemma: "-".to_owned(), ..go.clone() }];
         assert_eq!(text(nameless), RoleFault::Unwritable { value: "-".to_owned() });
+        for label in ["(", "A)", "A*"].map(str::to_owned) {
+            let tagged = vec![Proposition { tags: vec![format!("B-{label}")], ..go.clone() }];
+            assert_eq!(text(tagged), RoleFault::Unbracketable { label });
+        }
     }
 }

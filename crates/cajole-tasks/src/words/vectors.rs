@@ -59,9 +59,17 @@ impl Vectors {
         let is_packed = path.extension().is_some_and(|e| e == "gz");
         let text: Box<dyn Read> =
             if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        Vectors::from_reader(path, BufReader::new(text))
+    }
+
+    /// Reads the text of a file of vectors; errors call it `path`.
+    ///
+    /// # Errors
+    /// As [`Vectors::read`].
+    pub fn from_reader(path: &Path, text: impl BufRead) -> Result<Self, VectorsError> {
         let mut vectors = Vectors::default();
-        for (i, line) in BufReader::new(text).lines().enumerate() {
-            let line = line.map_err(io)?;
+        for (i, line) in text.lines().enumerate() {
+            let line = line.map_err(|source| VectorsError::Io { path: path.to_owned(), source })?;
             let mut fields = line.split_ascii_whitespace();
             let word = fields.next();
             let before = vectors.values.len();

@@ -53,11 +53,22 @@ impl Elmo {
     /// # Errors
     /// If a file is missing or damaged, or if the two do not fit each other.
     pub fn load(options: &Path, weights: &Path) -> Result<Elmo, ImportError> {
-        let settings = read_file(options)?;
-        let bytes = read_file(weights)?;
-        let fingerprint = cache::hash([settings.as_slice(), &bytes]);
-        let options = Options::from_bytes(options, &settings)?;
-        let file = Hdf5::from_bytes(weights, bytes)?;
+        let (settings, numbers) = (read_file(options)?, read_file(weights)?);
+        Elmo::from_bytes((options, &settings), (weights, numbers))
+    }
+
+    /// Reads a network from the bytes of its options and of its weights; errors call them by the
+    /// paths before them.
+    ///
+    /// # Errors
+    /// If they are damaged or do not fit each other.
+    pub fn from_bytes(
+        (options, settings): (&Path, &[u8]),
+        (weights, numbers): (&Path, Vec<u8>),
+    ) -> Result<Elmo, ImportError> {
+        let fingerprint = cache::hash([settings, &numbers]);
+        let options = Options::from_bytes(options, settings)?;
+        let file = Hdf5::from_bytes(weights, numbers)?;
         let lm = |direction| Lm::load(&options.lstm, &file, direction);
         Ok(Elmo {
             characters: CharCnn::load(&options.char_cnn, &file)?,

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::row::Row;
-use crate::srl::columns::{self, cell, in_order, name};
+use crate::srl::columns::{self, cell, in_order, name, opening};
 use crate::srl::error::{RoleError, RoleFault};
 use crate::srl::sentence::{Proposition, Sentence};
 use crate::treebank::conll2012::Growing;
 use crate::treebank::error::excerpt;
-use crate::treebank::tree::{escape, unescape};
+use crate::treebank::tree::{MOST_DEPTH, escape, unescape};
 use crate::treebank::{Fault, Tree, clean};
 
 /// A sentence, row by row. It displays as the lines of a file.
@@ -53,7 +53,8 @@ impl Table {
     /// If the format cannot hold it, or a proposition does not fit the words.
     pub fn new(sentence: &Sentence, document: &str, part: &str) -> Result<Self, RoleFault> {
         let words = sentence.tokens.len();
-        let bits = sentence.tree.as_ref().map_or_else(|| vec!["-".to_owned(); words], parse_bits);
+        let bits = sentence.tree.as_ref().map(parse_bits).transpose()?;
+        let bits = bits.unwrap_or_else(|| vec!["-".to_owned(); words]);
         if bits.len() != words || sentence.pos.len() != words {
             let (id, list, found) = (sentence.id.clone(), "tokens", words);
             return Err(Fault::Lengths { id, list, found, leaves: bits.len() }.into());
@@ -92,7 +93,7 @@ impl Table {
             let frameset = roleset.rsplit_once('.').map_or(roleset.as_str(), |(_, sense)| sense);
             let row = &mut self.rows[*predicate];
             (row.lemma, row.frameset) = (name(lemma)?, name(frameset)?);
-            let bits = columns::bits(&arguments, self.rows.len());
+            let bits = columns::bits(&arguments, self.rows.len())?;
             self.rows.iter_mut().zip(bits).for_each(|(row, bit)| row.arguments.push(bit));
         }
         Ok(())
@@ -143,30 +144,38 @@ impl Table {
 }
 
 /// The bits of a tree under a root `TOP`, one for each word.
-fn parse_bits(tree: &Tree) -> Vec<String> {
+fn parse_bits(tree: &Tree) -> Result<Vec<String>, RoleFault> {
     let mut bits = Vec::new();
-    let mut opening = "(TOP".to_owned();
+    let mut waiting = opening("TOP")?;
     match tree {
         Tree::Node { label, children } if label.is_empty() || label == "TOP" => {
-            children.iter().for_each(|child| add_bits(child, &mut opening, &mut bits));
+            children.iter().try_for_each(|child| add_bits(child, 1, &mut waiting, &mut bits))?;
         }
-        _ => add_bits(tree, &mut opening, &mut bits),
+        _ => add_bits(tree, 1, &mut waiting, &mut bits)?,
     }
     bits.last_mut().into_iter().for_each(|bit| bit.push(')'));
-    bits
+    Ok(bits)
 }
 
-/// Adds the bits of a tree; `opening` are the brackets that wait for their first word.
-fn add_bits(tree: &Tree, opening: &mut String, bits: &mut Vec<String>) {
+/// Adds the bits of a tree within so many `open` brackets, of which those that are `waiting` wait for
+/// their first word.
+fn add_bits(
+    tree: &Tree,
+    open: usize,
+    waiting: &mut String,
+    bits: &mut Vec<String>,
+) -> Result<(), RoleFault> {
     match tree {
-        Tree::Leaf { .. } => bits.push(std::mem::take(opening) + "*"),
+        Tree::Leaf { .. } => bits.push(std::mem::take(waiting) + "*"),
+        // The word's own bracket is one more, as for whoever reads it.
+        Tree::Node { .. } if MOST_DEPTH <= open + 1 => return Err(Fault::TooDeep.into()),
         Tree::Node { label, children } => {
-            opening.push('(');
-            opening.push_str(label);
-            children.iter().for_each(|child| add_bits(child, opening, bits));
+            waiting.push_str(&opening(label)?);
+            children.iter().try_for_each(|child| add_bits(child, open + 1, waiting, bits))?;
             bits.last_mut().into_iter().for_each(|bit| bit.push(')'));
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -212,6 +221,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_deep_to_be_read_is_not_written() {
+        let mut deepest = over(1, Vec::new());
+        // A word, and `TOP`, which is added.
+        for _ in 2..MOST_DEPTH {
+            let children = deepest.tree.into_iter().collect();
+            deepest.tree = Some(Tree::Node { label: "X".to_owned(), children });
+        }
+        let text = Table::new(&deepest, "a/b", "0").unwrap().to_string();
+        assert_eq!(sentences(&text).next().unwrap().unwrap().item, deepest);
+        let children = deepest.tree.into_iter().collect();
+        let tree = Some(Tree::Node { label: "X".to_owned(), children });
+        let deeper = Sentence { tree, ..deepest };
+        assert_eq!(Table::new(&deeper, "a/b", "0"), Err(Fault::TooDeep.into()));
+    }
+
+    #[test]
     fn what_cannot_be_written_is_refused() {
         let tags = || vec!["O".to_owned(); 2];
         for (propositions, expected) in [
@@ -224,6 +249,10 @@ mod tests {
                 "\"\" cannot be written in a column: it is empty, a hyphen, or has blanks in it",
             ),
             (
+                vec![proposition(1, "go.01", vec!["B-A*".to_owned(), "O".to_owned()])],
+                "\"A*\" cannot be written in a column: it has brackets or a star in it",
+            ),
+            (
                 vec![proposition(2, "go.01", tags())],
                 "the predicate \"go\" is word 2, counted from 0, of only 2",
             ),
@@ -231,5 +260,10 @@ mod tests {
             let error = Table::new(&over(2, propositions), "a/b", "0").unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
+        let mut starred = over(2, Vec::new());
+        let Some(Tree::Node { label, .. }) = &mut starred.tree else { panic!("two words") };
+        "NP*".clone_into(label);
+        let fault = RoleFault::Unbracketable { label: "NP*".to_owned() };
+        assert_eq!(Table::new(&starred, "a/b", "0"), Err(fault));
     }
 }

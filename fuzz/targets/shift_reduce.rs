@@ -1,0 +1,48 @@
+//! Shift-reduce commands of any kind: what is no tree is told from what is one, and made one.
+//!
+//! The first byte is the number of tokens, every other a symbol.
+#![no_main]
+
+use cajole::Symbol;
+use cajole::constraint::Constraint;
+use cajole_tasks::parsing::commands::{Commands, Invalid};
+use cajole_tasks::parsing::constraint::ShiftReduce;
+use cajole_tasks::parsing::repair::repair;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&n_tokens, bytes)) = bytes.split_first() else { return };
+    let commands = Commands::new(["S", "NP", "VP"].map(str::to_owned).to_vec());
+    // One symbol more than there are, the end included.
+    let symbols = bytes.iter().map(|byte| Symbol::from(*byte) % (commands.end() + 2));
+    let y: Vec<Symbol> = symbols.collect();
+    let x = vec![0; usize::from(n_tokens % 40)];
+    check(&commands, &x, &y);
+});
+
+fn check(commands: &Commands, x: &[Symbol], y: &[Symbol]) {
+    let leaves = vec![("NN", "word"); x.len()];
+    let decoded = commands.decode(y, &leaves);
+    let (repaired, repairs) = repair(commands, y, &leaves);
+    assert_eq!(repaired.leaves(), leaves, "a tree over the leaves");
+    if let Ok(tree) = &decoded {
+        assert_eq!(commands.encode(tree).as_deref(), Ok(y), "one sequence for each tree");
+        assert_eq!((tree, repairs.total()), (&repaired, 0), "what is valid stays as it is");
+        assert_eq!(commands.parse(&commands.text(y).to_string()).as_deref(), Ok(y));
+    }
+
+    let constraint = ShiftReduce::new(commands);
+    let violation = constraint.check(x, y);
+    // Depth is nobody's fault: see the constraint.
+    let too_deep = matches!(decoded, Err(Invalid::TooDeep { .. }));
+    if !too_deep {
+        assert_eq!(violation.total() == 0.0, decoded.is_ok(), "{decoded:?}");
+    }
+    let explained: f32 = constraint.explain(x, y).iter().map(|fault| fault.cost).sum();
+    assert!((explained - violation.total()).abs() <= 1e-4 * violation.total().max(1.0));
+
+    let language = constraint.automaton(x).expect("trees over a sentence are a language");
+    if !too_deep {
+        assert_eq!(language.contains(y), decoded.is_ok(), "the language is that of trees");
+    }
+}
