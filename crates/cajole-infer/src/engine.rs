@@ -43,17 +43,6 @@ pub enum Rival {
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 7] = [
-        Engine::Gbi,
-        Engine::Rival(Rival::Beam),
-        Engine::Rival(Rival::Masked),
-        Engine::Rival(Rival::Astar),
-        Engine::Rival(Rival::Exact),
-        Engine::Rival(Rival::Sample),
-        Engine::Auto,
-    ];
-
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
@@ -300,7 +289,11 @@ impl<'t, T: Task> Worker<'t, T> {
             if best.as_ref().is_none_or(|best| answer.is_better_than(best)) {
                 best = Some(answer);
             }
-            if self.config.deadline.is_some_and(|deadline| deadline <= job.started.elapsed()) {
+            // Nothing that satisfies is more probable than what was proven to be most probable.
+            let is_proven = engine == Engine::Rival(Rival::Exact)
+                && best.as_ref().is_some_and(|best| best.status == Status::Satisfied);
+            let deadline = self.config.deadline;
+            if is_proven || deadline.is_some_and(|deadline| deadline <= job.started.elapsed()) {
                 break;
             }
         }
