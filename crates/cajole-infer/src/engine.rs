@@ -140,6 +140,8 @@ pub struct Answer {
     pub passes: usize,
     /// Why it does not satisfy.
     pub faults: Vec<Fault>,
+    /// What else there is to say.
+    pub note: Option<&'static str>,
     /// The engine that gave it.
     pub engine: &'static str,
     /// Every decode, of gradient-based inference.
@@ -248,7 +250,11 @@ impl<'t, T: Task> Worker<'t, T> {
         let bound = job.bound();
         let name = Engine::Rival(rival).name();
         let search = self.task.rival(rival, job.rules, &bound, &self.limits);
-        let Some(search) = search else { return job.keep(name, 0) };
+        let Some(search) = search else {
+            let note =
+                "the engine does not fit these rules: they cannot be followed symbol by symbol";
+            return Answer { note: Some(note), ..job.keep(name, 0) };
+        };
         let (model, x) = (self.task.model(), input::<T>(job.case));
         search.decode(model, model.weights(), x, &mut self.scratch, &mut self.found);
         let passes = self.found.passes;
@@ -339,6 +345,7 @@ impl<T: Task> Job<'_, '_, T> {
             steps: None,
             passes,
             faults: Vec::new(),
+            note: None,
             engine,
             trace: None,
             elapsed: Duration::ZERO,

@@ -301,6 +301,9 @@ fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
     say("steps", json!(steps.unwrap_or(0)));
     say("passes", json!(passes));
     say("engine", json!(engine));
+    if let Some(note) = answer.note {
+        say("note", json!(note));
+    }
     if times {
         say("milliseconds", json!((answer.elapsed.as_secs_f64() * 1e6).round() / 1e3));
     }
