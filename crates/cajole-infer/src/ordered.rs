@@ -12,7 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// results in the order of the batches. At most `window` batches are on their way at any time.
 ///
 /// # Errors
-/// The first error of taking, working or putting; what was put before stays.
+/// The first error of taking, working or putting, in the order of the batches; what comes before
+/// it is put.
 pub(crate) fn in_order<B, S, R, E>(
     (threads, window): (usize, usize),
     take: impl FnMut() -> Result<Option<B>, E> + Send,
@@ -64,8 +65,8 @@ struct Progress<T, P, R, E> {
     put: P,
     taken: usize,
     written: usize,
-    /// Results whose turn has not come.
-    early: BTreeMap<usize, R>,
+    /// Results whose turn has not come. An error waits for its turn like any other.
+    early: BTreeMap<usize, Result<R, E>>,
     /// Why no more batches are handed out.
     end: Option<Result<(), E>>,
 }
@@ -89,45 +90,43 @@ where
                 state.taken += 1;
                 Some((state.taken - 1, batch))
             }
-            Ok(None) => self.end(state, Ok(())),
-            Err(error) => self.end(state, Err(error)),
+            Ok(None) => {
+                state.end = Some(Ok(()));
+                drop(state);
+                self.changed.notify_all();
+                None
+            }
+            Err(error) => {
+                state.end = Some(Ok(()));
+                let number = state.taken;
+                self.hand_in(state, number, Err(error));
+                None
+            }
         }
     }
 
-    /// Hands in the result of a batch; writes all whose turn it is.
     fn put(&self, number: usize, result: Result<R, E>) {
-        let mut state = self.lock();
-        match result {
-            Ok(result) => state.early.insert(number, result),
-            Err(error) => return self.end(state, Err(error)).unwrap_or(()),
-        };
-        loop {
-            let next = state.written;
-            let Some(result) = state.early.remove(&next) else { break };
-            if matches!(state.end, Some(Err(_))) {
-                break;
-            }
-            if let Err(error) = (state.put)(result) {
-                return self.end(state, Err(error)).unwrap_or(());
-            }
-            state.written += 1;
-        }
-        drop(state);
-        self.changed.notify_all();
+        self.hand_in(self.lock(), number, result);
     }
 
-    /// Hands out nothing more. An error is not forgotten for a later one, or for an end.
-    fn end<V>(
+    /// Hands in the result of a batch; writes all whose turn it is, up to an error.
+    fn hand_in(
         &self,
         mut state: MutexGuard<'_, Progress<T, P, R, E>>,
-        why: Result<(), E>,
-    ) -> Option<V> {
-        if !matches!(state.end, Some(Err(_))) {
-            state.end = Some(why);
+        number: usize,
+        result: Result<R, E>,
+    ) {
+        state.early.insert(number, result);
+        while !matches!(state.end, Some(Err(_))) {
+            let next = state.written;
+            let Some(result) = state.early.remove(&next) else { break };
+            match result.and_then(|result| (state.put)(result)) {
+                Ok(()) => state.written += 1,
+                Err(error) => state.end = Some(Err(error)),
+            }
         }
         drop(state);
         self.changed.notify_all();
-        None
     }
 }
 
@@ -195,8 +194,23 @@ mod tests {
             let put = |i: u32| fail("put", i).map(|i| results.push(i));
             let end = in_order((4, 8), take, || (), |(), i| fail("work", i), put);
             assert_eq!(end, Err(place));
-            assert!(results.len() < 50 && results.iter().copied().eq(1..=results.len() as u32));
+            assert!(results.iter().copied().eq(1..50), "{place}: {results:?}");
         }
+    }
+
+    #[test]
+    fn of_two_errors_the_first_in_order_counts() {
+        let mut n = 0u64;
+        let take = || {
+            n += 1;
+            Ok(Some(n))
+        };
+        let work = |(): &mut (), i| {
+            // The first takes longest.
+            std::thread::sleep(Duration::from_millis(20 / i));
+            if i < 3 { Err(i) } else { Ok(i) }
+        };
+        assert_eq!(in_order((4, 8), take, || (), work, |_| Ok(())), Err(1));
     }
 
     #[test]
