@@ -27,7 +27,7 @@ pub(crate) fn run(what: &Lint, args: &Args) -> anyhow::Result<()> {
         names.add(gold);
         Ok(())
     })?;
-    let vocabulary = names.vocabulary(separator);
+    let vocabulary = names.with_rules(&what.constraint, separator);
     let rules = Rules::read(&what.constraint, &vocabulary)?;
     let mut lint = Linter::new(&rules, &vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;

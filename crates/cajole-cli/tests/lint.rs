@@ -146,6 +146,38 @@ fn characters_may_be_symbols() {
 }
 
 #[test]
+fn rules_may_name_what_right_outputs_never_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let rules = [
+        ("must-not-have = ['never', 'ever so']", (0, 6)),
+        ("arithmetic = 'count(out, \"q\") = 2'", (6, 6)),
+        ("symbols = '{\"a\" | \"b\" | \"c\" | \"q\" | \"r\"}'", (3, 6)),
+        ("grammar = 's = {\"a\" | \"no\" | t} ; t = \"q\" ;'", (4, 6)),
+    ];
+    fs::write(at.join("gold"), GOLD).unwrap();
+    for (rule, counts) in rules {
+        fs::write(at.join("rules.toml"), format!("name = 'it'\n{rule}")).unwrap();
+        let report: Value =
+            serde_json::from_str(&printed(at, &["rules.toml", "gold", "--json"])).unwrap();
+        let row = &report["rows"][0];
+        assert_eq!((&row["failures"], &row["total"]), (&counts.0.into(), &counts.1.into()));
+    }
+    // Letters are symbols one by one; what is none can be in no output.
+    fs::write(at.join("rules.toml"), "must-not-have = ['aqr']").unwrap();
+    let report = printed(at, &["rules.toml", "gold", "--json", "--characters"]);
+    check_row(&report, "all", "must-not-have", (0, 6), None);
+    fs::write(at.join("rules.toml"), "arithmetic = 'count(out, \"ab\") = 0'").unwrap();
+    check_error(at, &["rules.toml", "gold", "--characters"], &["rules.toml:1:", "\"ab\""]);
+
+    let line = r#"{"tokens": ["a", "b"], "srl": [{"p": 0, "bio": "B-V B-ARG0"}]}"#;
+    fs::write(at.join("gold"), line).unwrap();
+    fs::write(at.join("rules.toml"), "unique-roles = ['ARG0', 'ARG5']").unwrap();
+    let report = printed(at, &["rules.toml", "gold", "--json"]);
+    check_row(&report, "all", "unique-roles", (0, 1), None);
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

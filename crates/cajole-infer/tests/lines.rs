@@ -151,6 +151,7 @@ fn bad_lines() -> Vec<(Vec<u8>, &'static str)> {
     ]
     .map(|(line, said)| (line.as_bytes().to_vec(), said))
     .to_vec();
+    lines.push(("az".repeat(501).into_bytes(), "1002 symbols"));
     lines.push((b"az\xff".to_vec(), "not UTF-8"));
     lines.push((vec![b'a'; LONGEST + 1], "longer than 16 MiB"));
     let deep = format!("{{\"input\": {}{}}}", "[".repeat(50_000), "]".repeat(50_000));
@@ -209,29 +210,35 @@ fn a_strict_run_stops_at_the_first_bad_line() {
 }
 
 #[test]
-fn empty_inputs_are_inputs() {
-    for (name, lines) in [
-        ("transducer", &["{\"input\": \"\"}", "{\"input\": []}"][..]),
-        ("expressions", &["{\"input\": \"\"}", "{\"input\": []}", "{\"input\": \" \"}"]),
-        ("parser", &["{\"tokens\": []}", "{\"text\": \"\"}"]),
-        ("tagger", &["{\"tokens\": []}", "{\"tokens\": [\"x\"], \"predicates\": []}"]),
+fn empty_and_endless_inputs_are_answered() {
+    let long = |field: &str, symbol: &str| json!({field: vec![symbol; 1001]}).to_string();
+    let of = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
+    for (name, mut lines, long) in [
+        ("transducer", of(&[r#"{"input": ""}"#, r#"{"input": []}"#]), long("input", "a")),
+        ("expressions", of(&[r#"{"input": []}"#, r#"{"input": " "}"#]), long("input", "a")),
+        ("parser", of(&[r#"{"tokens": []}"#, r#"{"text": ""}"#]), long("tokens", "dog")),
+        ("tagger", of(&[r#"{"tokens": []}"#, r#"{"tokens": ["x"]}"#]), long("tokens", "saw")),
     ] {
+        lines.push(long);
         match AnyTask::built_in(name).unwrap() {
-            AnyTask::Transduction(task) => check_answered(&task, lines),
-            AnyTask::Parsing(task) => check_answered(&task, lines),
-            AnyTask::Roles(task) => check_answered(&task, lines),
-            AnyTask::Pairs(task) => check_answered(&task, lines),
+            AnyTask::Transduction(task) => check_answered(&task, &lines),
+            AnyTask::Parsing(task) => check_answered(&task, &lines),
+            AnyTask::Roles(task) => check_answered(&task, &lines),
+            AnyTask::Pairs(task) => check_answered(&task, &lines),
         }
     }
 }
 
-/// Each line has its record, good or bad.
-fn check_answered<T: Task>(task: &T, lines: &[&str]) {
+/// Each line has its record, good or bad; the last is too long.
+fn check_answered<T: Task>(task: &T, lines: &[String]) {
     let rules = rules(task, task.usual_rules().unwrap_or("pattern = '.*'"));
     for engine in Engine::ALL {
         let ran = run(&Inference { engine, ..settings(task, &rules) }, lines.join("\n").as_bytes());
         ran.ended.as_ref().unwrap();
-        assert_eq!(ran.records().len(), lines.len(), "{}: {:?}", T::NAME, ran.records());
+        let records = ran.records();
+        assert_eq!(records.len(), lines.len(), "{}: {records:?}", T::NAME);
+        let last = records[lines.len() - 1]["error"].to_string();
+        assert!(last.contains("1001 symbols, more than 1000"), "{}: {last}", T::NAME);
     }
 }
 
