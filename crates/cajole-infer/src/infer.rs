@@ -73,7 +73,7 @@ pub enum InferError {
         /// Its number.
         line: u64,
         /// What is wrong with it.
-        source: LineError,
+        source: Box<LineError>,
     },
     /// The settings name what the network does not have.
     #[error(transparent)]
@@ -193,7 +193,8 @@ impl<'t, T: Task> Hand<'_, 't, T> {
             match line.and_then(|line| self.read(line)) {
                 Ok(line) => asked.push(Ok(line)),
                 Err(source) => {
-                    let error = InferError::Line { name: name.to_owned(), line: number, source };
+                    let (name, source) = (name.to_owned(), Box::new(source));
+                    let error = InferError::Line { name, line: number, source };
                     if self.inference.strict {
                         return Err(error);
                     }

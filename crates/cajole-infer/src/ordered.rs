@@ -27,8 +27,8 @@ where
     E: Send,
 {
     let desk = Desk {
+        take: Mutex::new(take),
         state: Mutex::new(Progress {
-            take,
             put,
             taken: 0,
             written: 0,
@@ -55,13 +55,14 @@ where
 
 /// Where batches are handed out and results handed in.
 struct Desk<T, P, R, E> {
-    state: Mutex<Progress<T, P, R, E>>,
+    /// Not behind the other lock: whoever waits for a slow source keeps nobody from handing in.
+    take: Mutex<T>,
+    state: Mutex<Progress<P, R, E>>,
     changed: Condvar,
     window: usize,
 }
 
-struct Progress<T, P, R, E> {
-    take: T,
+struct Progress<P, R, E> {
     put: P,
     taken: usize,
     written: usize,
@@ -78,6 +79,7 @@ where
 {
     /// The next batch, with its number, once there is room for its result; none at the end.
     fn take(&self) -> Option<(usize, B)> {
+        let mut take = self.take.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
         while state.end.is_none() && state.written + self.window <= state.taken {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -85,19 +87,22 @@ where
         if state.end.is_some() {
             return None;
         }
-        match (state.take)() {
+        drop(state);
+        let batch = take();
+        let mut state = self.lock();
+        match batch {
             Ok(Some(batch)) => {
                 state.taken += 1;
                 Some((state.taken - 1, batch))
             }
             Ok(None) => {
-                state.end = Some(Ok(()));
+                state.end.get_or_insert(Ok(()));
                 drop(state);
                 self.changed.notify_all();
                 None
             }
             Err(error) => {
-                state.end = Some(Ok(()));
+                state.end.get_or_insert(Ok(()));
                 let number = state.taken;
                 self.hand_in(state, number, Err(error));
                 None
@@ -112,7 +117,7 @@ where
     /// Hands in the result of a batch; writes all whose turn it is, up to an error.
     fn hand_in(
         &self,
-        mut state: MutexGuard<'_, Progress<T, P, R, E>>,
+        mut state: MutexGuard<'_, Progress<P, R, E>>,
         number: usize,
         result: Result<R, E>,
     ) {
@@ -131,7 +136,7 @@ where
 }
 
 impl<T, P, R, E> Desk<T, P, R, E> {
-    fn lock(&self) -> MutexGuard<'_, Progress<T, P, R, E>> {
+    fn lock(&self) -> MutexGuard<'_, Progress<P, R, E>> {
         // A thread that panics takes the whole run down with it, see below.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -196,6 +201,25 @@ mod tests {
             assert_eq!(end, Err(place));
             assert!(results.iter().copied().eq(1..50), "{place}: {results:?}");
         }
+    }
+
+    #[test]
+    fn results_do_not_wait_for_a_slow_source() {
+        let (tell, hear) = std::sync::mpsc::channel();
+        let mut n = 0;
+        let take = || {
+            n += 1;
+            // The second comes only when the first has been put.
+            let is_due = n == 1 || hear.recv_timeout(Duration::from_secs(5)).is_ok();
+            Ok((is_due && n < 3).then_some(n))
+        };
+        let mut results = Vec::new();
+        let put = |i| {
+            results.push(i);
+            tell.send(()).map_err(|_| ())
+        };
+        in_order((2, 4), take, || (), |(): &mut (), i: u32| Ok(i), put).unwrap();
+        assert_eq!(results, [1, 2]);
     }
 
     #[test]
