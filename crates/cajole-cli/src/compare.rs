@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 use cajole::report::Report;
 use cajole_infer::AnyTask;
 use cajole_infer::compare::Comparison;
-use cajole_infer::engine::Engine;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Task};
 use cajole_nn::checkpoint::write_atomically;
@@ -36,7 +35,7 @@ fn compare<T: Task>(task: &T, what: &Compare, args: &Args) -> anyhow::Result<()>
     let screen = Screen::new();
     let (cases, bad) = cases(task, &rules, what, &screen)?;
     let engines = match what.engines.is_empty() {
-        true => Engine::ALL.to_vec(),
+        true => task.engines(),
         false => what.engines.iter().map(|&name| ruled::engine(name)).collect(),
     };
     let comparison = Comparison {

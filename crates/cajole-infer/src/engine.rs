@@ -43,17 +43,6 @@ pub enum Rival {
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 7] = [
-        Engine::Gbi,
-        Engine::Rival(Rival::Beam),
-        Engine::Rival(Rival::Masked),
-        Engine::Rival(Rival::Astar),
-        Engine::Rival(Rival::Exact),
-        Engine::Rival(Rival::Sample),
-        Engine::Auto,
-    ];
-
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
@@ -304,10 +293,13 @@ impl<'t, T: Task> Worker<'t, T> {
             if answer.status == Status::Satisfied && answer.log_prob.is_none() {
                 answer.log_prob = Some(self.log_prob(job.case, &answer.output));
             }
+            // Nothing that satisfies is more probable than what was proven to be most probable.
+            let is_proven =
+                engine == Engine::Rival(Rival::Exact) && answer.status == Status::Satisfied;
             if best.as_ref().is_none_or(|best| answer.is_better_than(best)) {
                 best = Some(answer);
             }
-            if job.left(self.limits.deadline) == Some(Duration::ZERO) {
+            if is_proven || job.left(self.limits.deadline) == Some(Duration::ZERO) {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use cajole::{Config, Decoder, Model, Symbol};
 use cajole_rules::{Bound, Rules, Subject, Vocabulary};
 use serde_json::{Map, Value};
 
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError};
 
 /// One input with all that belongs to it. A line has one; a sentence one for each predicate.
@@ -53,6 +53,9 @@ pub trait Task: Sync {
 
     /// The settings of gradient-based inference that are known to work for it.
     fn gbi(&self, preset: Preset) -> Config;
+
+    /// The engines that differ for it.
+    fn engines(&self) -> Vec<Engine>;
 
     /// How far engines go with it, if nobody says otherwise.
     fn limits(&self) -> Limits {

@@ -8,7 +8,7 @@ use cajole_tasks::pairs::model::Net;
 use serde_json::{Map, Value};
 
 use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError};
 use crate::task::{Case, Output, Search, Task};
 
@@ -53,6 +53,10 @@ impl Task for Pairs {
             Preset::Paper => Config::paper(),
             Preset::Best => Config::best(),
         }
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::ENGINES.to_vec()
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Token>>>, LineError> {

@@ -9,7 +9,7 @@ use cajole_tasks::parsing::{Net, Parser, ParsingConfig, metric};
 use serde_json::{Map, Value, json};
 
 use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError, check_length};
 use crate::task::{Case, Output, Search, Task};
 
@@ -65,6 +65,10 @@ impl Task for Parsing {
             Preset::Paper => self.config.gbi.paper.clone(),
             Preset::Best => self.config.gbi.best.clone(),
         }
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::ENGINES.to_vec()
     }
 
     fn limits(&self) -> Limits {

@@ -7,10 +7,23 @@ use cajole_rules::{Bound, Vocabulary};
 use cajole_tasks::transduction::Score;
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Limits, Rival};
+use crate::engine::{Engine, Limits, Rival};
 use crate::task::{Case, Output};
 
 type Search<'a, N> = Box<dyn Decoder<Trained<N>> + 'a>;
+
+/// The engines that differ: A* has no better heuristic here than zero, and is then `exact`.
+pub(super) const ENGINES: [Engine; 6] = [
+    Engine::Gbi,
+    Engine::Rival(Rival::Beam),
+    Engine::Rival(Rival::Masked),
+    Engine::Rival(Rival::Exact),
+    Engine::Rival(Rival::Sample),
+    Engine::Auto,
+];
+
+/// Prefixes that are extended at once by a best-first search.
+const BATCH: usize = 16;
 
 /// Greedy decoding, or a beam.
 pub(super) fn own<'a, N: AutoRegressive>(width: usize) -> Search<'a, N> {
@@ -30,19 +43,19 @@ pub(super) fn rival<'a, N: AutoRegressive>(
         Rival::Masked => Box::new(MaskedBeam { width: limits.masked_width, constraint }),
         Rival::Astar | Rival::Exact => {
             let max_expansions = limits.expansions;
-            Box::new(BestFirst { constraint, max_expansions, batch: 16, deadline })
+            Box::new(BestFirst { constraint, max_expansions, batch: BATCH, deadline })
         }
         Rival::Sample => Box::new(Sampling { samples, temperature: 1.0, seed: 1, constraint }),
     })
 }
 
-/// Masked beams, where the rules are an automaton; else candidates come from the inner beam.
+/// Masked beams, where the rules are an automaton; else the most probable output that satisfies.
 pub(super) fn sources<'a, N: AutoRegressive>(
     constraint: &'a Bound<'a>,
     limits: &Limits,
 ) -> Vec<Search<'a, N>> {
     if !has_automaton(constraint) {
-        return Vec::new();
+        return rival(Rival::Exact, constraint, limits).into_iter().collect();
     }
     let source = |&width: &usize| Box::new(MaskedBeam { width, constraint }) as Search<'a, N>;
     limits.sources.iter().map(source).collect()

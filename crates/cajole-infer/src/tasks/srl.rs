@@ -10,7 +10,7 @@ use cajole_tasks::srl::tagger::Net;
 use cajole_tasks::srl::{Instance, Noise, Proposition, Query, RoleTagger, Sentence, SrlConfig};
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError, check_length};
 use crate::task::{Case, Output, Search, Task};
 
@@ -77,6 +77,12 @@ impl Task for Roles {
             Preset::Paper => self.config.gbi.paper.clone(),
             Preset::Best => self.config.gbi.best.clone(),
         }
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        let rivals = [Rival::Beam, Rival::Masked, Rival::Astar, Rival::Exact, Rival::Sample];
+        let rivals = rivals.map(Engine::Rival).into_iter();
+        [Engine::Gbi].into_iter().chain(rivals).chain([Engine::Auto]).collect()
     }
 
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Instance>>, LineError> {

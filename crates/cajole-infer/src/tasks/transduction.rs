@@ -6,7 +6,7 @@ use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
 use serde_json::{Map, Value};
 
 use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError, check_length, list};
 use crate::task::{Case, Output, Search, Task};
 
@@ -54,6 +54,10 @@ impl Task for Transduction {
             Preset::Paper => self.config.gbi.paper.clone(),
             Preset::Best => self.config.gbi.best.clone(),
         }
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::ENGINES.to_vec()
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
