@@ -207,7 +207,7 @@ mod tests {
     fn results_do_not_wait_for_a_slow_source() {
         let (tell, hear) = std::sync::mpsc::channel();
         let mut n = 0;
-        let take = || {
+        let take = move || {
             n += 1;
             // The second comes only when the first has been put.
             let is_due = n == 1 || hear.recv_timeout(Duration::from_secs(5)).is_ok();

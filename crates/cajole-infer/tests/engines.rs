@@ -87,11 +87,11 @@ fn check_answer(answer: &Answer, name: &str, holds: bool, g: f32) {
 }
 
 /// Runs every engine on every input; returns how many the network itself fails on.
-fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize) -> usize {
+fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize, limits: &Limits) -> usize {
     let task = transducer();
     let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
     let before = fingerprint(task.model());
-    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), &Limits::default()).unwrap();
+    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), limits).unwrap();
     let mut failures = 0;
     for input in inputs(n) {
         let case = &cases(&task, &rules, &input)[0];
@@ -131,14 +131,20 @@ fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize) -> usize {
 
 #[test]
 fn engines_obey_the_rule_of_the_paper() {
-    let failures = check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 42);
+    let failures = check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 42, &Limits::default());
     assert!(0 < failures && failures < 42, "{failures}");
 }
 
 #[test]
 fn engines_obey_all_that_is_known() {
-    let failures = check_engines(FULL, is_full, 28);
+    let failures = check_engines(FULL, is_full, 28, &Limits::default());
     assert!(0 < failures && failures < 28, "{failures}");
+}
+
+#[test]
+fn a_search_that_comes_to_its_limit_proves_nothing() {
+    let limits = Limits { expansions: 8, masked_width: 1, ..Limits::default() };
+    check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 28, &limits);
 }
 
 #[test]

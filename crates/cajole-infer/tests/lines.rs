@@ -86,7 +86,7 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
     let task = transducer();
     let rules = rules(&task, COUNT);
     let before = fingerprint(task.model());
-    let lines = uneven(160);
+    let lines = uneven(170);
     let text = lines.join("\n");
     for engine in [Engine::Gbi, Engine::Rival(Rival::Sample), Engine::Auto] {
         let ran = |threads| {
@@ -104,7 +104,7 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
         let records = one.records();
         let answered: Vec<u64> = records.iter().map(|r| r["line"].as_u64().unwrap()).collect();
         assert!(answered.iter().map(|&n| n as usize).eq(numbers.iter().copied()));
-        assert_eq!(Tally::get(&one.tally.lines), 160);
+        assert_eq!(Tally::get(&one.tally.lines), 170);
         assert_eq!(Tally::get(&one.tally.inputs) as usize, numbers.len());
         let failures = records.iter().filter(|r| r["g_before"] != json!(0.0)).count();
         assert!(0 < failures && Tally::get(&one.tally.failures) as usize == failures);
