@@ -184,7 +184,7 @@ fn who_runs_out_of_time_says_so_and_gives_the_best_there_is() {
 }
 
 #[test]
-fn auto_does_not_take_its_time_once_for_each_engine() {
+fn auto_ends_when_its_time_is_up() {
     let task = transducer();
     let impossible = "arithmetic = 'len(out) > 1000 and count(out, \"a\") < 0'";
     let rules = Rules::parse("here", impossible, None, task.vocabulary()).unwrap();

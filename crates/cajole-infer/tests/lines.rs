@@ -270,6 +270,31 @@ fn a_line_may_bring_its_own_rules() {
     assert!(ran.told[0].contains("no rules"), "{:?}", ran.told);
 }
 
+#[test]
+fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
+    let Some(AnyTask::Roles(task)) = AnyTask::built_in("tagger") else { panic!("it is built in") };
+    let phrasal = "spans-in-tree = 'phrasal'";
+    let (others, spans) = (rules(&task, "bio = true"), rules(&task, phrasal));
+    let trees =
+        ["(S (X (DT the)) (Y (NN dog) (VBD saw)))", "(S (X (PRP she) (VBD saw)) (NN dogs))"];
+    let line = |tree: &str| json!({"tree": tree, "predicates": [0, 1, 2]});
+    let records = |rules, own: Value| {
+        let lines = trees.map(|tree| {
+            let mut line = line(tree);
+            line["constraint"] = own.clone();
+            line.to_string()
+        });
+        let engine = Engine::Rival(Rival::Exact);
+        run(&Inference { engine, ..settings(&task, rules) }, lines.join("\n").as_bytes()).records()
+    };
+    let by_line = records(&others, json!(phrasal));
+    assert_eq!(by_line, records(&spans, Value::Null));
+    let answers = by_line.iter().flat_map(|record| record["answers"].as_array().unwrap());
+    let failures: Vec<_> = answers.filter(|answer| answer["g_before"] != json!(0.0)).collect();
+    assert!(!failures.is_empty());
+    assert!(failures.iter().all(|answer| answer["status"] == "satisfied"), "{failures:?}");
+}
+
 /// A rule that a script approves of everything, but does `$then` for one input.
 fn checked<'v>(folder: &Path, task: &'v Transduction, then: &str) -> Rules<'v> {
     let script = format!(
