@@ -74,7 +74,7 @@ fn records(bytes: &[u8]) -> Vec<Value> {
 /// Lines with an identifier, some blank, some too long for the network to get right.
 fn lines(n: usize) -> String {
     let line = |i: usize| match i % 16 {
-        3 => "\n".to_owned(),
+        15 => "\n".to_owned(), // the last line of a batch
         7 => format!("{{\"id\": {i}, \"input\": \"{}\"}}\n", "azbz".repeat(6 + i / 16 % 4)),
         k => format!("{{\"id\": {i}, \"input\": \"{}\"}}\n", "azbz".repeat(1 + k % 2)),
     };
