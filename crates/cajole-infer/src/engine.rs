@@ -175,13 +175,14 @@ impl<'t, T: Task> Worker<'t, T> {
     /// # Errors
     /// If they name a parameter group that the network does not have.
     pub fn new(task: &'t T, config: &Config, limits: &Limits) -> Result<Self, UnknownGroup> {
-        let mut config = config.clone();
-        config.deadline = limits.deadline.or(config.deadline);
+        let (mut config, mut limits) = (config.clone(), limits.clone());
+        limits.deadline = limits.deadline.or(config.deadline);
+        config.deadline = limits.deadline;
         Ok(Worker {
             workspace: Workspace::new(task.model(), &config)?,
             scratch: task.model().scratch(),
             found: Found::default(),
-            limits: limits.clone(),
+            limits,
             config,
             task,
         })
@@ -214,9 +215,14 @@ impl<'t, T: Task> Worker<'t, T> {
             Engine::Rival(rival) => self.rival(&job, rival),
             Engine::Auto => self.auto(&job),
         };
+        if matches!(answer.status, Status::Improved | Status::Unchanged)
+            && job.left(self.limits.deadline) == Some(Duration::ZERO)
+        {
+            answer.status = Status::TimedOut;
+        }
         answer.faults = match answer.status {
             Status::Satisfied => Vec::new(),
-            _ => job.explain(&answer.output),
+            _ => job.explain(&answer),
         };
         answer.elapsed = started.elapsed();
         answer
@@ -241,7 +247,7 @@ impl<'t, T: Task> Worker<'t, T> {
             decoder: &*decoder,
             constraint: &bound,
             sources: sources.iter().map(|source| &**source as _).collect(),
-            config: self.config.clone(),
+            config: Config { deadline: job.left(self.limits.deadline), ..self.config.clone() },
         };
         job.outcome(gbi.run(input::<T>(job.case), &mut self.workspace))
     }
@@ -249,7 +255,8 @@ impl<'t, T: Task> Worker<'t, T> {
     fn rival(&mut self, job: &Job<'_, '_, T>, rival: Rival) -> Answer {
         let bound = job.bound();
         let name = Engine::Rival(rival).name();
-        let search = self.task.rival(rival, job.rules, &bound, &self.limits);
+        let limits = Limits { deadline: job.left(self.limits.deadline), ..self.limits.clone() };
+        let search = self.task.rival(rival, job.rules, &bound, &limits);
         let Some(search) = search else {
             let note =
                 "the engine does not fit these rules: they cannot be followed symbol by symbol";
@@ -292,14 +299,13 @@ impl<'t, T: Task> Worker<'t, T> {
             if answer.status == Status::Satisfied && answer.log_prob.is_none() {
                 answer.log_prob = Some(self.log_prob(job.case, &answer.output));
             }
+            // Nothing that satisfies is more probable than what was proven to be most probable.
+            let is_proven =
+                engine == Engine::Rival(Rival::Exact) && answer.status == Status::Satisfied;
             if best.as_ref().is_none_or(|best| answer.is_better_than(best)) {
                 best = Some(answer);
             }
-            // Nothing that satisfies is more probable than what was proven to be most probable.
-            let is_proven = engine == Engine::Rival(Rival::Exact)
-                && best.as_ref().is_some_and(|best| best.status == Status::Satisfied);
-            let deadline = self.config.deadline;
-            if is_proven || deadline.is_some_and(|deadline| deadline <= job.started.elapsed()) {
+            if is_proven || job.left(self.limits.deadline) == Some(Duration::ZERO) {
                 break;
             }
         }
@@ -320,12 +326,18 @@ impl<T: Task> Job<'_, '_, T> {
         Bound { rule: self.rules, subject: &self.case.subject }
     }
 
+    /// How much of the time for this input is left, if it is limited.
+    fn left(&self, deadline: Option<Duration>) -> Option<Duration> {
+        deadline.map(|deadline| deadline.saturating_sub(self.started.elapsed()))
+    }
+
     /// Why an output does not satisfy.
-    fn explain(&self, y: &[Symbol]) -> Vec<Fault> {
+    fn explain(&self, answer: &Answer) -> Vec<Fault> {
+        let y = &answer.output;
         let mut faults = self.rules.explain(&self.case.subject, y);
         if faults.is_empty() {
             let message = "the output was cut off: the network did not end it".to_owned();
-            faults.push(Fault { at: y.len()..y.len() + 1, cost: self.g_before, message });
+            faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
         }
         faults
     }

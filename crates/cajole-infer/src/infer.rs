@@ -22,6 +22,9 @@ use crate::task::{Case, Task};
 /// Lines of one batch.
 const BATCH: usize = 32;
 
+/// Bytes of lines after which a batch takes no more, so that long lines do not add up.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// Batches that may be on their way for each thread.
 const AHEAD: usize = 8;
 
@@ -70,7 +73,7 @@ pub enum InferError {
         /// Its number.
         line: u64,
         /// What is wrong with it.
-        source: LineError,
+        source: Box<LineError>,
     },
     /// The settings name what the network does not have.
     #[error(transparent)]
@@ -130,10 +133,12 @@ impl<T: Task> Inference<'_, T> {
         let name = source.name.clone();
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
         let take = || {
-            let mut batch = Vec::with_capacity(BATCH);
+            let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
             while batch.len() < BATCH
+                && bytes < BATCH_BYTES
                 && let Some(line) = source.line().map_err(lost)?
             {
+                bytes += line.1.as_ref().map_or(0, String::len);
                 batch.push(line);
             }
             Ok((!batch.is_empty()).then_some(batch))
@@ -182,18 +187,20 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         let n_lines = batch.len() as u64;
         let mut asked = Vec::new();
         for (number, text) in batch {
-            let read = text.map_err(LineError::from).and_then(|text| self.read(number, text));
-            match read {
-                Ok(None) => {}
-                Ok(Some(line)) => asked.push(Ok(line)),
+            let line = text.map_err(LineError::from).and_then(|text| Line::parse(number, text));
+            let Some(line) = line.transpose() else { continue };
+            let id = line.as_ref().ok().and_then(|line| line.id().cloned());
+            match line.and_then(|line| self.read(line)) {
+                Ok(line) => asked.push(Ok(line)),
                 Err(source) => {
-                    let error = InferError::Line { name: name.to_owned(), line: number, source };
+                    let (name, source) = (name.to_owned(), Box::new(source));
+                    let error = InferError::Line { name, line: number, source };
                     if self.inference.strict {
                         return Err(error);
                     }
                     tally.bad.fetch_add(1, Ordering::Relaxed);
                     told(Some(&error));
-                    asked.push(Err((number, error)));
+                    asked.push(Err((number, id, error)));
                 }
             }
         }
@@ -203,7 +210,7 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         for line in asked {
             let record = match line {
                 Ok(line) => self.record(&line, &mut firsts, tally)?,
-                Err((number, error)) => bad_record(number, &error),
+                Err((number, id, error)) => bad_record(number, id, &error),
             };
             bytes.extend(record.to_string().into_bytes());
             bytes.push(b'\n');
@@ -212,9 +219,8 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         Ok(bytes)
     }
 
-    /// What a line asks for; nothing, if it is blank.
-    fn read(&mut self, number: u64, text: String) -> Result<Option<Asked<T::Input>>, LineError> {
-        let Some(line) = Line::parse(number, text)? else { return Ok(None) };
+    /// What a line asks for.
+    fn read(&mut self, line: Line) -> Result<Asked<T::Input>, LineError> {
         let own = line.constraint().map(ToString::to_string);
         if let (Some(value), Some(own)) = (line.constraint(), &own)
             && !self.own_rules.contains_key(own)
@@ -227,7 +233,7 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         }
         let rules = self.rules(own.as_deref()).ok_or(LineError::NoRules)?;
         let cases = self.inference.task.cases(&line, rules)?;
-        Ok(Some(Asked { line, cases, own }))
+        Ok(Asked { line, cases, own })
     }
 
     fn rules(&self, own: Option<&str>) -> Option<&Rules<'t>> {
@@ -320,10 +326,14 @@ fn short(value: f32) -> Value {
 }
 
 /// The record of a line that could not be worked on.
-fn bad_record(number: u64, error: &InferError) -> Value {
+fn bad_record(number: u64, id: Option<Value>, error: &InferError) -> Value {
     let message = match error {
         InferError::Line { source, .. } => source.to_string(),
         other => other.to_string(),
     };
-    json!({"line": number, "status": "bad-line", "error": message})
+    let mut record = Map::from_iter([("line".to_owned(), json!(number))]);
+    record.extend(id.map(|id| ("id".to_owned(), id)));
+    record.insert("status".to_owned(), json!("bad-line"));
+    record.insert("error".to_owned(), json!(message));
+    Value::Object(record)
 }

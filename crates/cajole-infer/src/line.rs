@@ -2,6 +2,7 @@
 
 use cajole_rules::UnknownSymbol;
 use cajole_tasks::pairs::SpellingError;
+use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
@@ -47,6 +48,12 @@ pub enum LineError {
         field: &'static str,
         /// What is wrong with it.
         source: SpellingError,
+    },
+    /// It is longer than what a network can be run over in bounded memory.
+    #[error("the input has {found} symbols, more than {MOST_SYMBOLS}")]
+    TooLong {
+        /// How many it has.
+        found: usize,
     },
     /// The network does not read that.
     #[error("the network reads no symbol {symbol:?}")]
@@ -114,6 +121,12 @@ impl Line {
         let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
         field.filter(|value| !value.is_null())
     }
+}
+
+/// # Errors
+/// If an input of so many symbols is too long.
+pub(crate) fn check_length(found: usize) -> Result<(), LineError> {
+    if MOST_SYMBOLS < found { Err(LineError::TooLong { found }) } else { Ok(()) }
 }
 
 /// A list of texts as it is; nothing, if the value is one text.

@@ -5,6 +5,7 @@
 //! right.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use cajole::report::{Align, Cell, Report, Row, Table};
 use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
@@ -104,8 +105,28 @@ impl Names {
         }
     }
 
-    /// The vocabulary. Commands are numbered as parsers have them, everything else by name.
-    pub fn vocabulary(self, separator: &str) -> Vocabulary {
+    /// The vocabulary, with what the rules in a file name besides: gold that never has what is
+    /// forbidden is no mistake.
+    pub fn with_rules(mut self, path: &Path, separator: &str) -> Vocabulary {
+        loop {
+            let vocabulary = self.clone().vocabulary(separator);
+            let unknown = Rules::read(path, &vocabulary).err().and_then(|e| e.unknown_symbol());
+            let symbol = unknown.map(|name| match (separator, name.chars().next()) {
+                ("", Some(first)) => first.to_string(),
+                _ => name,
+            });
+            if !symbol.is_some_and(|symbol| self.0.insert(symbol)) {
+                return vocabulary;
+            }
+        }
+    }
+
+    /// Commands are numbered as parsers have them, everything else by name.
+    fn vocabulary(mut self, separator: &str) -> Vocabulary {
+        let is_span = |name: &String| name.starts_with("B-") || name.starts_with("I-");
+        if !self.0.is_empty() && self.0.iter().all(is_span) {
+            self.0.insert("O".to_owned());
+        }
         let is_command = |name: &String| name == "s" || name == "r" || name.starts_with('!');
         let mut names: Vec<String> = self.0.into_iter().collect();
         if names.iter().all(is_command) {

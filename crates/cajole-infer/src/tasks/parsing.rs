@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Preset, Rival};
-use crate::line::{Line, LineError};
+use crate::line::{Line, LineError, check_length};
 use crate::task::{Case, Output, Search, Task};
 
 /// A parser.
@@ -82,6 +82,7 @@ impl Task for Parsing {
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
+        check_length(sentence.leaves.len())?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
         let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
         // A label that the network does not know it cannot write: such a tree has no right output.

@@ -11,7 +11,7 @@ use cajole_tasks::srl::{Instance, Noise, Proposition, Query, RoleTagger, Sentenc
 use serde_json::{Map, Value, json};
 
 use crate::engine::{Engine, Limits, Preset, Rival};
-use crate::line::{Line, LineError};
+use crate::line::{Line, LineError, check_length};
 use crate::task::{Case, Output, Search, Task};
 
 /// States and roles, over all positions, that exact search may look at for one predicate.
@@ -87,6 +87,7 @@ impl Task for Roles {
 
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Instance>>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
+        check_length(query.tokens.len())?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
         let propositions = sentence.propositions.iter();
         Ok(propositions.map(|p| self.case(&sentence, p, rules)).collect())

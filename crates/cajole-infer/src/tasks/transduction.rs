@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Preset, Rival};
-use crate::line::{Line, LineError, list};
+use crate::line::{Line, LineError, check_length, list};
 use crate::task::{Case, Output, Search, Task};
 
 /// A transducer.
@@ -63,6 +63,7 @@ impl Task for Transduction {
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         let value = line.input()?;
         let symbols = self.letters("input", &value)?;
+        check_length(symbols.len())?;
         // The letters that are read are those that are written.
         let symbol = |letter: &String| {
             let unknown = || LineError::UnknownInput { symbol: letter.clone() };
