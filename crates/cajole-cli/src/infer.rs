@@ -75,6 +75,7 @@ fn about<T: Task>(inference: &Inference<'_, T>, what: &Infer) -> anyhow::Result<
     };
     Ok(json!({
         "input": what.input.display().to_string(),
+        "input_bytes": std::fs::metadata(&what.input).map(|file| file.len()).ok(),
         "model": what.ruled.model,
         "weights": format!("{:016x}", cajole_infer::fingerprint(inference.task.model())),
         "rules": rules,

@@ -134,8 +134,10 @@ impl<T: Task> Inference<'_, T> {
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
         let take = || {
             let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+            // Who writes a line and waits for its record need not fill a batch first.
             while batch.len() < BATCH
                 && bytes < BATCH_BYTES
+                && (batch.is_empty() || source.has_line())
                 && let Some(line) = source.line().map_err(lost)?
             {
                 bytes += line.1.as_ref().map_or(0, String::len);

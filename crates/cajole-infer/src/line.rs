@@ -1,6 +1,5 @@
 //! A line of input: a JSON object, or plain text.
 
-use cajole_rules::UnknownSymbol;
 use cajole_tasks::pairs::SpellingError;
 use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use cajole_tasks::parsing::input::InputError;
@@ -61,9 +60,6 @@ pub enum LineError {
         /// The symbol.
         symbol: String,
     },
-    /// The right output is none that the network could write.
-    #[error("the right output: {0}")]
-    Gold(#[from] UnknownSymbol),
     /// It is no sentence.
     #[error(transparent)]
     Sentence(#[from] InputError),
