@@ -35,7 +35,7 @@ fn compare<T: Task>(task: &T, what: &Compare, args: &Args) -> anyhow::Result<()>
     let screen = Screen::new();
     let (cases, bad) = cases(task, &rules, what, &screen)?;
     let engines = match what.engines.is_empty() {
-        true => task.engines(),
+        true => task.decoders().engines(),
         false => what.engines.iter().map(|&name| ruled::engine(name)).collect(),
     };
     let comparison = Comparison {

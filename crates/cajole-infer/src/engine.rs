@@ -192,7 +192,7 @@ impl<'t, T: Task> Worker<'t, T> {
     pub fn first(&mut self, cases: &[&Case<T::Input>]) -> Vec<Candidate> {
         let model = self.task.model();
         let xs: Vec<_> = cases.iter().map(|case| input::<T>(case)).collect();
-        let own = self.task.own(self.limits.width);
+        let own = self.task.decoders().own(self.limits.width);
         own.decode_many(model, model.weights(), &xs, &mut self.scratch, &mut self.found);
         self.found.candidates().to_vec()
     }
@@ -233,15 +233,15 @@ impl<'t, T: Task> Worker<'t, T> {
         let (model, x) = (self.task.model(), input::<T>(case));
         let w = model.weights();
         let mut forced = Candidate::default();
-        self.task.own(1).decode(model, w, x, &mut self.scratch, &mut self.found);
+        self.task.decoders().own(1).decode(model, w, x, &mut self.scratch, &mut self.found);
         model.force(w, x, y, &mut self.scratch, &mut forced);
         forced.log_prob
     }
 
     fn gbi(&mut self, job: &Job<'_, '_, T>) -> Answer {
         let bound = job.bound();
-        let sources = self.task.sources(job.rules, &bound, &self.limits);
-        let decoder = self.task.own(self.limits.inner_width);
+        let sources = self.task.decoders().sources(job.rules, &bound, &self.limits);
+        let decoder = self.task.decoders().own(self.limits.inner_width);
         let gbi = Gbi {
             model: self.task.model(),
             decoder: &*decoder,
@@ -256,7 +256,7 @@ impl<'t, T: Task> Worker<'t, T> {
         let bound = job.bound();
         let name = Engine::Rival(rival).name();
         let limits = Limits { deadline: job.left(self.limits.deadline), ..self.limits.clone() };
-        let search = self.task.rival(rival, job.rules, &bound, &limits);
+        let search = self.task.decoders().rival(rival, job.rules, &bound, &limits);
         let Some(search) = search else {
             let note =
                 "the engine does not fit these rules: they cannot be followed symbol by symbol";

@@ -232,7 +232,7 @@ fn empty_and_endless_inputs_are_answered() {
 /// Each line has its record, good or bad; the last is too long.
 fn check_answered<T: Task>(task: &T, lines: &[String]) {
     let rules = rules(task, task.usual_rules().unwrap_or("pattern = '.*'"));
-    for engine in task.engines() {
+    for engine in task.decoders().engines() {
         let ran = run(&Inference { engine, ..settings(task, &rules) }, lines.join("\n").as_bytes());
         ran.ended.as_ref().unwrap();
         let records = ran.records();

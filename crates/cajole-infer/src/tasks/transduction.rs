@@ -1,14 +1,14 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
 use cajole::{Config, Symbol};
-use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
 use serde_json::{Map, Value};
 
-use super::sequences;
-use crate::engine::{Engine, Limits, Preset, Rival};
+use super::sequences::{self, Sequences};
+use crate::engine::Preset;
 use crate::line::{Line, LineError, check_length, list};
-use crate::task::{Case, Output, Search, Task};
+use crate::task::{Case, Decoders, Output, Task};
 
 /// A transducer.
 pub struct Transduction {
@@ -56,10 +56,6 @@ impl Task for Transduction {
         }
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::ENGINES.to_vec()
-    }
-
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         let value = line.input()?;
         let symbols = self.letters("input", &value)?;
@@ -80,27 +76,8 @@ impl Task for Transduction {
         sequences::record(&self.vocabulary, case, y)
     }
 
-    fn own(&self, width: usize) -> Search<'_, Self> {
-        sequences::own(width)
-    }
-
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self>> {
-        sequences::rival(rival, bound, limits)
-    }
-
-    fn sources<'a>(
-        &'a self,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, Self>> {
-        sequences::sources(bound, limits)
+    fn decoders(&self) -> &dyn Decoders<Net> {
+        &Sequences
     }
 
     fn score(&self, outputs: &[Output<'_, Vec<Symbol>>]) -> (&'static str, f64) {
