@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cajole::{Candidate, Config, UnknownGroup};
+use cajole::{Candidate, Config, Fault, UnknownGroup};
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
@@ -148,10 +150,7 @@ impl<T: Task> Inference<'_, T> {
         // A bad setting is an error before any work.
         Worker::new(self.task, &self.config, &self.limits)?;
         let hand = || Hand { inference: self, worker: None, own_rules: HashMap::new() };
-        let work = |hand: &mut Hand<'_, '_, T>, batch| {
-            let records = hand.records(&name, batch, tally, told)?;
-            Ok(records)
-        };
+        let work = |hand: &mut Hand<'_, '_, T>, batch| hand.records(&name, batch, tally, told);
         let put = |records: Vec<u8>| {
             sink.write(&records).map_err(InferError::Sink)?;
             told(None);
@@ -166,15 +165,33 @@ struct Hand<'i, 't, T: Task> {
     inference: &'i Inference<'t, T>,
     worker: Option<Worker<'t, T>>,
     /// Rules that lines brought, by what they say.
-    own_rules: HashMap<String, Rules<'t>>,
+    own_rules: HashMap<String, Rc<Rules<'t>>>,
+}
+
+/// What the outputs of a line have to satisfy.
+enum LineRules<'t> {
+    /// The same as those of most lines.
+    Usual(&'t Rules<'t>),
+    /// What it says itself.
+    Own(Rc<Rules<'t>>),
+}
+
+impl<'t> Deref for LineRules<'t> {
+    type Target = Rules<'t>;
+
+    fn deref(&self) -> &Rules<'t> {
+        match self {
+            LineRules::Usual(rules) => rules,
+            LineRules::Own(rules) => rules,
+        }
+    }
 }
 
 /// A line that can be worked on.
-struct Asked<I> {
+struct Asked<'t, I> {
     line: Line,
     cases: Vec<Case<I>>,
-    /// The rules that it brings, as they are written.
-    own: Option<String>,
+    rules: LineRules<'t>,
 }
 
 impl<'t, T: Task> Hand<'_, 't, T> {
@@ -222,30 +239,33 @@ impl<'t, T: Task> Hand<'_, 't, T> {
     }
 
     /// What a line asks for.
-    fn read(&mut self, line: Line) -> Result<Asked<T::Input>, LineError> {
-        let own = line.constraint().map(ToString::to_string);
-        if let (Some(value), Some(own)) = (line.constraint(), &own)
-            && !self.own_rules.contains_key(own)
-        {
-            let rules = Rules::of_json(value, self.inference.task.vocabulary())?;
-            if KEPT_RULES <= self.own_rules.len() {
-                self.own_rules.clear();
-            }
-            self.own_rules.insert(own.clone(), rules);
-        }
-        let rules = self.rules(own.as_deref()).ok_or(LineError::NoRules)?;
-        let cases = self.inference.task.cases(&line, rules)?;
-        Ok(Asked { line, cases, own })
+    fn read(&mut self, line: Line) -> Result<Asked<'t, T::Input>, LineError> {
+        let rules = match line.constraint() {
+            Some(own) => LineRules::Own(self.own_rules(own)?),
+            None => LineRules::Usual(self.inference.rules.ok_or(LineError::NoRules)?),
+        };
+        let cases = self.inference.task.cases(&line, &rules)?;
+        Ok(Asked { line, cases, rules })
     }
 
-    fn rules(&self, own: Option<&str>) -> Option<&Rules<'t>> {
-        own.map_or(self.inference.rules, |own| self.own_rules.get(own))
+    /// The rules that a line brings, compiled once for all lines that bring the same.
+    fn own_rules(&mut self, value: &Value) -> Result<Rc<Rules<'t>>, LineError> {
+        let text = value.to_string();
+        if let Some(known) = self.own_rules.get(&text) {
+            return Ok(known.clone());
+        }
+        let rules = Rc::new(Rules::of_json(value, self.inference.task.vocabulary())?);
+        if KEPT_RULES <= self.own_rules.len() {
+            self.own_rules.clear();
+        }
+        self.own_rules.insert(text, rules.clone());
+        Ok(rules)
     }
 
     /// The network's own output for every input of the batch.
     fn firsts<E>(
         &mut self,
-        asked: &[Result<Asked<T::Input>, E>],
+        asked: &[Result<Asked<'t, T::Input>, E>],
     ) -> Result<Vec<Candidate>, InferError> {
         let lines = asked.iter().filter_map(|line| line.as_ref().ok());
         let cases: Vec<&Case<T::Input>> = lines.flat_map(|line| &line.cases).collect();
@@ -255,20 +275,15 @@ impl<'t, T: Task> Hand<'_, 't, T> {
 
     fn record(
         &mut self,
-        asked: &Asked<T::Input>,
+        asked: &Asked<'t, T::Input>,
         firsts: &mut std::slice::Iter<'_, Candidate>,
         tally: &Tally,
     ) -> Result<Value, InferError> {
         let Inference { task, engine, times, .. } = *self.inference;
-        let rules = match &asked.own {
-            Some(own) => self.own_rules.get(own),
-            None => self.inference.rules,
-        };
         let worker = worker(&mut self.worker, self.inference)?;
         let mut answers = Vec::new();
         for (case, first) in asked.cases.iter().zip(firsts) {
-            let Some(rules) = rules else { continue };
-            let answer = worker.answer(engine, case, rules, first);
+            let answer = worker.answer(engine, case, &asked.rules, first);
             tally.count(&answer);
             let mut record = case.about.clone();
             record.extend(task.record(case, &answer.output));
@@ -292,10 +307,10 @@ fn worker<'w, 't, T: Task>(
     place: &'w mut Option<Worker<'t, T>>,
     inference: &Inference<'t, T>,
 ) -> Result<&'w mut Worker<'t, T>, UnknownGroup> {
-    if place.is_none() {
-        *place = Some(Worker::new(inference.task, &inference.config, &inference.limits)?);
-    }
-    place.as_mut().ok_or_else(|| unreachable!("it was made above"))
+    Ok(match place {
+        Some(worker) => worker,
+        none => none.insert(Worker::new(inference.task, &inference.config, &inference.limits)?),
+    })
 }
 
 /// What a record says of an answer beside its output.
@@ -316,7 +331,10 @@ fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
         say("milliseconds", json!((answer.elapsed.as_secs_f64() * 1e6).round() / 1e3));
     }
     if !faults.is_empty() {
-        let fault = |f: &cajole::Fault| json!({"start": f.at.start, "end": f.at.end, "cost": short(f.cost), "message": f.message});
+        let fault = |f: &Fault| {
+            let Fault { at, cost, message } = f;
+            json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})
+        };
         say("faults", faults.iter().map(fault).collect());
     }
     fields

@@ -271,6 +271,27 @@ fn a_line_may_bring_its_own_rules() {
 }
 
 #[test]
+fn every_line_may_bring_rules_that_no_other_brings() {
+    let task = transducer();
+    let usual = rules(&task, COUNT);
+    let inference = settings(&task, &usual);
+    // More than are kept, one after the other: the last of a batch must not cost the first theirs.
+    let rule =
+        |i: usize| json!({"arithmetic": format!("len(out) >= {}", i % 3), "name": i.to_string()});
+    let line = |i| json!({"input": "azbz", "constraint": rule(i)}).to_string() + "\n";
+    let ran = run(
+        &Inference { threads: 1, ..inference },
+        (0..700).map(line).collect::<String>().as_bytes(),
+    );
+    ran.ended.as_ref().unwrap();
+    let records = ran.records();
+    assert_eq!(records.len(), 700);
+    for record in records {
+        assert_eq!((&record["output"], &record["status"]), (&json!("aaazb"), &json!("satisfied")));
+    }
+}
+
+#[test]
 fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
     let Some(AnyTask::Roles(task)) = AnyTask::built_in("tagger") else { panic!("it is built in") };
     let phrasal = "spans-in-tree = 'phrasal'";
