@@ -3,7 +3,12 @@
 
 use cajole_rules::parse_reply;
 use libfuzzer_sys::fuzz_target;
-use serde_json::Value;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Written {
+    loss: f64,
+}
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&n_symbols, line)) = bytes.split_first() else { return };
@@ -11,8 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(reply) => reply,
         Err(error) => return drop(error.to_string()),
     };
-    let written: Value = serde_json::from_slice(line).expect("a reply is JSON");
-    let loss = written["loss"].as_f64().expect("a reply has a loss");
+    let Written { loss } = serde_json::from_slice(line).expect("a reply has a loss");
     let g = reply.verdict.violation().total();
     assert!(g.is_finite() && (g == 0.0) == (loss == 0.0), "{g} for {loss}");
     assert!((f64::from(g) - loss).abs() <= 1e-4 * loss + 1e-30, "{g} for {loss}");

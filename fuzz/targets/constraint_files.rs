@@ -2,6 +2,7 @@
 //! those of a line do, so that they start no program and read no file.
 #![no_main]
 
+use cajole::Constraint;
 use cajole_fuzz::{check, commands, letters, outputs, tags, words};
 use cajole_rules::{Rules, Subject};
 use cajole_tasks::treebank::penn::parse_tree;
@@ -23,9 +24,10 @@ fuzz_target!(|text: &str| {
         let outputs = outputs(&vocabulary);
         for x in [&Subject::default(), &bare, &parsed] {
             check(&rules, x, &outputs);
-            for (name, weight, rule) in rules.iter() {
-                assert!(0.0 < weight && weight.is_finite(), "{name:?}");
-                check(rule, x, &outputs);
+            for y in &outputs {
+                let all = rules.iter().map(|(_, weight, rule)| weight * rule.check(x, y).total());
+                let (all, g) = (all.sum::<f32>(), rules.check(x, y).total());
+                assert!(all == g || (all - g).abs() <= 1e-4 * g.max(1e-30), "{all} is not {g}");
             }
         }
     }
