@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 use cajole::report::Report;
 use cajole_infer::AnyTask;
 use cajole_infer::compare::Comparison;
-use cajole_infer::engine::Engine;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Task};
 use cajole_nn::checkpoint::write_atomically;
@@ -36,7 +35,7 @@ fn compare<T: Task>(task: &T, what: &Compare, args: &Args) -> anyhow::Result<()>
     let screen = Screen::new();
     let (cases, bad) = cases(task, &rules, what, &screen)?;
     let engines = match what.engines.is_empty() {
-        true => Engine::ALL.to_vec(),
+        true => task.decoders().engines(),
         false => what.engines.iter().map(|&name| ruled::engine(name)).collect(),
     };
     let comparison = Comparison {
@@ -68,7 +67,7 @@ fn cases<T: Task>(
 ) -> anyhow::Result<(Vec<Case<T::Input>>, usize)> {
     let mut source = source(&what.input)?;
     let name = source.name.clone();
-    let (mut cases, mut bad, mut n) = (Vec::new(), 0, 0);
+    let (mut cases, mut bad, mut n, mut own_rules) = (Vec::new(), 0, 0, 0);
     while what.lines.is_none_or(|most| n < most)
         && let Some((number, text)) =
             source.line().with_context(|| format!("cannot read {name}"))?
@@ -76,7 +75,10 @@ fn cases<T: Task>(
         n += 1;
         let line = text.map_err(LineError::from).and_then(|text| Line::parse(number, text));
         let read = line.and_then(|line| match line {
-            Some(line) => task.cases(&line, rules),
+            Some(line) => {
+                own_rules += usize::from(line.constraint().is_some());
+                task.cases(&line, rules)
+            }
             None => Ok(Vec::new()),
         });
         match read {
@@ -86,6 +88,9 @@ fn cases<T: Task>(
                 screen.say(&format!("passed over: {name}:{number}: {error}"));
             }
         }
+    }
+    if 0 < own_rules {
+        screen.say(&format!("{own_rules} lines bring rules of their own, which are not compared"));
     }
     Ok((cases, bad))
 }

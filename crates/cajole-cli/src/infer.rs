@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cajole_infer::AnyTask;
+use cajole_infer::engine::Worker;
 use cajole_infer::infer::{Inference, Tally};
 use cajole_infer::sink::{Existing, Sink};
 use cajole_infer::source::Source;
@@ -38,19 +39,15 @@ fn infer<T: Task>(task: &T, what: &Infer, args: &Args) -> anyhow::Result<()> {
         times: !what.no_times,
         threads: rayon::current_num_threads(),
     };
-    let (mut sink, last) = sink(what, &about(&inference, what)?)?;
+    // All that can be wrong is found out before an output is begun, or begun anew.
+    Worker::new(task, &inference.config, &inference.limits)?;
     let mut source = source(&what.input)?;
-    let total = match is_stdin(&what.input) {
-        true => None,
-        false => {
-            Some(self::source(&what.input)?.count().with_context(|| cannot_read(&what.input))?)
-        }
-    };
+    let (mut sink, last) = sink(what, &about(&inference, what)?)?;
     source.skip_to(last).with_context(|| cannot_read(&what.input))?;
     let (screen, tally) = (Screen::new(), Tally::default());
     let is_watched = what.out.is_some() || !stdout().is_terminal();
     if is_watched && stderr().is_terminal() {
-        screen.begin("lines", total.unwrap_or(0));
+        screen.begin("lines", n_lines(&what.input)?);
     }
     let told = |error: Option<&cajole_infer::infer::InferError>| match error {
         Some(error) => screen.say(&format!("passed over: {error}")),
@@ -78,6 +75,7 @@ fn about<T: Task>(inference: &Inference<'_, T>, what: &Infer) -> anyhow::Result<
     };
     Ok(json!({
         "input": what.input.display().to_string(),
+        "input_bytes": std::fs::metadata(&what.input).map(|file| file.len()).ok(),
         "model": what.ruled.model,
         "weights": format!("{:016x}", cajole_infer::fingerprint(inference.task.model())),
         "rules": rules,
@@ -93,12 +91,23 @@ fn sink(what: &Infer, about: &Value) -> anyhow::Result<(Sink, u64)> {
     if what.resume && is_stdin(&what.input) {
         bail!("what came from standard input cannot be read again: --resume needs a file");
     }
+    if what.input.canonicalize().is_ok_and(|input| path.canonicalize().is_ok_and(|p| p == input)) {
+        bail!("{} cannot be both the input and the output", path.display());
+    }
     let existing = match (what.resume, what.overwrite) {
         (true, _) => Existing::Resume,
         (false, true) => Existing::Replace,
         (false, false) => Existing::Keep,
     };
     Ok(Sink::open(path, existing, about)?)
+}
+
+/// How many lines there are, as far as that can be known: only a file can be read twice.
+fn n_lines(path: &Path) -> anyhow::Result<u64> {
+    match path.is_file() {
+        true => source(path)?.count().with_context(|| cannot_read(path)),
+        false => Ok(0),
+    }
 }
 
 pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {

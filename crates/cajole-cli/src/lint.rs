@@ -16,12 +16,18 @@ pub(crate) fn run(what: &Lint, args: &Args) -> anyhow::Result<()> {
     let look = Look { by: what.by.clone(), verbs: what.verbs, separator: separator.to_owned() };
     let screen = Screen::new();
     // Twice: first for the symbols that there are, then for what the rules say of them.
+    for path in &what.files {
+        let cannot = || format!("cannot read {}", path.display());
+        if !path.metadata().with_context(cannot)?.is_file() {
+            bail!("{} is no file, and cannot be read twice", path.display());
+        }
+    }
     let mut names = Names::default();
     let bad = each(what, &look, Some(&screen), |gold| {
         names.add(gold);
         Ok(())
     })?;
-    let vocabulary = names.vocabulary(separator);
+    let vocabulary = names.with_rules(&what.constraint, separator);
     let rules = Rules::read(&what.constraint, &vocabulary)?;
     let mut lint = Linter::new(&rules, &vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;

@@ -4,7 +4,9 @@
 //! the network finds the answers, and, where the right outputs are known, how good they are.
 
 use cajole::corpus::in_parallel;
-use cajole::report::{Axis, CaseStep, CaseStudy, Cell, Piece, Plot, Report, Row, Series, Table};
+use cajole::report::{
+    Align, Axis, CaseStep, CaseStudy, Cell, Piece, Plot, Report, Row, Series, Table,
+};
 use cajole::{Candidate, Config, Constraint, Symbol, UnknownGroup};
 use cajole_rules::Rules;
 use cajole_tasks::experiment::Watch;
@@ -203,6 +205,8 @@ impl<T: Task> Comparison<'_, T> {
             ),
             header.collect::<Vec<_>>(),
         );
+        let marks = tried.iter().map(|_| Align::Right);
+        table = table.aligned([Align::Left, Align::Left].into_iter().chain(marks));
         for (i, (case, first)) in failures.iter().take(self.shown).enumerate() {
             let verdicts = tried.iter().map(|t| verdict(case, &t.answers[i]));
             let texts = [case.subject.symbols.join(" "), self.text(&first.output)];
@@ -336,7 +340,8 @@ fn cost_plot(rows: &[Row], metric: Option<&str>) -> Plot {
         Some(metric) => ("metric", format!("{metric} on failures, per cent")),
         None => ("satisfied", "failures satisfied, per cent".to_owned()),
     };
-    let title = format!("{} against cost", metric.unwrap_or("Satisfaction"));
+    let measure = metric.unwrap_or("satisfaction");
+    let title = format!("Cost and {measure}");
     let mut plot = Plot::new(title, Axis::log("network passes per failure"), Axis::linear(label));
     let engines = rows.iter().skip(1);
     plot.series = engines

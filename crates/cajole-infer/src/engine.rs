@@ -43,17 +43,6 @@ pub enum Rival {
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 7] = [
-        Engine::Gbi,
-        Engine::Rival(Rival::Beam),
-        Engine::Rival(Rival::Masked),
-        Engine::Rival(Rival::Astar),
-        Engine::Rival(Rival::Exact),
-        Engine::Rival(Rival::Sample),
-        Engine::Auto,
-    ];
-
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
@@ -151,6 +140,8 @@ pub struct Answer {
     pub passes: usize,
     /// Why it does not satisfy.
     pub faults: Vec<Fault>,
+    /// What else there is to say.
+    pub note: Option<&'static str>,
     /// The engine that gave it.
     pub engine: &'static str,
     /// Every decode, of gradient-based inference.
@@ -184,13 +175,14 @@ impl<'t, T: Task> Worker<'t, T> {
     /// # Errors
     /// If they name a parameter group that the network does not have.
     pub fn new(task: &'t T, config: &Config, limits: &Limits) -> Result<Self, UnknownGroup> {
-        let mut config = config.clone();
-        config.deadline = limits.deadline.or(config.deadline);
+        let (mut config, mut limits) = (config.clone(), limits.clone());
+        limits.deadline = limits.deadline.or(config.deadline);
+        config.deadline = limits.deadline;
         Ok(Worker {
             workspace: Workspace::new(task.model(), &config)?,
             scratch: task.model().scratch(),
             found: Found::default(),
-            limits: limits.clone(),
+            limits,
             config,
             task,
         })
@@ -200,7 +192,7 @@ impl<'t, T: Task> Worker<'t, T> {
     pub fn first(&mut self, cases: &[&Case<T::Input>]) -> Vec<Candidate> {
         let model = self.task.model();
         let xs: Vec<_> = cases.iter().map(|case| input::<T>(case)).collect();
-        let own = self.task.own(self.limits.width);
+        let own = self.task.decoders().own(self.limits.width);
         own.decode_many(model, model.weights(), &xs, &mut self.scratch, &mut self.found);
         self.found.candidates().to_vec()
     }
@@ -223,9 +215,14 @@ impl<'t, T: Task> Worker<'t, T> {
             Engine::Rival(rival) => self.rival(&job, rival),
             Engine::Auto => self.auto(&job),
         };
+        if matches!(answer.status, Status::Improved | Status::Unchanged)
+            && job.left(self.limits.deadline) == Some(Duration::ZERO)
+        {
+            answer.status = Status::TimedOut;
+        }
         answer.faults = match answer.status {
             Status::Satisfied => Vec::new(),
-            _ => job.explain(&answer.output),
+            _ => job.explain(&answer),
         };
         answer.elapsed = started.elapsed();
         answer
@@ -236,21 +233,21 @@ impl<'t, T: Task> Worker<'t, T> {
         let (model, x) = (self.task.model(), input::<T>(case));
         let w = model.weights();
         let mut forced = Candidate::default();
-        self.task.own(1).decode(model, w, x, &mut self.scratch, &mut self.found);
+        self.task.decoders().own(1).decode(model, w, x, &mut self.scratch, &mut self.found);
         model.force(w, x, y, &mut self.scratch, &mut forced);
         forced.log_prob
     }
 
     fn gbi(&mut self, job: &Job<'_, '_, T>) -> Answer {
         let bound = job.bound();
-        let sources = self.task.sources(job.rules, &bound, &self.limits);
-        let decoder = self.task.own(self.limits.inner_width);
+        let sources = self.task.decoders().sources(job.rules, &bound, &self.limits);
+        let decoder = self.task.decoders().own(self.limits.inner_width);
         let gbi = Gbi {
             model: self.task.model(),
             decoder: &*decoder,
             constraint: &bound,
             sources: sources.iter().map(|source| &**source as _).collect(),
-            config: self.config.clone(),
+            config: Config { deadline: job.left(self.limits.deadline), ..self.config.clone() },
         };
         job.outcome(gbi.run(input::<T>(job.case), &mut self.workspace))
     }
@@ -258,8 +255,13 @@ impl<'t, T: Task> Worker<'t, T> {
     fn rival(&mut self, job: &Job<'_, '_, T>, rival: Rival) -> Answer {
         let bound = job.bound();
         let name = Engine::Rival(rival).name();
-        let search = self.task.rival(rival, job.rules, &bound, &self.limits);
-        let Some(search) = search else { return job.keep(name, 0) };
+        let limits = Limits { deadline: job.left(self.limits.deadline), ..self.limits.clone() };
+        let search = self.task.decoders().rival(rival, job.rules, &bound, &limits);
+        let Some(search) = search else {
+            let note =
+                "the engine does not fit these rules: they cannot be followed symbol by symbol";
+            return Answer { note: Some(note), ..job.keep(name, 0) };
+        };
         let (model, x) = (self.task.model(), input::<T>(job.case));
         search.decode(model, model.weights(), x, &mut self.scratch, &mut self.found);
         let passes = self.found.passes;
@@ -297,10 +299,13 @@ impl<'t, T: Task> Worker<'t, T> {
             if answer.status == Status::Satisfied && answer.log_prob.is_none() {
                 answer.log_prob = Some(self.log_prob(job.case, &answer.output));
             }
+            // Nothing that satisfies is more probable than what was proven to be most probable.
+            let is_proven =
+                engine == Engine::Rival(Rival::Exact) && answer.status == Status::Satisfied;
             if best.as_ref().is_none_or(|best| answer.is_better_than(best)) {
                 best = Some(answer);
             }
-            if self.config.deadline.is_some_and(|deadline| deadline <= job.started.elapsed()) {
+            if is_proven || job.left(self.limits.deadline) == Some(Duration::ZERO) {
                 break;
             }
         }
@@ -321,12 +326,18 @@ impl<T: Task> Job<'_, '_, T> {
         Bound { rule: self.rules, subject: &self.case.subject }
     }
 
+    /// How much of the time for this input is left, if it is limited.
+    fn left(&self, deadline: Option<Duration>) -> Option<Duration> {
+        deadline.map(|deadline| deadline.saturating_sub(self.started.elapsed()))
+    }
+
     /// Why an output does not satisfy.
-    fn explain(&self, y: &[Symbol]) -> Vec<Fault> {
+    fn explain(&self, answer: &Answer) -> Vec<Fault> {
+        let y = &answer.output;
         let mut faults = self.rules.explain(&self.case.subject, y);
         if faults.is_empty() {
             let message = "the output was cut off: the network did not end it".to_owned();
-            faults.push(Fault { at: y.len()..y.len() + 1, cost: self.g_before, message });
+            faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
         }
         faults
     }
@@ -346,6 +357,7 @@ impl<T: Task> Job<'_, '_, T> {
             steps: None,
             passes,
             faults: Vec::new(),
+            note: None,
             engine,
             trace: None,
             elapsed: Duration::ZERO,

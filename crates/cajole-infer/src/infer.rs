@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cajole::{Candidate, Config, UnknownGroup};
+use cajole::{Candidate, Config, Fault, UnknownGroup};
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
@@ -21,6 +23,9 @@ use crate::task::{Case, Task};
 
 /// Lines of one batch.
 const BATCH: usize = 32;
+
+/// Bytes of lines after which a batch takes no more, so that long lines do not add up.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Batches that may be on their way for each thread.
 const AHEAD: usize = 8;
@@ -70,7 +75,7 @@ pub enum InferError {
         /// Its number.
         line: u64,
         /// What is wrong with it.
-        source: LineError,
+        source: Box<LineError>,
     },
     /// The settings name what the network does not have.
     #[error(transparent)]
@@ -130,10 +135,14 @@ impl<T: Task> Inference<'_, T> {
         let name = source.name.clone();
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
         let take = || {
-            let mut batch = Vec::with_capacity(BATCH);
+            let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+            // Who writes a line and waits for its record need not fill a batch first.
             while batch.len() < BATCH
+                && bytes < BATCH_BYTES
+                && (batch.is_empty() || source.has_line())
                 && let Some(line) = source.line().map_err(lost)?
             {
+                bytes += line.1.as_ref().map_or(0, String::len);
                 batch.push(line);
             }
             Ok((!batch.is_empty()).then_some(batch))
@@ -141,10 +150,7 @@ impl<T: Task> Inference<'_, T> {
         // A bad setting is an error before any work.
         Worker::new(self.task, &self.config, &self.limits)?;
         let hand = || Hand { inference: self, worker: None, own_rules: HashMap::new() };
-        let work = |hand: &mut Hand<'_, '_, T>, batch| {
-            let records = hand.records(&name, batch, tally, told)?;
-            Ok(records)
-        };
+        let work = |hand: &mut Hand<'_, '_, T>, batch| hand.records(&name, batch, tally, told);
         let put = |records: Vec<u8>| {
             sink.write(&records).map_err(InferError::Sink)?;
             told(None);
@@ -159,15 +165,33 @@ struct Hand<'i, 't, T: Task> {
     inference: &'i Inference<'t, T>,
     worker: Option<Worker<'t, T>>,
     /// Rules that lines brought, by what they say.
-    own_rules: HashMap<String, Rules<'t>>,
+    own_rules: HashMap<String, Rc<Rules<'t>>>,
+}
+
+/// What the outputs of a line have to satisfy.
+enum LineRules<'t> {
+    /// The same as those of most lines.
+    Usual(&'t Rules<'t>),
+    /// What it says itself.
+    Own(Rc<Rules<'t>>),
+}
+
+impl<'t> Deref for LineRules<'t> {
+    type Target = Rules<'t>;
+
+    fn deref(&self) -> &Rules<'t> {
+        match self {
+            LineRules::Usual(rules) => rules,
+            LineRules::Own(rules) => rules,
+        }
+    }
 }
 
 /// A line that can be worked on.
-struct Asked<I> {
+struct Asked<'t, I> {
     line: Line,
     cases: Vec<Case<I>>,
-    /// The rules that it brings, as they are written.
-    own: Option<String>,
+    rules: LineRules<'t>,
 }
 
 impl<'t, T: Task> Hand<'_, 't, T> {
@@ -182,18 +206,20 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         let n_lines = batch.len() as u64;
         let mut asked = Vec::new();
         for (number, text) in batch {
-            let read = text.map_err(LineError::from).and_then(|text| self.read(number, text));
-            match read {
-                Ok(None) => {}
-                Ok(Some(line)) => asked.push(Ok(line)),
+            let line = text.map_err(LineError::from).and_then(|text| Line::parse(number, text));
+            let Some(line) = line.transpose() else { continue };
+            let id = line.as_ref().ok().and_then(|line| line.id().cloned());
+            match line.and_then(|line| self.read(line)) {
+                Ok(line) => asked.push(Ok(line)),
                 Err(source) => {
-                    let error = InferError::Line { name: name.to_owned(), line: number, source };
+                    let (name, source) = (name.to_owned(), Box::new(source));
+                    let error = InferError::Line { name, line: number, source };
                     if self.inference.strict {
                         return Err(error);
                     }
                     tally.bad.fetch_add(1, Ordering::Relaxed);
                     told(Some(&error));
-                    asked.push(Err((number, error)));
+                    asked.push(Err((number, id, error)));
                 }
             }
         }
@@ -203,7 +229,7 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         for line in asked {
             let record = match line {
                 Ok(line) => self.record(&line, &mut firsts, tally)?,
-                Err((number, error)) => bad_record(number, &error),
+                Err((number, id, error)) => bad_record(number, id, &error),
             };
             bytes.extend(record.to_string().into_bytes());
             bytes.push(b'\n');
@@ -212,32 +238,34 @@ impl<'t, T: Task> Hand<'_, 't, T> {
         Ok(bytes)
     }
 
-    /// What a line asks for; nothing, if it is blank.
-    fn read(&mut self, number: u64, text: String) -> Result<Option<Asked<T::Input>>, LineError> {
-        let Some(line) = Line::parse(number, text)? else { return Ok(None) };
-        let own = line.constraint().map(ToString::to_string);
-        if let (Some(value), Some(own)) = (line.constraint(), &own)
-            && !self.own_rules.contains_key(own)
-        {
-            let rules = Rules::of_json(value, self.inference.task.vocabulary())?;
-            if KEPT_RULES <= self.own_rules.len() {
-                self.own_rules.clear();
-            }
-            self.own_rules.insert(own.clone(), rules);
-        }
-        let rules = self.rules(own.as_deref()).ok_or(LineError::NoRules)?;
-        let cases = self.inference.task.cases(&line, rules)?;
-        Ok(Some(Asked { line, cases, own }))
+    /// What a line asks for.
+    fn read(&mut self, line: Line) -> Result<Asked<'t, T::Input>, LineError> {
+        let rules = match line.constraint() {
+            Some(own) => LineRules::Own(self.own_rules(own)?),
+            None => LineRules::Usual(self.inference.rules.ok_or(LineError::NoRules)?),
+        };
+        let cases = self.inference.task.cases(&line, &rules)?;
+        Ok(Asked { line, cases, rules })
     }
 
-    fn rules(&self, own: Option<&str>) -> Option<&Rules<'t>> {
-        own.map_or(self.inference.rules, |own| self.own_rules.get(own))
+    /// The rules that a line brings, compiled once for all lines that bring the same.
+    fn own_rules(&mut self, value: &Value) -> Result<Rc<Rules<'t>>, LineError> {
+        let text = value.to_string();
+        if let Some(known) = self.own_rules.get(&text) {
+            return Ok(known.clone());
+        }
+        let rules = Rc::new(Rules::of_json(value, self.inference.task.vocabulary())?);
+        if KEPT_RULES <= self.own_rules.len() {
+            self.own_rules.clear();
+        }
+        self.own_rules.insert(text, rules.clone());
+        Ok(rules)
     }
 
     /// The network's own output for every input of the batch.
     fn firsts<E>(
         &mut self,
-        asked: &[Result<Asked<T::Input>, E>],
+        asked: &[Result<Asked<'t, T::Input>, E>],
     ) -> Result<Vec<Candidate>, InferError> {
         let lines = asked.iter().filter_map(|line| line.as_ref().ok());
         let cases: Vec<&Case<T::Input>> = lines.flat_map(|line| &line.cases).collect();
@@ -247,20 +275,15 @@ impl<'t, T: Task> Hand<'_, 't, T> {
 
     fn record(
         &mut self,
-        asked: &Asked<T::Input>,
+        asked: &Asked<'t, T::Input>,
         firsts: &mut std::slice::Iter<'_, Candidate>,
         tally: &Tally,
     ) -> Result<Value, InferError> {
         let Inference { task, engine, times, .. } = *self.inference;
-        let rules = match &asked.own {
-            Some(own) => self.own_rules.get(own),
-            None => self.inference.rules,
-        };
         let worker = worker(&mut self.worker, self.inference)?;
         let mut answers = Vec::new();
         for (case, first) in asked.cases.iter().zip(firsts) {
-            let Some(rules) = rules else { continue };
-            let answer = worker.answer(engine, case, rules, first);
+            let answer = worker.answer(engine, case, &asked.rules, first);
             tally.count(&answer);
             let mut record = case.about.clone();
             record.extend(task.record(case, &answer.output));
@@ -284,10 +307,10 @@ fn worker<'w, 't, T: Task>(
     place: &'w mut Option<Worker<'t, T>>,
     inference: &Inference<'t, T>,
 ) -> Result<&'w mut Worker<'t, T>, UnknownGroup> {
-    if place.is_none() {
-        *place = Some(Worker::new(inference.task, &inference.config, &inference.limits)?);
-    }
-    place.as_mut().ok_or_else(|| unreachable!("it was made above"))
+    Ok(match place {
+        Some(worker) => worker,
+        none => none.insert(Worker::new(inference.task, &inference.config, &inference.limits)?),
+    })
 }
 
 /// What a record says of an answer beside its output.
@@ -301,11 +324,17 @@ fn fields(answer: &Answer, times: bool) -> Map<String, Value> {
     say("steps", json!(steps.unwrap_or(0)));
     say("passes", json!(passes));
     say("engine", json!(engine));
+    if let Some(note) = answer.note {
+        say("note", json!(note));
+    }
     if times {
         say("milliseconds", json!((answer.elapsed.as_secs_f64() * 1e6).round() / 1e3));
     }
     if !faults.is_empty() {
-        let fault = |f: &cajole::Fault| json!({"start": f.at.start, "end": f.at.end, "cost": short(f.cost), "message": f.message});
+        let fault = |f: &Fault| {
+            let Fault { at, cost, message } = f;
+            json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})
+        };
         say("faults", faults.iter().map(fault).collect());
     }
     fields
@@ -317,10 +346,14 @@ fn short(value: f32) -> Value {
 }
 
 /// The record of a line that could not be worked on.
-fn bad_record(number: u64, error: &InferError) -> Value {
+fn bad_record(number: u64, id: Option<Value>, error: &InferError) -> Value {
     let message = match error {
         InferError::Line { source, .. } => source.to_string(),
         other => other.to_string(),
     };
-    json!({"line": number, "status": "bad-line", "error": message})
+    let mut record = Map::from_iter([("line".to_owned(), json!(number))]);
+    record.extend(id.map(|id| ("id".to_owned(), id)));
+    record.insert("status".to_owned(), json!("bad-line"));
+    record.insert("error".to_owned(), json!(message));
+    Value::Object(record)
 }

@@ -9,6 +9,13 @@
 //! - [`Inference`](infer::Inference): lines to records, on all cores, in bounded memory.
 //! - [`Comparison`](compare::Comparison): all engines on the same inputs.
 //! - [`Lint`](lint::Lint): what rules say of outputs that are known to be right.
+//!
+//! Who writes Rust needs none of it. A network and a rule of one's own, as in
+//! `examples/own_rule.rs`:
+//!
+//! ```
+#![doc = include_str!("../../../examples/own_rule.rs")]
+//! ```
 
 pub mod compare;
 pub mod engine;

@@ -1,7 +1,7 @@
 //! A line of input: a JSON object, or plain text.
 
-use cajole_rules::UnknownSymbol;
 use cajole_tasks::pairs::SpellingError;
+use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
@@ -48,15 +48,18 @@ pub enum LineError {
         /// What is wrong with it.
         source: SpellingError,
     },
+    /// It is longer than what a network can be run over in bounded memory.
+    #[error("the input has {found} symbols, more than {MOST_SYMBOLS}")]
+    TooLong {
+        /// How many it has.
+        found: usize,
+    },
     /// The network does not read that.
     #[error("the network reads no symbol {symbol:?}")]
     UnknownInput {
         /// The symbol.
         symbol: String,
     },
-    /// The right output is none that the network could write.
-    #[error("the right output: {0}")]
-    Gold(#[from] UnknownSymbol),
     /// It is no sentence.
     #[error(transparent)]
     Sentence(#[from] InputError),
@@ -114,6 +117,12 @@ impl Line {
         let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
         field.filter(|value| !value.is_null())
     }
+}
+
+/// # Errors
+/// If an input of so many symbols is too long.
+pub(crate) fn check_length(found: usize) -> Result<(), LineError> {
+    if MOST_SYMBOLS < found { Err(LineError::TooLong { found }) } else { Ok(()) }
 }
 
 /// A list of texts as it is; nothing, if the value is one text.

@@ -5,6 +5,7 @@
 //! right.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use cajole::report::{Align, Cell, Report, Row, Table};
 use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
@@ -104,8 +105,28 @@ impl Names {
         }
     }
 
-    /// The vocabulary. Commands are numbered as parsers have them, everything else by name.
-    pub fn vocabulary(self, separator: &str) -> Vocabulary {
+    /// The vocabulary, with what the rules in a file name besides: gold that never has what is
+    /// forbidden is no mistake.
+    pub fn with_rules(mut self, path: &Path, separator: &str) -> Vocabulary {
+        loop {
+            let vocabulary = self.clone().vocabulary(separator);
+            let unknown = Rules::read(path, &vocabulary).err().and_then(|e| e.unknown_symbol());
+            let symbol = unknown.map(|name| match (separator, name.chars().next()) {
+                ("", Some(first)) => first.to_string(),
+                _ => name,
+            });
+            if !symbol.is_some_and(|symbol| self.0.insert(symbol)) {
+                return vocabulary;
+            }
+        }
+    }
+
+    /// Commands are numbered as parsers have them, everything else by name.
+    fn vocabulary(mut self, separator: &str) -> Vocabulary {
+        let is_span = |name: &String| name.starts_with("B-") || name.starts_with("I-");
+        if !self.0.is_empty() && self.0.iter().all(is_span) {
+            self.0.insert("O".to_owned());
+        }
         let is_command = |name: &String| name == "s" || name == "r" || name.starts_with('!');
         let mut names: Vec<String> = self.0.into_iter().collect();
         if names.iter().all(is_command) {
@@ -132,6 +153,8 @@ struct Counts {
     checked: usize,
     /// That violate any rule.
     violating: usize,
+    /// Of which a rule, such as a checker that crashed, could say nothing.
+    unmeasured: usize,
     /// For each rule: how many violate it, and by how much together.
     by_rule: Vec<(usize, f64)>,
 }
@@ -196,12 +219,14 @@ impl<'v> Lint<'v> {
             ]);
             report.rows.push(row("all", name, n, g, self.all.checked));
         }
-        by_rule = by_rule.rule().row([
-            Cell::plain("any of them"),
-            Cell::plain(self.all.violating.to_string()),
-            Cell::number(per_cent(self.all.violating, self.all.checked), 2),
-            Cell::plain(""),
-        ]);
+        let Counts { violating, unmeasured, .. } = self.all;
+        let rest = [("any of them", violating), ("could not be measured", unmeasured)];
+        by_rule = by_rule.rule();
+        for (name, n) in rest.into_iter().filter(|&(name, n)| 0 < n || name == "any of them") {
+            let share = Cell::number(per_cent(n, self.all.checked), 2);
+            let cells = [Cell::plain(name), Cell::plain(n.to_string()), share, Cell::plain("")];
+            by_rule = by_rule.row(cells);
+        }
         report.tables.push(by_rule);
         if 1 < self.by_group.len() {
             report.tables.push(self.group_table(&names, &mut report.rows));
@@ -230,9 +255,10 @@ impl<'v> Lint<'v> {
 impl Counts {
     fn count(&mut self, costs: &[f32]) {
         self.checked += 1;
-        self.violating += usize::from(costs.iter().any(|&g| g != 0.0));
+        self.violating += usize::from(costs.iter().any(|&g| 0.0 < g));
+        self.unmeasured += usize::from(costs.iter().any(|g| g.is_nan()));
         self.by_rule.resize(costs.len(), (0, 0.0));
-        for ((n, sum), &g) in self.by_rule.iter_mut().zip(costs).filter(|(_, g)| **g != 0.0) {
+        for ((n, sum), &g) in self.by_rule.iter_mut().zip(costs).filter(|(_, g)| 0.0 < **g) {
             (*n, *sum) = (*n + 1, *sum + f64::from(g));
         }
     }

@@ -12,7 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// results in the order of the batches. At most `window` batches are on their way at any time.
 ///
 /// # Errors
-/// The first error of taking, working or putting; what was put before stays.
+/// The first error of taking, working or putting, in the order of the batches; what comes before
+/// it is put.
 pub(crate) fn in_order<B, S, R, E>(
     (threads, window): (usize, usize),
     take: impl FnMut() -> Result<Option<B>, E> + Send,
@@ -26,8 +27,8 @@ where
     E: Send,
 {
     let desk = Desk {
+        take: Mutex::new(take),
         state: Mutex::new(Progress {
-            take,
             put,
             taken: 0,
             written: 0,
@@ -54,18 +55,19 @@ where
 
 /// Where batches are handed out and results handed in.
 struct Desk<T, P, R, E> {
-    state: Mutex<Progress<T, P, R, E>>,
+    /// Not behind the other lock: whoever waits for a slow source keeps nobody from handing in.
+    take: Mutex<T>,
+    state: Mutex<Progress<P, R, E>>,
     changed: Condvar,
     window: usize,
 }
 
-struct Progress<T, P, R, E> {
-    take: T,
+struct Progress<P, R, E> {
     put: P,
     taken: usize,
     written: usize,
-    /// Results whose turn has not come.
-    early: BTreeMap<usize, R>,
+    /// Results whose turn has not come. An error waits for its turn like any other.
+    early: BTreeMap<usize, Result<R, E>>,
     /// Why no more batches are handed out.
     end: Option<Result<(), E>>,
 }
@@ -77,6 +79,7 @@ where
 {
     /// The next batch, with its number, once there is room for its result; none at the end.
     fn take(&self) -> Option<(usize, B)> {
+        let mut take = self.take.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
         while state.end.is_none() && state.written + self.window <= state.taken {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -84,55 +87,56 @@ where
         if state.end.is_some() {
             return None;
         }
-        match (state.take)() {
+        drop(state);
+        let batch = take();
+        let mut state = self.lock();
+        match batch {
             Ok(Some(batch)) => {
                 state.taken += 1;
                 Some((state.taken - 1, batch))
             }
-            Ok(None) => self.end(state, Ok(())),
-            Err(error) => self.end(state, Err(error)),
+            Ok(None) => {
+                state.end.get_or_insert(Ok(()));
+                drop(state);
+                self.changed.notify_all();
+                None
+            }
+            Err(error) => {
+                state.end.get_or_insert(Ok(()));
+                let number = state.taken;
+                self.hand_in(state, number, Err(error));
+                None
+            }
         }
     }
 
-    /// Hands in the result of a batch; writes all whose turn it is.
     fn put(&self, number: usize, result: Result<R, E>) {
-        let mut state = self.lock();
-        match result {
-            Ok(result) => state.early.insert(number, result),
-            Err(error) => return self.end(state, Err(error)).unwrap_or(()),
-        };
-        loop {
+        self.hand_in(self.lock(), number, result);
+    }
+
+    /// Hands in the result of a batch; writes all whose turn it is, up to an error.
+    fn hand_in(
+        &self,
+        mut state: MutexGuard<'_, Progress<P, R, E>>,
+        number: usize,
+        result: Result<R, E>,
+    ) {
+        state.early.insert(number, result);
+        while !matches!(state.end, Some(Err(_))) {
             let next = state.written;
             let Some(result) = state.early.remove(&next) else { break };
-            if matches!(state.end, Some(Err(_))) {
-                break;
+            match result.and_then(|result| (state.put)(result)) {
+                Ok(()) => state.written += 1,
+                Err(error) => state.end = Some(Err(error)),
             }
-            if let Err(error) = (state.put)(result) {
-                return self.end(state, Err(error)).unwrap_or(());
-            }
-            state.written += 1;
         }
         drop(state);
         self.changed.notify_all();
-    }
-
-    /// Hands out nothing more. An error is not forgotten for a later one, or for an end.
-    fn end<V>(
-        &self,
-        mut state: MutexGuard<'_, Progress<T, P, R, E>>,
-        why: Result<(), E>,
-    ) -> Option<V> {
-        if !matches!(state.end, Some(Err(_))) {
-            state.end = Some(why);
-        }
-        drop(state);
-        self.changed.notify_all();
-        None
     }
 }
 
 impl<T, P, R, E> Desk<T, P, R, E> {
-    fn lock(&self) -> MutexGuard<'_, Progress<T, P, R, E>> {
+    fn lock(&self) -> MutexGuard<'_, Progress<P, R, E>> {
         // A thread that panics takes the whole run down with it, see below.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,8 +199,42 @@ mod tests {
             let put = |i: u32| fail("put", i).map(|i| results.push(i));
             let end = in_order((4, 8), take, || (), |(), i| fail("work", i), put);
             assert_eq!(end, Err(place));
-            assert!(results.len() < 50 && results.iter().copied().eq(1..=results.len() as u32));
+            assert!(results.iter().copied().eq(1..50), "{place}: {results:?}");
         }
+    }
+
+    #[test]
+    fn results_do_not_wait_for_a_slow_source() {
+        let (tell, hear) = std::sync::mpsc::channel();
+        let mut n = 0;
+        let take = move || {
+            n += 1;
+            // The second comes only when the first has been put.
+            let is_due = n == 1 || hear.recv_timeout(Duration::from_secs(5)).is_ok();
+            Ok((is_due && n < 3).then_some(n))
+        };
+        let mut results = Vec::new();
+        let put = |i| {
+            results.push(i);
+            tell.send(()).map_err(|_| ())
+        };
+        in_order((2, 4), take, || (), |(): &mut (), i: u32| Ok(i), put).unwrap();
+        assert_eq!(results, [1, 2]);
+    }
+
+    #[test]
+    fn of_two_errors_the_first_in_order_counts() {
+        let mut n = 0u64;
+        let take = || {
+            n += 1;
+            Ok(Some(n))
+        };
+        let work = |(): &mut (), i| {
+            // The first takes longest.
+            std::thread::sleep(Duration::from_millis(20 / i));
+            if i < 3 { Err(i) } else { Ok(i) }
+        };
+        assert_eq!(in_order((4, 8), take, || (), work, |_| Ok(())), Err(1));
     }
 
     #[test]

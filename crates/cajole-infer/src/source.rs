@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 pub struct Source {
     /// What the source is called in messages.
     pub name: String,
-    reader: Box<dyn BufRead + Send>,
+    reader: BufReader<Box<dyn Read + Send>>,
     number: u64,
 }
 
@@ -56,12 +56,17 @@ impl Source {
     /// # Errors
     /// If it cannot be read.
     pub fn of(name: String, bytes: impl Read + Send + 'static) -> io::Result<Source> {
+        let bytes: Box<dyn Read + Send> = Box::new(bytes);
         let mut reader = BufReader::with_capacity(1 << 16, bytes);
-        let reader: Box<dyn BufRead + Send> = match reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-            true => Box::new(BufReader::new(MultiGzDecoder::new(reader))),
-            false => Box::new(reader),
-        };
+        if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+            reader = BufReader::with_capacity(1 << 16, Box::new(MultiGzDecoder::new(reader)));
+        }
         Ok(Source { name, reader, number: 0 })
+    }
+
+    /// Whether a line is at hand: if not, [`Source::line`] may have to wait for whoever writes it.
+    pub fn has_line(&self) -> bool {
+        self.reader.buffer().contains(&b'\n')
     }
 
     /// The next line, without its end; nothing after the last.
@@ -160,6 +165,28 @@ mod tests {
         assert_eq!(source(&gz).count().unwrap(), 3);
         let mut cut = source(&gz[..gz.len() - 5]);
         assert!((0..4).any(|_| cut.line().is_err()), "half a file is an error, not an end");
+    }
+
+    /// Hands out one line at a time, as someone does who types.
+    struct Typist(Vec<&'static [u8]>);
+
+    impl Read for Typist {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let Some(line) = self.0.pop() else { return Ok(0) };
+            to[..line.len()].copy_from_slice(line);
+            Ok(line.len())
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_not_there_yet() {
+        let mut source = Source::of("typed".to_owned(), Typist(vec![b"c\n", b"a\nb\n"])).unwrap();
+        assert!(source.has_line());
+        assert_eq!(source.line().unwrap(), Some((1, Ok("a".to_owned()))));
+        assert!(source.has_line());
+        assert_eq!(source.line().unwrap(), Some((2, Ok("b".to_owned()))));
+        assert!(!source.has_line());
+        assert_eq!(source.line().unwrap(), Some((3, Ok("c".to_owned()))));
     }
 
     #[test]

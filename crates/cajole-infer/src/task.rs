@@ -6,7 +6,7 @@ use cajole::{Config, Decoder, Model, Symbol};
 use cajole_rules::{Bound, Rules, Subject, Vocabulary};
 use serde_json::{Map, Value};
 
-use crate::engine::{Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Preset, Rival};
 use crate::line::{Line, LineError};
 
 /// One input with all that belongs to it. A line has one; a sentence one for each predicate.
@@ -25,8 +25,34 @@ pub struct Case<I> {
 /// An input with an output for it.
 pub type Output<'a, I> = (&'a Case<I>, &'a [Symbol]);
 
-/// A decoder of a task's network, for one input and its rules.
-pub type Search<'a, T> = Box<dyn Decoder<<T as Task>::Model> + 'a>;
+/// A decoder for one input and its rules.
+pub type Search<'a, M> = Box<dyn Decoder<M> + 'a>;
+
+/// The decoders of a kind of network.
+pub trait Decoders<M: Model> {
+    /// The engines that differ for it.
+    fn engines(&self) -> Vec<Engine>;
+
+    /// `f(x; W)`: its own inference procedure, with a beam where it has one.
+    fn own(&self, width: usize) -> Search<'_, M>;
+
+    /// A way of finding satisfying outputs; none, if it does not fit this network or these rules.
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        rules: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Option<Search<'a, M>>;
+
+    /// Where gradient-based inference takes satisfying candidates from.
+    fn sources<'a>(
+        &'a self,
+        rules: &'a Rules<'_>,
+        bound: &'a Bound<'a>,
+        limits: &Limits,
+    ) -> Vec<Search<'a, M>>;
+}
 
 /// A network with its vocabulary and the decoders that fit it.
 pub trait Task: Sync {
@@ -68,25 +94,8 @@ pub trait Task: Sync {
     /// What stands in the record of an output.
     fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value>;
 
-    /// `f(x; W)`: its own inference procedure, with a beam where it has one.
-    fn own(&self, width: usize) -> Search<'_, Self>;
-
-    /// A way of finding satisfying outputs; none, if it does not fit this network or these rules.
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        rules: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self>>;
-
-    /// Where gradient-based inference takes satisfying candidates from.
-    fn sources<'a>(
-        &'a self,
-        rules: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, Self>>;
+    /// The decoders that fit its network.
+    fn decoders(&self) -> &dyn Decoders<Self::Model>;
 
     /// How good outputs are, in per cent, with the name of the measure: the task's own.
     fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64);

@@ -279,7 +279,7 @@ fn what_is_converted_consists_of_nodes_and_the_rest_is_untouched() {
         );
 
         let gbi = |preset: &Config| -> Vec<Repair> {
-            let outcomes = failures.gbi(preset.clone(), &Silent).unwrap();
+            let outcomes = failures.gbi("gbi", preset.clone(), &Silent).unwrap();
             outcomes.into_iter().map(Repair::from).collect()
         };
         for (method, repairs) in [
@@ -323,7 +323,7 @@ fn without_failures_all_is_as_decoded() {
     for instances in [free, Vec::new()] {
         let failures = Failures::find(tagger, &instances, &Silent);
         assert_eq!((failures.cases.len(), failures.total), (0, instances.len()));
-        let outcomes = failures.gbi(config.gbi.best.clone(), &Silent).unwrap();
+        let outcomes = failures.gbi("gbi", config.gbi.best.clone(), &Silent).unwrap();
         let repairs: Vec<Repair> = outcomes.into_iter().map(Repair::from).collect();
         let row = failures.row("net", "gbi best", "data", &repairs);
         let viterbi = evaluate(tagger, &instances);
@@ -350,7 +350,7 @@ fn the_order_of_inputs_does_not_matter() {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let run = |instances: &[Instance]| -> Vec<_> {
             let failures = Failures::find(tagger, instances, &Silent);
-            let outcomes = one.install(|| failures.gbi(preset.clone(), &Silent)).unwrap();
+            let outcomes = one.install(|| failures.gbi("gbi", preset.clone(), &Silent)).unwrap();
             outcomes.iter().map(timeless).collect()
         };
         let forward = run(&instances);
@@ -371,7 +371,7 @@ fn a_limit_is_what_a_run_that_stops_there_gives() {
         let mut preset = config.gbi.paper.clone();
         preset.schedule.max_steps = max_steps;
         preset.schedule.step_size = 1e-1;
-        failures.gbi(preset, &Silent).unwrap()
+        failures.gbi("gbi", preset, &Silent).unwrap()
     };
     let long = run(10);
     let converted = long.iter().filter(|outcome| outcome.is_satisfied()).count();

@@ -94,13 +94,19 @@ impl Violation {
         self.total() == 0.0
     }
 
-    /// The same violation with every cost multiplied by `weight`.
+    /// The same violation with every cost multiplied by `weight`, which is positive. It stays above
+    /// zero where rounding would make a tiny violation vanish.
+    #[must_use]
     pub fn scaled(mut self, weight: f32) -> Violation {
+        let was_satisfied = self.is_satisfied();
         match &mut self {
             Violation::Whole(g) => *g *= weight,
             Violation::Parts(parts) => parts.iter_mut().for_each(|part| part.cost *= weight),
         }
-        self
+        match self.is_satisfied() && !was_satisfied {
+            true => Violation::Whole(f32::MIN_POSITIVE),
+            false => self,
+        }
     }
 
     /// Both violations: parts stay parts, and a whole is spread over all `positions`.

@@ -2,15 +2,15 @@
 
 use cajole::{Config, Symbol};
 use cajole_nn::models::Token;
-use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::pairs::model::Net;
 use serde_json::{Map, Value};
 
-use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
+use super::sequences::{self, Sequences};
+use crate::engine::Preset;
 use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use crate::task::{Case, Decoders, Output, Task};
 
 /// A network for pairs.
 pub struct Pairs {
@@ -70,27 +70,8 @@ impl Task for Pairs {
         sequences::record(&self.vocabulary, case, y)
     }
 
-    fn own(&self, width: usize) -> Search<'_, Self> {
-        sequences::own(width)
-    }
-
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self>> {
-        sequences::rival(rival, bound, limits)
-    }
-
-    fn sources<'a>(
-        &'a self,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, Self>> {
-        sequences::sources(bound, limits)
+    fn decoders(&self) -> &dyn Decoders<Net> {
+        &Sequences
     }
 
     fn score(&self, outputs: &[Output<'_, Vec<Token>>]) -> (&'static str, f64) {

@@ -2,16 +2,16 @@
 
 use cajole::{Config, Symbol};
 use cajole_nn::models::Token;
-use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::parsing::evalb::Params;
 use cajole_tasks::parsing::input::Sentence;
 use cajole_tasks::parsing::{Net, Parser, ParsingConfig, metric};
 use serde_json::{Map, Value, json};
 
-use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
-use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use super::sequences::Sequences;
+use crate::engine::{Limits, Preset};
+use crate::line::{Line, LineError, check_length};
+use crate::task::{Case, Decoders, Output, Task};
 
 /// A parser.
 pub struct Parsing {
@@ -78,6 +78,7 @@ impl Task for Parsing {
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
+        check_length(sentence.leaves.len())?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
         let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
         // A label that the network does not know it cannot write: such a tree has no right output.
@@ -95,27 +96,8 @@ impl Task for Parsing {
         ])
     }
 
-    fn own(&self, width: usize) -> Search<'_, Self> {
-        sequences::own(width)
-    }
-
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self>> {
-        sequences::rival(rival, bound, limits)
-    }
-
-    fn sources<'a>(
-        &'a self,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, Self>> {
-        sequences::sources(bound, limits)
+    fn decoders(&self) -> &dyn Decoders<Net> {
+        &Sequences
     }
 
     /// evalb's F1.

@@ -10,9 +10,9 @@ use cajole_tasks::srl::tagger::Net;
 use cajole_tasks::srl::{Instance, Noise, Proposition, Query, RoleTagger, Sentence, SrlConfig};
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Limits, Preset, Rival};
-use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use crate::engine::{Engine, Limits, Preset, Rival};
+use crate::line::{Line, LineError, check_length};
+use crate::task::{Case, Decoders, Output, Search, Task};
 
 /// States and roles, over all positions, that exact search may look at for one predicate.
 const MOST_STATES: usize = 1 << 18;
@@ -81,6 +81,7 @@ impl Task for Roles {
 
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Instance>>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
+        check_length(query.tokens.len())?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
         let propositions = sentence.propositions.iter();
         Ok(propositions.map(|p| self.case(&sentence, p, rules)).collect())
@@ -90,7 +91,29 @@ impl Task for Roles {
         Map::from_iter([("output".to_owned(), json!(self.vocabulary.text(y)))])
     }
 
-    fn own(&self, _: usize) -> Search<'_, Self> {
+    fn decoders(&self) -> &dyn Decoders<Net> {
+        self
+    }
+
+    /// srl-eval's F1.
+    fn score(&self, outputs: &[Output<'_, Instance>]) -> (&'static str, f64) {
+        let mut total = Score::default();
+        for (case, y) in outputs.iter().filter(|(case, _)| case.gold.is_some()) {
+            total += Score::of(&case.input.gold, &self.tagger.vocabulary.arguments(y));
+        }
+        ("F1", total.f1())
+    }
+}
+
+/// All are searches over one matrix of log-probabilities.
+impl Decoders<Net> for Roles {
+    fn engines(&self) -> Vec<Engine> {
+        let rivals = [Rival::Beam, Rival::Masked, Rival::Astar, Rival::Exact, Rival::Sample];
+        let rivals = rivals.map(Engine::Rival).into_iter();
+        [Engine::Gbi].into_iter().chain(rivals).chain([Engine::Auto]).collect()
+    }
+
+    fn own(&self, _: usize) -> Search<'_, Net> {
         Box::new(self.tagger.viterbi())
     }
 
@@ -100,7 +123,7 @@ impl Task for Roles {
         rules: &'a Rules<'_>,
         bound: &'a Bound<'a>,
         limits: &Limits,
-    ) -> Option<Search<'a, Self>> {
+    ) -> Option<Search<'a, Net>> {
         let tags = &self.tagger.vocabulary.tags;
         let has_automaton = || bound.rule.automaton(bound.subject).is_some();
         let Limits { samples, deadline, beam_from: from, beam_to: to, .. } = *limits;
@@ -136,16 +159,7 @@ impl Task for Roles {
         rules: &'a Rules<'_>,
         bound: &'a Bound<'a>,
         limits: &Limits,
-    ) -> Vec<Search<'a, Self>> {
+    ) -> Vec<Search<'a, Net>> {
         self.rival(Rival::Exact, rules, bound, limits).into_iter().collect()
-    }
-
-    /// srl-eval's F1.
-    fn score(&self, outputs: &[Output<'_, Instance>]) -> (&'static str, f64) {
-        let mut total = Score::default();
-        for (case, y) in outputs.iter().filter(|(case, _)| case.gold.is_some()) {
-            total += Score::of(&case.input.gold, &self.tagger.vocabulary.arguments(y));
-        }
-        ("F1", total.f1())
     }
 }

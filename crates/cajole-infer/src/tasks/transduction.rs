@@ -1,14 +1,14 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
 use cajole::{Config, Symbol};
-use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
 use serde_json::{Map, Value};
 
-use super::sequences;
-use crate::engine::{Limits, Preset, Rival};
-use crate::line::{Line, LineError, list};
-use crate::task::{Case, Output, Search, Task};
+use super::sequences::{self, Sequences};
+use crate::engine::Preset;
+use crate::line::{Line, LineError, check_length, list};
+use crate::task::{Case, Decoders, Output, Task};
 
 /// A transducer.
 pub struct Transduction {
@@ -59,6 +59,7 @@ impl Task for Transduction {
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         let value = line.input()?;
         let symbols = self.letters("input", &value)?;
+        check_length(symbols.len())?;
         // The letters that are read are those that are written.
         let symbol = |letter: &String| {
             let unknown = || LineError::UnknownInput { symbol: letter.clone() };
@@ -66,7 +67,8 @@ impl Task for Transduction {
         };
         let input = symbols.iter().map(symbol).collect::<Result<_, _>>()?;
         let gold = line.gold().map(|gold| self.letters("output", gold)).transpose()?;
-        let gold = gold.map(|gold| self.vocabulary.read(&gold.concat())).transpose()?;
+        // What the network cannot write has no right output to be compared with.
+        let gold = gold.and_then(|gold| self.vocabulary.read(&gold.concat()).ok());
         Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
     }
 
@@ -74,27 +76,8 @@ impl Task for Transduction {
         sequences::record(&self.vocabulary, case, y)
     }
 
-    fn own(&self, width: usize) -> Search<'_, Self> {
-        sequences::own(width)
-    }
-
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self>> {
-        sequences::rival(rival, bound, limits)
-    }
-
-    fn sources<'a>(
-        &'a self,
-        _: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, Self>> {
-        sequences::sources(bound, limits)
+    fn decoders(&self) -> &dyn Decoders<Net> {
+        &Sequences
     }
 
     fn score(&self, outputs: &[Output<'_, Vec<Symbol>>]) -> (&'static str, f64) {

@@ -38,6 +38,7 @@ impl<'v> Compiler<'_, 'v> {
     /// The rules of a whole file: those of its `all`, or the one that it is.
     pub(super) fn rules(&self, table: Table) -> Result<Rules<'v>, RuleFileError> {
         let is_list = table.kinds() == [Kind::All] && table.divide_by.is_none();
+        self.check_keys(&table, 0)?;
         let tables = match table.all {
             Some(tables) if is_list && table.weight.is_none() => tables,
             _ => vec![Spanned::new(0..0, table)],
@@ -46,7 +47,10 @@ impl<'v> Compiler<'_, 'v> {
             return Err(self.at(0, RuleError::NoRules { key: "all" }));
         }
         let spans = match tables.as_slice() {
-            [only] => self.only_spans(only.get_ref()).map_err(|source| self.at(0, source))?,
+            [only] => {
+                let spans = self.only_spans(only.get_ref());
+                spans.map_err(|source| self.at(only.span().start, source))?
+            }
             _ => None,
         };
         let mut rules = Rules { all: All::new(), names: Vec::new(), spans };
@@ -54,34 +58,39 @@ impl<'v> Compiler<'_, 'v> {
             let at = table.span().start;
             let table = table.into_inner();
             let (name, weight) = (table.name.clone(), self.weight(&table, at)?);
-            let (kind, rule) = self.rule(table, at)?;
-            rules.names.push(name.unwrap_or_else(|| kind.key().to_owned()));
+            let (key, rule) = self.rule(table, at)?;
+            rules.names.push(name.unwrap_or_else(|| key.to_owned()));
             rules.all = rules.all.with(weight, rule);
         }
         Ok(rules)
     }
 
-    /// One rule, without its weight.
-    fn rule(&self, table: Table, at: usize) -> Result<(Kind, Rule<'v>), RuleFileError> {
-        let kinds = table.kinds();
-        let kind = match kinds.as_slice() {
-            [kind] => *kind,
-            [] => return Err(self.at(at, no_kind())),
-            [one, other, ..] => {
-                let (one, other) = (one.key(), other.key());
-                return Err(self.at(at, RuleError::SeveralKinds { one, other }));
-            }
-        };
-        if let Some((key, kind)) = table.stray_key(kind) {
-            return Err(self.at(at, RuleError::StrayKey { key, kind: kind.key() }));
-        }
-        let by = table.divide_by;
+    /// One rule, without its name and weight, and the key that says of which kind it is.
+    fn rule(&self, table: Table, at: usize) -> Result<(&'static str, Rule<'v>), RuleFileError> {
+        let kind = self.check_keys(&table, at)?;
+        let (key, by) = (table.key(kind), table.divide_by);
         let rule = match kind {
             Kind::All => Box::new(self.all(table.all.unwrap_or_default(), at)?) as Undivided<'v>,
             Kind::Any => Box::new(self.any(table.any.unwrap_or_default(), at)?),
             _ => self.simple(kind, table).map_err(|source| self.at(at, source))?,
         };
-        Ok((kind, Rule { rule, by }))
+        Ok((key, Rule { name: None, rule, by }))
+    }
+
+    /// The one kind that a table is of; all its keys have to go with it.
+    fn check_keys(&self, table: &Table, at: usize) -> Result<Kind, RuleFileError> {
+        let kind = match table.kinds().as_slice() {
+            [kind] => *kind,
+            [] => return Err(self.at(at, no_kind())),
+            [one, other, ..] => {
+                let (one, other) = (table.key(*one), table.key(*other));
+                return Err(self.at(at, RuleError::SeveralKinds { one, other }));
+            }
+        };
+        match table.stray_key(kind) {
+            Some((key, of)) => Err(self.at(at, RuleError::StrayKey { key, kind: of.key() })),
+            None => Ok(kind),
+        }
     }
 
     fn all(
@@ -113,8 +122,9 @@ impl<'v> Compiler<'_, 'v> {
         }
         let rule = |table: Spanned<Table>| {
             let at = table.span().start;
-            let weight = self.weight(table.get_ref(), at)?;
-            Ok((weight, self.rule(table.into_inner(), at)?.1))
+            let (name, weight) = (table.get_ref().name.clone(), self.weight(table.get_ref(), at)?);
+            let (_, rule) = self.rule(table.into_inner(), at)?;
+            Ok((weight, Rule { name, ..rule }))
         };
         tables.into_iter().map(rule).collect()
     }
@@ -274,8 +284,9 @@ impl Constraint<Subject> for NodeSpans<'_> {
     }
 }
 
-/// A constraint whose cost may be divided by lengths.
+/// A constraint whose cost may be divided by lengths. Within others, messages say its name.
 struct Rule<'v> {
+    name: Option<String>,
     rule: Box<dyn Constraint<Subject> + Send + 'v>,
     by: Option<DivideBy>,
 }
@@ -298,7 +309,13 @@ impl Constraint<Subject> for Rule<'_> {
 
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
         let factor = self.factor(x, y);
-        self.rule.explain(x, y).into_iter().map(|fault| fault.scaled(factor)).collect()
+        let named = |message: String| match &self.name {
+            Some(name) => format!("{name}: {message}"),
+            None => message,
+        };
+        let fault = |fault: Fault| Fault { message: named(fault.message), ..fault };
+        let faults = self.rule.explain(x, y).into_iter();
+        faults.map(|f| fault(f.scaled(factor))).collect()
     }
 
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::checker::CheckerError;
-use crate::ebnf::EbnfError;
+use crate::ebnf::{EbnfError, Problem};
 use crate::formula::FormulaError;
 use crate::lexical::LexicalError;
 use crate::pattern::PatternError;
@@ -46,6 +46,23 @@ pub enum RuleFileError {
         /// What is wrong with it.
         source: RuleError,
     },
+}
+
+impl RuleFileError {
+    /// The symbol that a rule names and the network does not write, if that is what is wrong; or
+    /// the text from there on, where nothing stands between symbols.
+    pub fn unknown_symbol(&self) -> Option<String> {
+        let RuleFileError::Rule { source, .. } = self else { return None };
+        match source {
+            RuleError::Formula(FormulaError::Unknown { source, .. })
+            | RuleError::Lexical(LexicalError::Unknown { source, .. })
+            | RuleError::Ebnf {
+                source: EbnfError { problem: Problem::Symbol(source), .. }, ..
+            } => Some(source.name.clone()),
+            RuleError::UnknownRole { role, .. } => Some(format!("B-{role}")),
+            _ => None,
+        }
+    }
 }
 
 /// Why a table is no rule.

@@ -87,7 +87,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The keys by which it is known.
+    /// The key by which it is known.
     pub(super) fn key(self) -> &'static str {
         match self {
             Kind::All => "all",
@@ -128,6 +128,15 @@ impl Table {
             (Kind::SpansInTree, self.spans_in_tree.is_some()),
         ];
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(kind, _)| kind).collect()
+    }
+
+    /// The key by which it says that it is of this kind; of some there are two.
+    pub(super) fn key(&self, kind: Kind) -> &'static str {
+        match kind {
+            Kind::Grammar if self.grammar.is_none() => "grammar-file",
+            Kind::Lexical if self.must_have.is_none() => "must-not-have",
+            kind => kind.key(),
+        }
     }
 
     /// A key that goes with another kind than this, if there is one.

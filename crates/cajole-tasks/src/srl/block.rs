@@ -33,6 +33,8 @@ pub(super) struct Measured {
 pub(super) struct Chosen {
     /// The step size of plain SGD.
     pub(super) step_size: f32,
+    /// The best preset, with the nudge that suits the network.
+    pub(super) best: Config,
     /// How far to trust each kind of constraint.
     pub(super) trust: Vec<Trust>,
 }
@@ -85,7 +87,7 @@ impl Block<'_> {
             self.decoded("exact MAP", || failures.exact(watch)),
         ];
         let paper = self.nudge("gbi paper", self.paper(chosen.step_size))?;
-        let best = self.nudge("gbi best", config.gbi.best.clone())?;
+        let best = self.nudge("gbi best", chosen.best.clone())?;
         let of_paper = paper.within(config.gbi.paper.schedule.max_steps);
         let of_best = best.within(usize::MAX);
         rows.push(self.nudged("gbi paper", &of_paper, &paper));
@@ -119,17 +121,14 @@ impl Block<'_> {
 
     /// The paper's preset, up to the largest step limit that is shown.
     fn paper(&self, step_size: f32) -> Config {
-        let mut paper = self.config.gbi.paper.clone();
+        let mut paper = self.config.gbi.paper_by(step_size);
         let longest = self.limits().iter().copied().max().unwrap_or(0);
         paper.schedule.max_steps = paper.schedule.max_steps.max(longest);
-        paper.schedule.step_size = step_size;
         paper
     }
 
     fn nudge(&self, name: &str, preset: Config) -> Result<Nudged, UnknownGroup> {
-        self.watch.begin(name, self.failures.cases.len() as u64);
-        let outcomes = self.failures.gbi(preset, self.watch)?;
-        self.watch.end();
+        let outcomes = self.failures.gbi(name, preset, self.watch)?;
         let first = outcomes.iter().filter_map(|o| o.trace.steps().first());
         let first = first.map(|s| s.elapsed.as_secs_f64() * 1e3).sum::<f64>();
         Ok(Nudged { first: first / outcomes.len() as f64, outcomes })

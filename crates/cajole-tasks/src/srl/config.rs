@@ -142,6 +142,19 @@ pub struct Tuning {
     pub step_sizes: Vec<f32>,
     /// Penalties of A* for an argument that is no node that are tried.
     pub penalties: Vec<f32>,
+    /// What the best preset moves, and how far, that is tried; as it is, if nothing is.
+    #[serde(default)]
+    pub nudges: Vec<Nudge>,
+}
+
+/// What a preset moves, and how far at first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Nudge {
+    /// Names of parameter groups; none means all.
+    pub moves: Vec<String>,
+    /// The first step size.
+    pub step_size: f32,
 }
 
 /// Settings of gradient-based inference, by name.
@@ -154,6 +167,23 @@ pub struct Presets {
     pub best: Config,
     /// Step limits whose trade-off is shown.
     pub limits: Vec<usize>,
+}
+
+impl Presets {
+    /// The paper's preset with this step size.
+    pub fn paper_by(&self, step_size: f32) -> Config {
+        let mut paper = self.paper.clone();
+        paper.schedule.step_size = step_size;
+        paper
+    }
+
+    /// The best preset with this nudge.
+    pub fn best_by(&self, nudge: &Nudge) -> Config {
+        let mut best = self.best.clone();
+        best.moves.clone_from(&nudge.moves);
+        best.schedule.step_size = nudge.step_size;
+        best
+    }
 }
 
 /// The rivals' settings.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use cajole::Config;
 use cajole::report::Report;
-use cajole::{Config, Outcome};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
 
@@ -71,7 +71,7 @@ pub fn reproduce(
         watch.say(&format!("  F1 {:.2} on the development data", card.dev_f1));
         let run = Run { name: &network.name, tagger: &tagger, config, corpus, kept: &kept, watch };
         let measured = run.measure(network, card.dev_f1, &splits)?;
-        let paper = run.paper(measured.chosen.step_size);
+        let paper = config.gbi.paper_by(measured.chosen.step_size);
         cases.push(kept.get(&format!("{} case", network.name), || {
             let inputs = run.inputs(&splits.test);
             Ok::<_, ExperimentError>(case_study(&tagger, &paper, &inputs)?)
@@ -164,17 +164,23 @@ impl Run<'_> {
         let failures =
             Failures::find(self.tagger, &instances, self.watch).truncated(tuning.failures);
         let step_size = best_of(tuning.step_sizes.iter().copied(), |step_size| {
-            let outcomes =
-                self.gbi(&format!("step size {step_size}"), &failures, self.paper(step_size))?;
-            Ok::<_, ExperimentError>(
-                failures.score(outcomes.iter().map(|o| o.output.as_slice())).f1(),
-            )
+            let paper = self.config.gbi.paper_by(step_size);
+            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
         })?;
         let step_size = step_size.unwrap_or(self.config.gbi.paper.schedule.step_size);
+        let nudge = best_of(&tuning.nudges, |nudge| {
+            let what =
+                if nudge.moves.is_empty() { "all".to_owned() } else { nudge.moves.join("+") };
+            let name = format!("moving {what} by {}", nudge.step_size);
+            self.gbi_f1(&name, &failures, self.config.gbi.best_by(nudge))
+        })?;
+        let presets = &self.config.gbi;
+        let best = nudge.map_or_else(|| presets.best.clone(), |nudge| presets.best_by(nudge));
         let readings = &self.config.readings;
         let kinds = kinds.iter().flat_map(|noise| readings.iter().map(move |r| (*noise, *r)));
-        let trust = kinds.map(|(noise, reading)| self.trust(noise, reading, dev));
-        Ok(Chosen { step_size, trust: trust.collect::<Result<_, _>>()? })
+        let trust = kinds.map(|(noise, reading)| self.trust(noise, reading, &best, dev));
+        let trust = trust.collect::<Result<_, _>>()?;
+        Ok(Chosen { step_size, best, trust })
     }
 
     /// Chooses how far to trust constraints of this kind.
@@ -182,6 +188,7 @@ impl Run<'_> {
         &self,
         noise: Noise,
         reading: Reading,
+        best: &Config,
         dev: &[Sentence],
     ) -> Result<Trust, ExperimentError> {
         let instances = self.instances(dev, reading, noise);
@@ -193,7 +200,7 @@ impl Run<'_> {
             self.watch.end();
             Ok::<_, ExperimentError>(f1(&failures, &repairs))
         })?;
-        let outcomes = self.gbi("gbi best", &failures, self.config.gbi.best.clone())?;
+        let outcomes = failures.gbi("gbi best", best.clone(), self.watch)?;
         // Of equals, the longest: a conversion is worth something.
         let mut limits = self.config.gbi.limits.clone();
         limits.push(usize::MAX);
@@ -205,23 +212,15 @@ impl Run<'_> {
         Ok(Trust { noise, reading, penalty, limit: limit.unwrap_or(usize::MAX) })
     }
 
-    fn gbi(
+    /// F1 on these failures after gradient-based inference.
+    fn gbi_f1(
         &self,
         name: &str,
         failures: &Failures<'_>,
         preset: Config,
-    ) -> Result<Vec<Outcome>, ExperimentError> {
-        self.watch.begin(name, failures.cases.len() as u64);
-        let outcomes = failures.gbi(preset, self.watch)?;
-        self.watch.end();
-        Ok(outcomes)
-    }
-
-    /// The paper's preset with this step size.
-    fn paper(&self, step_size: f32) -> Config {
-        let mut paper = self.config.gbi.paper.clone();
-        paper.schedule.step_size = step_size;
-        paper
+    ) -> Result<f64, ExperimentError> {
+        let outcomes = failures.gbi(name, preset, self.watch)?;
+        Ok(failures.score(outcomes.iter().map(|o| o.output.as_slice())).f1())
     }
 
     /// Every method on the failures among `sentences`, as kept or measured now.

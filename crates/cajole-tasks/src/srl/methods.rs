@@ -74,18 +74,27 @@ impl<'a> Failures<'a> {
         self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
     }
 
-    /// Gradient-based inference; exact decoding proposes what is raised, if anything is.
+    /// Gradient-based inference; exact decoding proposes what is raised, if anything is. Who watches
+    /// sees it under this name.
     ///
     /// # Errors
     /// If the preset names a parameter group that the network does not have.
-    pub fn gbi(&self, config: Config, watch: &dyn Watch) -> Result<Vec<Outcome>, UnknownGroup> {
+    pub fn gbi(
+        &self,
+        name: &str,
+        config: Config,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Outcome>, UnknownGroup> {
         let tags = &self.tagger.vocabulary.tags;
         let exact = Tagged { tags, search: Exact { free: &self.constraint.free } };
         let (model, constraint) = (&self.tagger.model, &self.constraint);
         let decoder = &self.tagger.viterbi();
         let gbi = Gbi { model, decoder, constraint, sources: vec![&exact], config };
         let xs: Vec<&Instance> = self.cases.iter().map(|(x, _)| *x).collect();
-        with_gbi(&gbi, &xs, watch)
+        watch.begin(name, xs.len() as u64);
+        let outcomes = with_gbi(&gbi, &xs, watch);
+        watch.end();
+        outcomes
     }
 
     fn with(&self, decoder: &dyn Decoder<Net>, watch: &dyn Watch) -> Vec<Repair> {

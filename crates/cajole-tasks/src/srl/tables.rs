@@ -63,8 +63,15 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
             format!("{}, {}: penalty {penalty}, {limit}", trust.noise.name(), trust.reading.name())
         });
         let trust: Vec<String> = trust.collect();
-        let Chosen { step_size, .. } = n.chosen;
-        format!("{} (step size {step_size}; {})", n.config.name, trust.join("; "))
+        let Chosen { step_size, best, .. } = &n.chosen;
+        let moves =
+            if best.moves.is_empty() { "all weights".to_owned() } else { best.moves.join(" and ") };
+        format!(
+            "{} (“gbi paper”: step size {step_size}; “gbi best” moves {moves}, step size {}; {})",
+            n.config.name,
+            best.schedule.step_size,
+            trust.join("; ")
+        )
     });
     let chosen: Vec<String> = chosen.collect();
     vec![

@@ -69,7 +69,7 @@ impl<X: ?Sized> Default for All<'_, X> {
 impl<X: ?Sized> Constraint<X> for All<'_, X> {
     fn check(&self, x: &X, y: &[Symbol]) -> Violation {
         self.constraints.iter().fold(Violation::NONE, |all, (weight, constraint)| {
-            all.and(weighted(*weight, constraint.check(x, y)), y.len() + 1)
+            all.and(constraint.check(x, y).scaled(*weight), y.len() + 1)
         })
     }
 
@@ -101,13 +101,6 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
             }
         })
     }
-}
-
-/// `w_k · g_k`, kept above zero where rounding would make a tiny violation vanish.
-pub(super) fn weighted(weight: f32, violation: Violation) -> Violation {
-    let satisfied = violation.is_satisfied();
-    let scaled = violation.scaled(weight);
-    if scaled.is_satisfied() && !satisfied { Violation::Whole(f32::MIN_POSITIVE) } else { scaled }
 }
 
 #[cfg(test)]

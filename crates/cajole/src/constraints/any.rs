@@ -11,7 +11,6 @@
 //! No `g_k` is negative and every `w_k` is positive, so the least is zero exactly when one of them
 //! is.
 
-use super::all::weighted;
 use super::{Automaton, Dfa, State};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
@@ -53,7 +52,7 @@ impl<'a, X: ?Sized> Any<'a, X> {
 
     /// The number of the nearest constraint, and how far `y` is from it.
     fn nearest(&self, x: &X, y: &[Symbol]) -> Option<(usize, Violation)> {
-        let violations = self.constraints.iter().map(|(w, c)| weighted(*w, c.check(x, y)));
+        let violations = self.constraints.iter().map(|(w, c)| c.check(x, y).scaled(*w));
         // Not `f32::total_cmp` alone: some NaNs are less than zero to it.
         let distance = |violation: &Violation| (violation.total().is_nan(), violation.total());
         violations.enumerate().min_by(|(_, a), (_, b)| {

@@ -16,7 +16,7 @@ impl Report {
         let sections = [
             section("Results", &self.tables.iter().map(Table::to_html).collect::<String>()),
             section("Figures", &block("div class=\"plots\"", &plots)),
-            section("Cases", &self.cases.iter().map(CaseStudy::to_html).collect::<String>()),
+            section("Cases", &cases(&self.cases)),
             section("Notes", &block("ul", &notes)),
         ];
         format!(
@@ -52,6 +52,21 @@ pub(super) fn escape(text: &str) -> String {
 /// An element around `content`, which is markup; nothing around nothing.
 pub(super) fn element(tag: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!("<{tag}>{content}</{tag}>\n") }
+}
+
+/// All cases; if there are many, each is folded up until someone wants to see it.
+fn cases(cases: &[CaseStudy]) -> String {
+    /// As many as may lie open.
+    const FEW: usize = 4;
+    let folded = |case: &CaseStudy| {
+        let summary = format!("{}: {}", case.title, case.source);
+        let summary = element("summary", &escape(&summary));
+        format!("<details>\n{summary}{}</details>\n", case.to_html())
+    };
+    match cases.len() <= FEW {
+        true => cases.iter().map(CaseStudy::to_html).collect(),
+        false => cases.iter().map(folded).collect(),
+    }
 }
 
 /// A table that scrolls sideways where it does not fit, by keyboard too.
@@ -100,6 +115,16 @@ mod tests {
         assert!(page.contains(&escape(hostile)));
         let escaped = page.matches("&lt;script").count() + page.matches("&lt;/script").count();
         assert_eq!(page.matches("script").count(), escaped);
+    }
+
+    #[test]
+    fn many_cases_are_folded() {
+        let mut report = sample::report();
+        let n = |report: &Report| report.to_html().matches("<details>").count();
+        let before = n(&report);
+        report.cases = vec![report.cases[0].clone(); 5];
+        assert_eq!(n(&report), before + 5);
+        assert_balanced(&report.to_html());
     }
 
     #[test]

@@ -1,0 +1,302 @@
+//! Every engine on networks that are built in, judged by predicates and sums of its own.
+
+use std::time::Duration;
+
+use cajole::{Constraint, Symbol};
+use cajole_infer::engine::{Answer, Engine, Limits, Preset, Rival, Status, Worker};
+use cajole_infer::line::Line;
+use cajole_infer::task::{Case, Task};
+use cajole_infer::{AnyTask, Roles, Transduction, fingerprint};
+use cajole_rules::Rules;
+use serde_json::json;
+
+const COUNT: &str = include_str!("../../../rules/transduction.toml");
+const FULL: &str = include_str!("../../../rules/transduction-full.toml");
+
+/// All of them, whether they differ for a network or not.
+const ENGINES: [Engine; 7] = [
+    Engine::Gbi,
+    Engine::Rival(Rival::Beam),
+    Engine::Rival(Rival::Masked),
+    Engine::Rival(Rival::Astar),
+    Engine::Rival(Rival::Exact),
+    Engine::Rival(Rival::Sample),
+    Engine::Auto,
+];
+
+fn transducer() -> Transduction {
+    let Some(AnyTask::Transduction(task)) = AnyTask::built_in("transducer") else {
+        panic!("it is built in")
+    };
+    task
+}
+
+/// Inputs of all lengths, most of them longer than what the network was trained on.
+fn inputs(n: usize) -> Vec<String> {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize
+    };
+    let mut pairs = |n: usize| -> String {
+        (0..n).map(|_| if random() % 3 == 0 { "bz" } else { "az" }).collect()
+    };
+    (0..n).map(|i| pairs(1 + i % 14)).collect()
+}
+
+fn count(text: &str, letter: char) -> usize {
+    text.chars().filter(|&c| c == letter).count()
+}
+
+/// `g` of the paper's rule, from the texts.
+fn count_g(input: &str, output: &str) -> f32 {
+    let off = (3 * count(input, 'a')).abs_diff(count(output, 'a')) as f32;
+    off * off / (input.len() + output.len()) as f32
+}
+
+/// Whether an output obeys all that is known of a transduction.
+fn is_full(input: &str, output: &str) -> bool {
+    let mut rest = output;
+    while let Some(next) = rest.strip_prefix("aaa").or_else(|| rest.strip_prefix("zb")) {
+        rest = next;
+    }
+    let length = 3 * count(input, 'a') + 2 * count(input, 'b');
+    rest.is_empty() && count_g(input, output) == 0.0 && output.len() == length
+}
+
+fn cases<T: Task>(task: &T, rules: &Rules<'_>, line: &str) -> Vec<Case<T::Input>> {
+    let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
+    task.cases(&line, rules).unwrap()
+}
+
+/// What is the same of every answer, whatever the engine: `holds` is known independently.
+fn check_answer(answer: &Answer, name: &str, holds: bool, g: f32) {
+    let is_satisfied = answer.status == Status::Satisfied;
+    assert_eq!(is_satisfied, holds && answer.g_after == 0.0, "{name}: {answer:?}");
+    assert!((answer.g_after - g).abs() <= 1e-5 * g, "{name}: {answer:?} should cost {g}");
+    assert!(answer.g_after <= answer.g_before, "{name}: {answer:?}");
+    assert_eq!(answer.faults.is_empty(), is_satisfied, "{name}: {answer:?}");
+    let told: f32 = answer.faults.iter().map(|fault| fault.cost).sum();
+    assert!((told - answer.g_after).abs() <= 1e-5 * told, "{name}: {answer:?}");
+    match answer.status {
+        Status::Improved => assert!(0.0 < answer.g_after && answer.g_after < answer.g_before),
+        Status::Unchanged => assert_eq!(answer.g_after, answer.g_before),
+        Status::Satisfied => {}
+        other => panic!("{name}: {other:?} without a deadline or a checker"),
+    }
+}
+
+/// Runs every engine on every input; returns how many the network itself fails on.
+fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize, limits: &Limits) -> usize {
+    let task = transducer();
+    let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
+    let before = fingerprint(task.model());
+    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), limits).unwrap();
+    let mut failures = 0;
+    for input in inputs(n) {
+        let case = &cases(&task, &rules, &input)[0];
+        let first = worker.first(&[case]).remove(0);
+        let own = task.vocabulary().text(&first.output);
+        let is_failure = first.capped || !holds(&input, &own);
+        failures += usize::from(is_failure);
+        let mut probable = Vec::new();
+        for engine in ENGINES {
+            let answer = worker.answer(engine, case, &rules, &first);
+            let output = task.vocabulary().text(&answer.output);
+            let name = format!("{} on {input} gives {output}", engine.name());
+            let is_cut = output == own && first.capped;
+            let g = match is_cut && holds(&input, &output) {
+                true => 1.0 / output.len() as f32,
+                false => rules.check(&case.subject, &answer.output).total(),
+            };
+            check_answer(&answer, &name, holds(&input, &output), g);
+            if !is_failure {
+                assert_eq!((output, answer.passes), (own.clone(), 0), "{name}");
+            } else if answer.status == Status::Satisfied {
+                probable.push((engine, worker.log_prob(case, &answer.output)));
+            }
+        }
+        let of = |wanted: Engine| probable.iter().find(|(e, _)| *e == wanted).map(|(_, p)| *p);
+        let best = probable.iter().map(|(_, p)| *p).fold(f32::NEG_INFINITY, f32::max);
+        for engine in [Engine::Rival(Rival::Exact), Engine::Auto] {
+            if let Some(p) = of(engine) {
+                assert!(best - 1e-3 <= p, "{engine:?} on {input}: {probable:?}");
+            }
+        }
+        assert_eq!(of(Engine::Auto).is_some(), !probable.is_empty(), "{input}: {probable:?}");
+    }
+    assert_eq!(fingerprint(task.model()), before, "W is as it was");
+    failures
+}
+
+#[test]
+fn engines_obey_the_rule_of_the_paper() {
+    let failures = check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 42, &Limits::default());
+    assert!(0 < failures && failures < 42, "{failures}");
+}
+
+#[test]
+fn engines_obey_all_that_is_known() {
+    let failures = check_engines(FULL, is_full, 28, &Limits::default());
+    assert!(0 < failures && failures < 28, "{failures}");
+}
+
+#[test]
+fn a_search_that_comes_to_its_limit_proves_nothing() {
+    let limits = Limits { expansions: 8, masked_width: 1, ..Limits::default() };
+    check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 28, &limits);
+}
+
+#[test]
+fn the_distance_is_that_of_the_paper() {
+    let task = transducer();
+    let rules = Rules::parse("here", COUNT, None, task.vocabulary()).unwrap();
+    for (input, output) in [("azbz", "aaa"), ("azbz", "aa"), ("az", ""), ("bz", "aaaazb")] {
+        let case = &cases(&task, &rules, input)[0];
+        let y = task.vocabulary().read(output).unwrap();
+        let g = rules.check(&case.subject, &y).total();
+        assert!((g - count_g(input, output)).abs() < 1e-6, "{input} to {output}: {g}");
+    }
+}
+
+#[test]
+fn who_runs_out_of_time_says_so_and_gives_the_best_there_is() {
+    let task = transducer();
+    let unlikely = "arithmetic = 'len(out) = 31 + 3 * len(in)'\nsquared = true";
+    let rules = Rules::parse("here", unlikely, None, task.vocabulary()).unwrap();
+    let limits = Limits { deadline: Some(Duration::ZERO), ..Limits::default() };
+    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), &limits).unwrap();
+    for input in inputs(10) {
+        let case = &cases(&task, &rules, &input)[0];
+        let first = worker.first(&[case]).remove(0);
+        for engine in ENGINES {
+            let answer = worker.answer(engine, case, &rules, &first);
+            let length = (31 + 3 * input.len()).abs_diff(answer.output.len()) as f32;
+            let name = engine.name();
+            assert_eq!(answer.g_after, length * length, "{name}: {answer:?}");
+            assert!(answer.g_after <= answer.g_before, "{name}: {answer:?}");
+            let expected = if answer.g_after == 0.0 { Status::Satisfied } else { Status::TimedOut };
+            assert_eq!(answer.status, expected, "{name}: {answer:?}");
+        }
+        let beam = worker.answer(Engine::Rival(Rival::Beam), case, &rules, &first);
+        assert_eq!(beam.status, Status::TimedOut, "no beam is that wide within no time");
+    }
+}
+
+#[test]
+fn auto_ends_when_its_time_is_up() {
+    let task = transducer();
+    let impossible = "arithmetic = 'len(out) > 1000 and count(out, \"a\") < 0'";
+    let rules = Rules::parse("here", impossible, None, task.vocabulary()).unwrap();
+    let deadline = Duration::from_millis(400);
+    let limits = Limits {
+        deadline: Some(deadline),
+        expansions: usize::MAX,
+        beam_to: 1 << 20,
+        ..Limits::default()
+    };
+    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), &limits).unwrap();
+    let case = &cases(&task, &rules, "azazbz")[0];
+    let first = worker.first(&[case]).remove(0);
+    let answer = worker.answer(Engine::Auto, case, &rules, &first);
+    assert_eq!(answer.status, Status::TimedOut);
+    assert!(deadline <= answer.elapsed && answer.elapsed < 2 * deadline, "{:?}", answer.elapsed);
+}
+
+/// The labelled spans of valid tags.
+fn spans<'t>(tags: &[&'t str]) -> Vec<(&'t str, usize, usize)> {
+    let mut spans: Vec<(&str, usize, usize)> = Vec::new();
+    for (t, tag) in tags.iter().enumerate() {
+        match (tag.split_once('-'), spans.last_mut()) {
+            (Some(("I", _)), Some((_, _, end))) => *end = t + 1,
+            (Some((_, role)), _) => spans.push((role, t, t + 1)),
+            (None, _) => {}
+        }
+    }
+    spans
+}
+
+/// Whether every `I-X` goes on with an `X`.
+fn is_valid(tags: &[&str]) -> bool {
+    let goes_on = |t: usize| 0 < t && tags[t - 1].get(1..) == tags[t].get(1..);
+    (0..tags.len()).all(|t| !tags[t].starts_with("I-") || goes_on(t))
+}
+
+/// `log p` of each tag at each position, read off outputs that differ from one in one position.
+fn scores(
+    worker: &mut Worker<'_, Roles>,
+    case: &Case<<Roles as Task>::Input>,
+    n: usize,
+    k: usize,
+) -> (f32, Vec<Vec<f32>>) {
+    let base = vec![0 as Symbol; n];
+    let p = worker.log_prob(case, &base);
+    let mut with = |t: usize, symbol: usize| {
+        let mut y = base.clone();
+        y[t] = symbol as Symbol;
+        worker.log_prob(case, &y) - p
+    };
+    (p, (0..n).map(|t| (0..k).map(|symbol| with(t, symbol)).collect()).collect())
+}
+
+#[test]
+fn tags_that_obey_are_the_most_probable_of_all_that_do() {
+    let Some(AnyTask::Roles(task)) = AnyTask::built_in("tagger") else { panic!("it is built in") };
+    let names: Vec<&str> = task.vocabulary().names().iter().map(String::as_str).collect();
+    let text = "[[all]]\nbio = true\n[[all]]\nunique-roles = ['ARG0', 'ARG1']\n\
+                [[all]]\nspans-in-tree = 'phrasal'\nfree-roles = ['V']\n";
+    let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
+    let mut worker = Worker::new(&task, &task.gbi(Preset::Best), &task.limits()).unwrap();
+    let mut failures = 0;
+    for (tree, phrases) in [
+        ("(S (NP (DT the) (NN dog)) (VP (VBD saw)))", vec![(0, 3), (0, 2), (2, 3)]),
+        ("(S (X (DT the)) (Y (NN dog) (VBD saw)))", vec![(0, 3), (0, 1), (1, 3)]),
+        ("(S (PRP she) (VP (VBD gave) (PRP him)))", vec![(0, 3), (1, 3)]),
+        ("(S (X (PRP she) (VBD saw)) (NN dogs))", vec![(0, 3), (0, 2)]),
+    ] {
+        for predicate in 0..3 {
+            let line = json!({"tree": tree, "predicates": [predicate]}).to_string();
+            let case = &cases(&task, &rules, &line)[0];
+            let (base, scores) = scores(&mut worker, case, 3, names.len());
+            let holds = |tags: &[&str]| {
+                let spans = spans(tags);
+                let is_first = |(i, span): (usize, &(&str, usize, usize))| {
+                    !["ARG0", "ARG1"].contains(&span.0)
+                        || spans[..i].iter().all(|before| before.0 != span.0)
+                };
+                is_valid(tags)
+                    && spans.iter().all(|s| s.0 == "V" || phrases.contains(&(s.1, s.2)))
+                    && spans.iter().enumerate().all(is_first)
+            };
+            let mut best = f32::NEG_INFINITY;
+            for code in 0..names.len().pow(3) {
+                let y = [
+                    code % names.len(),
+                    code / names.len() % names.len(),
+                    code / names.len().pow(2),
+                ];
+                let p = base + (0..3).map(|t| scores[t][y[t]]).sum::<f32>();
+                if best < p && holds(&y.map(|s| names[s])) {
+                    best = p;
+                }
+            }
+            let first = worker.first(&[case]).remove(0);
+            let named =
+                |y: &[Symbol]| -> Vec<&str> { y.iter().map(|&s| names[s as usize]).collect() };
+            failures += usize::from(!holds(&named(&first.output)));
+            for engine in ENGINES {
+                let answer = worker.answer(engine, case, &rules, &first);
+                let tags = named(&answer.output);
+                let name = format!("{} on {line}: {tags:?}", engine.name());
+                assert_eq!(answer.status == Status::Satisfied, holds(&tags), "{name}");
+                let p = worker.log_prob(case, &answer.output);
+                assert!(p <= best + 1e-3 || !holds(&tags), "{name}: {p} beats {best}");
+                let is_exact = [Rival::Exact, Rival::Masked].map(Engine::Rival).contains(&engine);
+                if is_exact || engine == Engine::Auto {
+                    assert!(best - 1e-3 <= p, "{name}: {p} is less than {best}");
+                }
+            }
+        }
+    }
+    assert!(3 <= failures, "{failures}");
+}
