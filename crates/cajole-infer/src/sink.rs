@@ -187,7 +187,7 @@ fn check_note(note: &Path, path: &Path, run: &Value) -> Result<(), SinkError> {
     }
 }
 
-/// Where the last whole line ends, and that line, if there is one.
+/// Where the last whole line ends, and that line with its break, if there is one.
 fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     const BLOCK: u64 = 64 << 10;
     let length = file.seek(SeekFrom::End(0))?;
@@ -197,10 +197,10 @@ fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
         let begin = end.and_then(|end| tail[..end].iter().rposition(|&b| b == b'\n'));
         match (begin, end) {
             (Some(begin), Some(end)) => {
-                return Ok((start + end as u64 + 1, Some(tail[begin + 1..end].to_vec())));
+                return Ok((start + end as u64 + 1, Some(tail[begin + 1..=end].to_vec())));
             }
             (None, Some(end)) if start == 0 => {
-                return Ok((end as u64 + 1, Some(tail[..end].to_vec())));
+                return Ok((end as u64 + 1, Some(tail[..=end].to_vec())));
             }
             (_, None) if start == 0 => return Ok((0, None)),
             _ => {}
@@ -215,7 +215,7 @@ fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     }
 }
 
-/// Where the last whole member ends, and its last line, if there is one.
+/// Where the last whole member ends, and its last line with its break, if there are.
 fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     file.seek(SeekFrom::Start(0))?;
     let mut bytes = Counted { inner: BufReader::new(file), count: 0 };
@@ -229,7 +229,11 @@ fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
         end = bytes.count;
         let lines = text.strip_suffix(b"\n").unwrap_or(&text);
         let begin = lines.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-        last = Some(lines[begin..].to_vec());
+        last = Some(text[begin..].to_vec());
+        // Somebody else's: ours are of whole lines, and what comes next would not begin one.
+        if !text.ends_with(b"\n") {
+            break;
+        }
     }
     Ok((end, last))
 }
@@ -259,16 +263,16 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// The number of the line that a record answers.
+/// The number of the line that a record answers, which has to be a whole line itself.
 fn number_of(path: &Path, record: &[u8]) -> Result<u64, SinkError> {
     #[derive(Deserialize)]
     struct Record {
         line: u64,
     }
-    let end = || String::from_utf8_lossy(record).chars().take(60).collect();
-    serde_json::from_slice(record)
-        .map(|Record { line }| line)
-        .map_err(|_| SinkError::NoRecord { path: path.to_owned(), end: end() })
+    let end = || String::from_utf8_lossy(record.trim_ascii_end()).chars().take(60).collect();
+    let line = record.strip_suffix(b"\n").and_then(|record| serde_json::from_slice(record).ok());
+    line.map(|Record { line }| line)
+        .ok_or_else(|| SinkError::NoRecord { path: path.to_owned(), end: end() })
 }
 
 #[cfg(test)]
@@ -322,6 +326,29 @@ mod tests {
         let (_, last) = Sink::open(&path, Existing::Resume, &json!({})).unwrap();
         assert_eq!(last, 7);
         assert_eq!(fs::metadata(&path).unwrap().len() as usize, record(6).len() + long.len());
+    }
+
+    #[test]
+    fn records_do_not_run_into_those_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl.gz");
+        let packed = |text: &str| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        let open = |members: &[Vec<u8>]| {
+            fs::write(&path, members.concat()).unwrap();
+            Sink::open(&path, Existing::Resume, &json!({})).map(|(_, last)| last)
+        };
+        let (whole, unended) = (packed(&record(1)), packed("{\"line\":2}"));
+        assert_eq!(open(&[whole.clone(), packed(&record(2))]).unwrap(), 2);
+        for members in [vec![unended.clone()], vec![whole.clone(), unended.clone()]] {
+            let error = open(&members).unwrap_err().to_string();
+            assert!(error.contains("{\\\"line\\\":2}"), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), members.concat(), "it is left alone");
+        }
+        assert!(open(&[unended, whole]).is_err(), "not even in the middle");
     }
 
     #[test]

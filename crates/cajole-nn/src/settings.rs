@@ -76,7 +76,7 @@ pub fn non_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 #[cfg(test)]
 mod tests {
-    use crate::models::TaggerConfig;
+    use crate::models::{TaggerConfig, TransducerConfig};
 
     const TAGGER: &str = r#"{"words": 6, "embedding": 5, "vectors": 0, "vector-size": 5, "dense": 0,
         "lemmas": 2, "lemma-embedding": 5, "indicator": 5, "tags": 11, "cell": "highway",
@@ -102,5 +102,19 @@ mod tests {
             let error = error(setting, replaced).unwrap();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn the_longest_output_can_be_counted() {
+        let read = |factor: &str| {
+            let text = format!(
+                r#"{{"input-symbols": 2, "output-symbols": 2, "embedding": 1, "hidden": 1,
+                    "start-state": "zero", "dropout": 0.0, "cap-factor": {factor}}}"#
+            );
+            serde_json::from_str::<TransducerConfig>(&text).map_err(|e| e.to_string())
+        };
+        assert_eq!(read("3").unwrap().cap_factor, 3);
+        let error = read("18446744073709551615").unwrap_err();
+        assert!(error.starts_with("18446744073709551615 is more than 16777216"), "{error}");
     }
 }

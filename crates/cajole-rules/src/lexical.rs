@@ -7,20 +7,23 @@
 //! An occurrence of a forbidden phrase is blamed where it is; what is missing could stand anywhere,
 //! so that all positions are blamed for it.
 //!
-//! As an automaton, a state is which phrases have been found, and the longest end of what has been
-//! written that a phrase begins with: as in the matching of several strings at once by Aho and
-//! Corasick, nothing else can matter later.
+//! As an automaton, a state is which phrases have been found, and where the [matching](Matcher) of
+//! all of them stands.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use cajole::constraints::Automaton;
 use cajole::{Constraint, Fault, Part, Symbol, Violation};
 
 use crate::classes::Classes;
+use crate::matcher::Matcher;
 use crate::{Subject, UnknownSymbol, Vocabulary};
 
 /// Found phrases are a set of `n` members, which has 2ⁿ states.
 const MAX_STATES: usize = 1 << 14;
+/// States times the symbols that phrases are made of.
+const MAX_ARCS: usize = 1 << 20;
 
 /// The output must hold each of some phrases, and none of some others.
 #[derive(Clone, Debug)]
@@ -136,28 +139,34 @@ impl Phrase {
     }
 }
 
-/// The feasible set, if there are no more than `MAX_STATES` states.
+/// The feasible set, if it is small enough.
 fn automaton(must: &[Phrase], must_not: &[Phrase], n_symbols: usize) -> Option<Classes> {
     if u64::BITS < must.len() as u32 {
         return None;
     }
-    let phrases = || must.iter().chain(must_not).map(|phrase| &phrase.symbols);
     let all = if must.is_empty() { 0 } else { u64::MAX >> (u64::BITS - must.len() as u32) };
     // Symbols of no phrase are of one kind: they end every beginning of one.
-    let kinds = (0..n_symbols as Symbol).map(|s| phrases().any(|p| p.contains(&s)).then_some(s));
-    let next = |(found, tail): &(u64, Vec<Symbol>), kind: &Option<Symbol>| {
-        let Some(symbol) = *kind else { return Some((*found, Vec::new())) };
-        let written = [&tail[..], &[symbol]].concat();
-        if must_not.iter().any(|phrase| written.ends_with(&phrase.symbols)) {
-            return None;
-        }
-        let is_here = |k: &usize| written.ends_with(&must[*k].symbols);
-        let found = (0..must.len()).filter(is_here).fold(*found, |found, k| found | 1 << k);
-        let is_beginning = |&from: &usize| phrases().any(|p| p.starts_with(&written[from..]));
-        let from = (0..written.len()).find(is_beginning).unwrap_or(written.len());
-        Some((found, written[from..].to_vec()))
+    const OTHER: usize = 0;
+    let phrases = || must.iter().chain(must_not).map(|phrase| &phrase.symbols);
+    let mut numbers = HashMap::new();
+    for &symbol in phrases().flatten() {
+        let number = numbers.len() + 1;
+        numbers.entry(symbol).or_insert(number);
+    }
+    let max_states = MAX_STATES.min(MAX_ARCS / (numbers.len() + 1));
+    let phrases: Vec<Vec<usize>> =
+        phrases().map(|symbols| symbols.iter().map(|symbol| numbers[symbol]).collect()).collect();
+    let matcher = Matcher::new(numbers.len() + 1, &phrases, max_states)?;
+    let next = |&(found, node): &(u64, usize), &kind: &usize| {
+        let node = matcher.next(node, kind);
+        let found = matcher.ends(node).iter().try_fold(found, |found, &phrase| {
+            (phrase < must.len()).then(|| found | 1 << phrase) // the others are forbidden
+        })?;
+        Some((found, node))
     };
-    Classes::explore(MAX_STATES, kinds, (0, Vec::new()), next, |(found, _)| *found == all)
+    let kinds = (0..n_symbols as Symbol).map(|s| numbers.get(&s).copied().unwrap_or(OTHER));
+    let start = (0, Matcher::START);
+    Classes::explore(max_states, kinds, start, next, |(found, _)| *found == all)
 }
 
 #[cfg(test)]
@@ -235,5 +244,20 @@ mod tests {
         assert_eq!([10, 20, 64, 65].map(has_automaton), [true, false, false, false]);
         let none = Lexical::new(&[], &names, &vocabulary).unwrap();
         check_automaton(&*none.automaton(&letters("")).unwrap(), 2, <[Symbol]>::is_empty);
+    }
+
+    #[test]
+    fn long_phrases_take_no_longer_than_many() {
+        let vocabulary = Vocabulary::new(["a", "b", "c"], "");
+        let long = "a".repeat(8000) + "b";
+        let begin = std::time::Instant::now();
+        let lexical = Lexical::new(&[], &[&long, &"ab".repeat(4000)], &vocabulary).unwrap();
+        // With a search for the longest end at every state, or for ever longer symbols in the text
+        // of the phrase, it would be a minute.
+        assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+        let x = letters("");
+        let automaton = lexical.automaton(&x).unwrap();
+        let y = vocabulary.read(&long).unwrap();
+        assert!(automaton.contains(&y[1..]) && !automaton.contains(&y));
     }
 }

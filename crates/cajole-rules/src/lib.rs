@@ -22,6 +22,7 @@ pub mod ebnf;
 pub mod file;
 mod formula;
 mod lexical;
+mod matcher;
 mod named;
 #[cfg(test)]
 mod oracle;

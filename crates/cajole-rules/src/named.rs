@@ -20,8 +20,9 @@ pub type NamedGrammar<'v> = Named<'v, ContextFree>;
 /// The output must match a pattern as a whole.
 pub type NamedRegular<'v> = Named<'v, Regular>;
 
-/// The most states of a pattern's automaton.
+/// The most states of a pattern's automaton, and states times symbols.
 const MAX_STATES: usize = 10_000;
+const MAX_ARCS: usize = 1 << 22;
 
 impl<'v> NamedGrammar<'v> {
     /// The rule to be a member of the grammar that `text` says; see [`ebnf::grammar`].
@@ -45,8 +46,9 @@ impl<'v> NamedRegular<'v> {
     /// If it says none, or one whose automaton is too large.
     pub fn read(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, EbnfError> {
         let language = ebnf::language(text, vocabulary)?;
-        let dfa = language.automaton_within(vocabulary.len(), MAX_STATES);
-        let too_large = || Place::START.error(Problem::TooLarge(MAX_STATES, "states"));
+        let max_states = MAX_STATES.min(MAX_ARCS / vocabulary.len().max(1));
+        let dfa = language.automaton_within(vocabulary.len(), max_states);
+        let too_large = || Place::START.error(Problem::TooLarge(max_states, "states"));
         Ok(Named::new(Regular::new(&dfa.ok_or_else(too_large)?), vocabulary))
     }
 }

@@ -18,8 +18,9 @@ use regex_automata::{Anchored, MatchKind};
 use crate::named::{Named, NamedRegular};
 use crate::vocabulary::Vocabulary;
 
-/// Limits of the automaton over bytes: these suffice for thousands of its states.
-const MAX_BYTES: usize = 8 << 20;
+/// Limits of the automaton over bytes: these suffice for thousands of its states, and are reached
+/// within a fraction of a second.
+const MAX_BYTES: usize = 2 << 20;
 /// Limits of the automaton over symbols: how far the search for the fewest edits may spread.
 const MAX_STATES: usize = 1 << 12;
 const MAX_ARCS: usize = 1 << 22;

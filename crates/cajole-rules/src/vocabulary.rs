@@ -13,6 +13,8 @@ pub struct Vocabulary {
     numbers: HashMap<String, Symbol>,
     /// What stands between two symbols where an output is written as text.
     separator: String,
+    /// Bytes of the longest name: no more need be looked at to find one.
+    longest: usize,
     tags: Option<TagSet>,
     commands: Option<Commands>,
 }
@@ -34,7 +36,8 @@ impl Vocabulary {
         let numbers = names.iter().cloned().zip(0..).collect();
         let tags = TagSet::new(names.iter().cloned()).ok();
         let commands = commands(&names);
-        Vocabulary { names, numbers, separator: separator.to_owned(), tags, commands }
+        let longest = names.iter().map(String::len).max().unwrap_or(0);
+        Vocabulary { names, numbers, separator: separator.to_owned(), longest, tags, commands }
     }
 
     /// How many symbols there are.
@@ -87,8 +90,8 @@ impl Vocabulary {
         let (mut y, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
-            let longest =
-                ends.filter_map(|end| Some((end, self.symbol(&rest[..end])?))).next_back();
+            let ends = ends.take_while(|&end| end <= self.longest);
+            let longest = ends.filter_map(|end| Some((end, self.symbol(&rest[..end])?))).last();
             let (end, symbol) = longest.ok_or_else(|| unknown(rest))?;
             y.push(symbol);
             rest = &rest[end..];

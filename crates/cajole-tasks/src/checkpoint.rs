@@ -70,6 +70,12 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
+    /// Settings ask for a network of which there is too much.
+    #[error("a network of {weights} weights is asked for; there can be no more than 2³²")]
+    TooManyWeights {
+        /// How many it would have.
+        weights: usize,
+    },
     /// It is a checkpoint of something else.
     #[error("{path} is a checkpoint for the task {task:?}, not {expected:?}", path = path.display())]
     OtherTask {

@@ -69,6 +69,19 @@ fn a_run_on_other_pairs_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_network_of_too_many_weights_is_refused() {
+    let mut config = config();
+    config.network.hidden = cajole_nn::settings::MOST_SIZE;
+    let refused = train(&config, &splits(), 1, None, &Silent).err().unwrap();
+    // At least the matrix of one layer's state, four gates wide.
+    let least = 4 * config.network.hidden.pow(2);
+    let LoadError::TooManyWeights { weights } = refused else { panic!("{refused}") };
+    assert!(least <= weights, "{weights}");
+    let text = PairsConfig::DEFAULT.replace("hidden = ", "hidden = 99999999");
+    assert!(toml::from_str::<PairsConfig>(&text).unwrap_err().to_string().contains("99999999"));
+}
+
+#[test]
 fn training_finds_the_better_outputs() {
     let mut splits = splits();
     // Every output is its input: soon learnt.

@@ -63,6 +63,7 @@ pub struct Seq2SeqConfig {
     /// The output symbol that takes in the next token, if the decoder is to be shown that token.
     pub pointer: Option<Symbol>,
     /// Outputs may be this many times as long as inputs, plus 20, before decoding gives up.
+    #[serde(deserialize_with = "optional_size")]
     pub cap_factor: usize,
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layout::{Init, Layout, Param};
-use crate::settings::size;
+use crate::settings::{optional_size, size};
 use crate::tape::{Graph, Var};
 
 /// The size of a transducer, and what the paper leaves open about it.
@@ -37,6 +37,7 @@ pub struct TransducerConfig {
     /// Share of the units silenced in training, on embeddings' and the output layer's inputs.
     pub dropout: f32,
     /// Outputs may be this many times as long as inputs, plus 10, before decoding gives up.
+    #[serde(deserialize_with = "optional_size")]
     pub cap_factor: usize,
 }
 

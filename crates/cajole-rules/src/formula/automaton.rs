@@ -15,8 +15,10 @@ use crate::classes::Classes;
 
 /// Each counts up to a few hundred, or one to some thousands.
 const MAX_STATES: usize = 1 << 14;
+/// States times comparisons: a state has a number for each.
+const MAX_NUMBERS: usize = 1 << 18;
 
-/// The feasible set for `x`, if there are no more than `MAX_STATES` states.
+/// The feasible set for `x`, if it is small enough.
 pub(super) fn explore(
     comparisons: &[Comparison],
     x: &Subject,
@@ -34,7 +36,8 @@ pub(super) fn explore(
     };
     let accepts =
         |values: &Vec<i128>| differences.iter().zip(values).all(|(d, &value)| d.holds(value));
-    Classes::explore(MAX_STATES, kinds, start, next, accepts)
+    let max_states = MAX_STATES.min(MAX_NUMBERS / comparisons.len().max(1));
+    Classes::explore(max_states, kinds, start, next, accepts)
 }
 
 /// `l − r` of one comparison, as the output grows.

@@ -20,6 +20,6 @@ pub use splits::{Source, Splits};
 pub use summary::{
     Summary, conversion_curve, converted_steps, steps_table, steps_to_convert, with_costs,
 };
-pub use training::{Training, finish, kept_or_trained};
+pub use training::{Training, finish, initial, kept_or_trained};
 pub use tuning::best_of;
 pub use watch::{Silent, Watch};

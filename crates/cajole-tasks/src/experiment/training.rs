@@ -88,6 +88,18 @@ impl<'a, N: Network> Training<'a, N> {
     }
 }
 
+/// Fresh weights for a network whose sizes come from settings.
+///
+/// # Errors
+/// If there would be too many.
+pub fn initial<N: Network>(net: &N, seed: u64) -> Result<Vec<f32>, LoadError> {
+    let layout = net.layout();
+    match layout.is_too_large() {
+        true => Err(LoadError::TooManyWeights { weights: layout.len() }),
+        false => Ok(layout.initial(seed)),
+    }
+}
+
 /// Notes in `folder` which run it belongs to; an error if it belongs to another that is unfinished.
 fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
     fs::create_dir_all(folder).map_err(LoadError::io(folder))?;

@@ -2,7 +2,7 @@
 
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::{dropout, positive};
+use cajole_nn::settings::{dropout, size};
 use serde::{Deserialize, Serialize};
 
 use super::spelling::Spelling;
@@ -31,16 +31,16 @@ pub struct NetworkConfig {
     #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// Hidden units.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub hidden: usize,
     /// Size of an input symbol's embedding.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub embedding: usize,
     /// Size of an output symbol's embedding.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub output_embedding: usize,
     /// Width of the attention.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "size")]
     pub attention: usize,
     /// Share of units silenced in training.
     #[serde(deserialize_with = "dropout")]

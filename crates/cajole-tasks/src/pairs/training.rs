@@ -7,7 +7,7 @@ use cajole::corpus::decode_all;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
-use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained};
+use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
 
 use super::config::PairsConfig;
@@ -16,7 +16,7 @@ use super::metric::Score;
 use super::model::{Card, PairsModel};
 use super::symbols::Symbols;
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch};
+use crate::experiment::{Training, Watch, initial};
 
 /// What makes a run the run it is: with other settings its state must not be gone on with.
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub fn train(
         spelling: config.symbols,
     };
 
-    let initial = net.layout().initial(seed);
+    let initial = initial(&net, seed)?;
     let untrained = model(&initial);
     let inputs: Vec<Vec<Token>> = splits.train.iter().map(|p| untrained.tokens(&p.input)).collect();
     let encode = |p: &Pair| p.output.iter().filter_map(|name| target.symbol(name)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cajole::Config;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::{dropout, positive, size};
+use cajole_nn::settings::{dropout, optional_size, positive, size};
 use cajole_nn::{Curriculum, TrainConfig};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,7 @@ pub struct Sizes {
     #[serde(deserialize_with = "size")]
     pub attention: usize,
     /// Commands per token, plus 20, before decoding gives up.
+    #[serde(deserialize_with = "optional_size")]
     pub cap_factor: usize,
 }
 

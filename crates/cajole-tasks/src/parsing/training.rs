@@ -5,7 +5,7 @@ use std::path::Path;
 use cajole::corpus::decode_all;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
-use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained};
+use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
 
 use super::commands::{Commands, SHIFT};
@@ -15,7 +15,7 @@ use super::evalb::Params;
 use super::metric::{Score, scores};
 use super::parser::{Card, Parser};
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch};
+use crate::experiment::{Training, Watch, initial};
 use crate::treebank::{Sentence, Tree};
 use crate::words::Lexicon;
 
@@ -60,7 +60,7 @@ pub fn train(
     training.epochs = of.epochs.unwrap_or(training.epochs);
     training.step_size = of.step_size.unwrap_or(training.step_size);
     training.curriculum = of.curriculum.or(training.curriculum);
-    let mut initial = net.layout().initial(config.seed);
+    let mut initial = initial(&net, config.seed)?;
     if let Some(table) = net.vectors() {
         let table = &mut initial[table.range()];
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);

@@ -10,6 +10,9 @@ use super::sentence::Proposition;
 use crate::treebank::Located;
 use crate::treebank::error::excerpt;
 
+/// The byte order mark that some editors begin a file with.
+const MARK: char = '\u{feff}';
+
 /// The propositions of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Props {
@@ -32,7 +35,7 @@ pub struct Props {
 /// ```
 pub fn sentences(text: &str) -> impl Iterator<Item = Result<Located<Props>, RoleError>> {
     let is_row = |(_, row): &(usize, &str)| !row.trim_ascii().is_empty();
-    let mut lines = (1..).zip(text.strip_prefix('\u{feff}').unwrap_or(text).lines());
+    let mut lines = (1..).zip(text.strip_prefix(MARK).unwrap_or(text).lines());
     std::iter::from_fn(move || {
         let first = lines.find(is_row)?;
         // The row that ends the sentence holds nothing, so it may be consumed.
@@ -67,6 +70,9 @@ impl Props {
 
     /// The rows of the sentence, with tabs between columns; a blank line should follow.
     ///
+    /// If they begin with a byte order mark, a blank line comes first: at the very beginning of a
+    /// file, readers take a mark for one of the file's.
+    ///
     /// # Errors
     /// If the format cannot hold a proposition, or it does not fit the words.
     pub fn text(&self) -> Result<String, RoleFault> {
@@ -83,6 +89,9 @@ impl Props {
                 row.push_str(&bit);
             });
         }
+        if rows.first().is_some_and(|row| row.starts_with(MARK)) {
+            rows.insert(0, String::new());
+        }
         Ok(rows.into_iter().map(|row| row + "\n").collect())
     }
 }
@@ -93,6 +102,20 @@ mod tests {
 
     use super::*;
     use crate::srl::bio::{self, tests::sentence};
+
+    #[test]
+    fn a_byte_order_mark_is_the_files_or_the_lemmas() {
+        let lemma = |text: &str| {
+            let props = sentences(text).next().unwrap().unwrap().item;
+            props.propositions[0].lemma.clone()
+        };
+        assert_eq!(lemma("\u{feff}go (V*)"), "go");
+        let tags = vec!["B-V".to_owned()];
+        let roleset = String::new();
+        let marked = Proposition { predicate: 0, lemma: "\u{feff}go".to_owned(), roleset, tags };
+        let props = Props { words: 1, propositions: vec![marked] };
+        assert_eq!(lemma(&props.text().unwrap()), "\u{feff}go");
+    }
 
     proptest! {
         #[test]

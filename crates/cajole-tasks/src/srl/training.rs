@@ -7,7 +7,7 @@ use cajole::Symbol;
 use cajole::constraints::TagSet;
 use cajole::corpus::decode_all;
 use cajole_nn::models::{LstmTagger, TaggerConfig};
-use cajole_nn::{Example, Network, Tagging, TrainConfig, Trained};
+use cajole_nn::{Example, Tagging, TrainConfig, Trained};
 use serde::Serialize;
 
 use super::config::{CorpusConfig, NetworkConfig, Sizes, SrlConfig};
@@ -18,7 +18,7 @@ use super::instance::{Instance, Noise};
 use super::sentence::{Proposition, Sentence};
 use super::tagger::{Card, Net, RoleTagger, Vocabulary};
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch};
+use crate::experiment::{Training, Watch, initial};
 use crate::words::Lexicon;
 
 /// What makes a run the run it is: with other settings its state must not be gone on with.
@@ -50,7 +50,7 @@ pub fn train(
     let net = Tagging(LstmTagger::<Instance>::new(network.clone()));
     let training = settings(of, &config.training);
     let seed = config.seed;
-    let initial = initial(&net, splits, seed);
+    let initial = weights(&net, splits, seed)?;
     let tagger = |weights: &[f32]| RoleTagger {
         model: Trained { net: net.clone(), weights: weights.into() },
         vocabulary: vocabulary.clone(),
@@ -96,13 +96,17 @@ fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
 }
 
 /// The weights to begin with: random, but for word vectors from elsewhere.
-fn initial(net: &Tagging<LstmTagger<Instance>>, splits: &Splits, seed: u64) -> Vec<f32> {
-    let mut initial = net.layout().initial(seed);
+fn weights(
+    net: &Tagging<LstmTagger<Instance>>,
+    splits: &Splits,
+    seed: u64,
+) -> Result<Vec<f32>, LoadError> {
+    let mut initial = initial(net, seed)?;
     if let Some(table) = net.0.vectors() {
         let table = &mut initial[table.range()];
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
     }
-    initial
+    Ok(initial)
 }
 
 /// What a tagger learns from.

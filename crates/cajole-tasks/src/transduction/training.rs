@@ -6,13 +6,13 @@ use cajole::Symbol;
 use cajole::corpus::decode_all;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained};
+use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
 
 use super::checkpoint::Card;
 use super::language::{Splits, transduce};
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch};
+use crate::experiment::{Training, Watch, initial};
 
 /// Trains a transducer from `seed`. With a `folder`, the run's state is kept there after every
 /// tenth epoch, and a run found there is gone on with.
@@ -36,7 +36,7 @@ pub fn train(
         let dev = exact_match(&model(weights), &splits.dev);
         (dev, format!("held-out exact {dev:.1} %"))
     };
-    let (examples, initial) = (examples.collect(), net.layout().initial(seed));
+    let (examples, initial) = (examples.collect(), initial(&net, seed)?);
     let training = Training { net: &net, config, examples, seed, initial, every: 10, folder };
     let state = training.run(&Run { network, training: config, seed }, score, watch)?;
     let model = model(&state.weights);

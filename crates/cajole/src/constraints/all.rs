@@ -17,6 +17,8 @@ use crate::model::Symbol;
 
 /// Arcs that a conjunction is listed with, state by state; with more, it is followed as it goes.
 const MOST_ARCS: usize = 1 << 18;
+/// The same for all conjunctions on the way, of two, of three, and so on.
+const MOST_ARCS_IN_ALL: usize = 1 << 20;
 
 /// The output must satisfy every one of these constraints; `g` is their weighted sum.
 ///
@@ -85,10 +87,14 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
         let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
         let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
+        let mut left = MOST_ARCS_IN_ALL;
         automata.into_iter().reduce(|all, next| {
             let are_finite = all.is_finite() && next.is_finite();
-            let max_states = MOST_ARCS / all.n_symbols().max(1);
-            let listed = are_finite.then(|| all.intersect_within(max_states, &*next)).flatten();
+            let (most, n_symbols) = (MOST_ARCS.min(left), all.n_symbols().max(1));
+            let list = || all.intersect_within(most / n_symbols, &*next);
+            let listed = (are_finite && 0 < left).then(list).flatten();
+            let used = listed.as_ref().map_or(most, |both| both.n_states() * n_symbols);
+            left -= used.min(left);
             match listed {
                 Some(both) => Box::new(both),
                 None => Box::new(Product::new(all, next)),
@@ -179,6 +185,18 @@ mod tests {
                 state = automaton.next(state, symbol).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn what_many_demand_is_not_listed_over_and_over() {
+        let n = 9000;
+        let many = (0..100).fold(All::new(), |all, _| {
+            all.with(1.0, Length { required: move |_: &[Symbol]| n, n_symbols: 2 })
+        });
+        assert!(MOST_ARCS_IN_ALL < 99 * 2 * n, "not every conjunction can be listed");
+        let automaton = many.automaton(NO_INPUT).expect("all are automata");
+        assert_eq!(automaton.distance_to_accept(automaton.start()), Some(n));
+        assert!(automaton.contains(&vec![1; n]) && !automaton.contains(&vec![1; n - 1]));
     }
 
     #[test]

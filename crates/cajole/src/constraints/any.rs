@@ -93,8 +93,9 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
     }
 }
 
-/// States that a union is listed with.
+/// States that a union is listed with, and states times symbols.
 const MOST_STATES: usize = 1 << 14;
+const MOST_ARCS: usize = 1 << 22;
 
 /// The strings in any of the languages, listed and trimmed; none, if there are too many states.
 ///
@@ -112,7 +113,8 @@ fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Option<Dfa> 
     let accepts = |states: &Vec<Option<State>>| {
         automata.iter().zip(states).any(|(a, state)| state.is_some_and(|state| a.accepts(state)))
     };
-    Some(Dfa::explore_within(MOST_STATES, n_symbols, start, next, accepts)?.trim())
+    let max_states = MOST_STATES.min(MOST_ARCS / n_symbols.max(1));
+    Some(Dfa::explore_within(max_states, n_symbols, start, next, accepts)?.trim())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //!
 //! where `ε(·)` adds everything that ε-arcs reach.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use super::Dfa;
@@ -78,23 +78,27 @@ impl Language {
         Dfa::explore(n_symbols, nfa.reach([start]), next, |states| states.contains(&end)).trim()
     }
 
-    /// The same, unless it would take more than `max_states` to find.
+    /// The same, unless it would take more than `max_states` to find, or far too much memory.
     ///
     /// An expression of `n` symbols may have `2ⁿ` states; who compiles those of strangers should
     /// not wait for all of them.
     pub fn automaton_within(&self, n_symbols: usize, max_states: usize) -> Option<Dfa> {
         let (nfa, start, end) = self.fragment();
         let found = RefCell::new(HashSet::from([nfa.reach([start])]));
+        let held = Cell::new(0);
+        let is_within = || found.borrow().len() <= max_states && held.get() <= MOST_HELD;
         let next = |states: &Vec<usize>, s| {
-            if max_states < found.borrow().len() {
+            if !is_within() {
                 return None;
             }
             let to = Some(nfa.next(states, s)).filter(|to| !to.is_empty())?;
-            found.borrow_mut().insert(to.clone());
+            if found.borrow_mut().insert(to.clone()) {
+                held.set(held.get() + to.len());
+            }
             Some(to)
         };
         let dfa = Dfa::explore(n_symbols, nfa.reach([start]), next, |q| q.contains(&end));
-        (found.into_inner().len() <= max_states).then(|| dfa.trim())
+        is_within().then(|| dfa.trim())
     }
 
     /// This language as a nondeterministic automaton between two states.
@@ -111,6 +115,9 @@ impl From<Symbol> for Language {
         Language::Symbol(symbol)
     }
 }
+
+/// Nondeterministic states that the sets of all deterministic ones may have in them.
+const MOST_HELD: usize = 1 << 22;
 
 /// What an arc of the nondeterministic automaton reads.
 #[derive(Clone, Copy)]
@@ -238,6 +245,15 @@ mod tests {
         let three = Language::word(&[0, 1]); // before, between, behind
         assert!(three.automaton_within(2, 2).is_none());
         assert_eq!(three.automaton_within(2, 3), Some(three.automaton(2)));
+    }
+
+    #[test]
+    fn few_states_that_are_large_are_not_waited_for_either() {
+        // Each of the 2¹⁰ states holds all of the stars.
+        let stars = |n: usize| Language::Seq(vec![Language::Any.star(); n]);
+        let tail = Language::Symbol(0).then(Language::Seq(vec![Language::Any; 9]));
+        assert!(stars(5000).then(tail.clone()).automaton_within(2, 1 << 12).is_none());
+        assert!(stars(50).then(tail).automaton_within(2, 1 << 12).is_some());
     }
 
     proptest! {

@@ -1,0 +1,71 @@
+//! What holds of every rule, whoever wrote it.
+
+use cajole::constraints::Automaton;
+use cajole::{Constraint, Symbol};
+use cajole_rules::{Subject, Vocabulary};
+
+/// Letters without anything between them, as transducers write them; one name is part of another.
+pub fn letters() -> Vocabulary {
+    Vocabulary::new(["a", "b", "ab", "é"], "")
+}
+
+/// Words with blanks between them.
+pub fn words() -> Vocabulary {
+    Vocabulary::new(["the", "cat", "(", ")", "+"], " ")
+}
+
+/// BIO tags, with continuations and references.
+pub fn tags() -> Vocabulary {
+    let names = ["O", "B-V", "B-ARG0", "I-ARG0", "B-C-ARG0", "I-C-ARG0", "B-R-ARG0", "I-R-ARG0"];
+    Vocabulary::new(names, " ")
+}
+
+/// Shift-reduce commands.
+pub fn commands() -> Vocabulary {
+    Vocabulary::new(["s", "r", "!NP", "!S"], " ")
+}
+
+/// Outputs of up to five of these symbols, and of one that there is not.
+pub fn outputs(vocabulary: &Vocabulary) -> Vec<Vec<Symbol>> {
+    let n = vocabulary.len() as Symbol;
+    let short = (0..=n).flat_map(|first| [vec![first], vec![first, first], vec![0, first, 1]]);
+    let long = [vec![0, 0, 1, 2], vec![0, 1, 2, 3, 1], vec![2, 0, 3], vec![1, 2, 3]];
+    std::iter::once(Vec::new()).chain(short).chain(long).collect()
+}
+
+/// Reasons add up to the cost, and there are some exactly if the output is infeasible. Outputs are
+/// feasible exactly if the automaton has them.
+pub fn check(rule: &dyn Constraint<Subject>, x: &Subject, outputs: &[Vec<Symbol>]) {
+    let automaton = rule.automaton(x);
+    for y in outputs {
+        let violation = rule.check(x, y);
+        let (g, faults) = (violation.total(), rule.explain(x, y));
+        assert!(0.0 <= g, "{y:?} costs {g}");
+        assert_eq!(violation.is_satisfied(), faults.is_empty(), "{y:?}: {violation:?}, {faults:?}");
+        let told = faults.iter().fold(0.0, |sum, fault| sum + fault.cost);
+        let is_same = told == g || (told - g).abs() <= 1e-4 * g.max(1e-30);
+        assert!(is_same, "{y:?}: {faults:?} are {told}, not {g}");
+        for fault in &faults {
+            let at = &fault.at;
+            assert!(at.start < at.end && at.end <= y.len() + 1, "{y:?}: {fault:?}");
+        }
+        // Of symbols that a network cannot write, an automaton knows nothing.
+        let is_known = |n_symbols| y.iter().all(|&symbol| (symbol as usize) < n_symbols);
+        if let Some(automaton) = automaton.as_ref().filter(|a| is_known(a.n_symbols())) {
+            check_member(&**automaton, y, violation.is_satisfied());
+        }
+    }
+}
+
+fn check_member(automaton: &dyn Automaton, y: &[Symbol], is_feasible: bool) {
+    assert_eq!(automaton.contains(y), is_feasible, "{y:?}");
+    let mut state = automaton.start();
+    for (t, &symbol) in y.iter().enumerate() {
+        if is_feasible {
+            let rest = automaton.distance_to_accept(state);
+            assert!(rest.is_some_and(|rest| rest <= y.len() - t), "{y:?} at {t}: {rest:?}");
+        }
+        let Some(next) = automaton.next(state, symbol) else { break };
+        state = next;
+    }
+}

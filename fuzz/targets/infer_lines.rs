@@ -1,0 +1,65 @@
+//! Lines as `cajole infer` reads them, with rules of their own, for every network that is built in.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use cajole::{Constraint, Symbol};
+use cajole_infer::line::Line;
+use cajole_infer::task::{Case, Task};
+use cajole_infer::{AnyTask, BUILT_IN};
+use cajole_rules::Rules;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    static TASKS: OnceLock<Vec<AnyTask>> = OnceLock::new();
+    let built_in = |name| AnyTask::built_in(name).expect("it is built in");
+    let tasks = TASKS.get_or_init(|| BUILT_IN.map(built_in).into());
+    for (number, text) in (1..).zip(text.lines()) {
+        let Ok(Some(line)) = Line::parse(number, text.to_owned()) else { continue };
+        for task in tasks {
+            match task {
+                AnyTask::Transduction(task) => check(task, &line),
+                AnyTask::Parsing(task) => check(task, &line),
+                AnyTask::Roles(task) => check(task, &line),
+                AnyTask::Pairs(task) => check(task, &line),
+            }
+        }
+    }
+});
+
+fn check<T: Task>(task: &T, line: &Line) {
+    const ANYTHING: &str = "arithmetic = 'len(out) >= 0'";
+    let vocabulary = task.vocabulary();
+    let usual = task.usual_rules().unwrap_or(ANYTHING);
+    let usual = Rules::parse("usual", usual, None, vocabulary).expect("they are tested");
+    let own = line.constraint().map(|value| Rules::of_json(value, vocabulary));
+    let rules = own.and_then(Result::ok).unwrap_or(usual);
+    let cases = match task.cases(line, &rules) {
+        Ok(cases) => cases,
+        Err(error) => return drop(error.to_string()),
+    };
+    assert!(!T::IS_ONE_A_LINE || cases.len() <= 1, "{line:?}");
+    for case in &cases {
+        check_case(task, case, &rules);
+    }
+    let outputs: Vec<_> = cases.iter().map(|case| (case, known(case))).collect();
+    let (_, score) = task.score(&outputs);
+    // Where there is nothing right, no share of it is.
+    assert!(score.is_nan() || (0.0..=100.0 + 1e-6).contains(&score), "{line:?}: {score}");
+}
+
+fn check_case<T: Task>(task: &T, case: &Case<T::Input>, rules: &Rules<'_>) {
+    let y = known(case);
+    assert!(y.iter().all(|&symbol| (symbol as usize) < task.vocabulary().len()));
+    let record = task.record(case, y);
+    assert!(record.contains_key("output"), "{record:?}");
+    assert_eq!(
+        rules.check(&case.subject, y).is_satisfied(),
+        rules.explain(&case.subject, y).is_empty()
+    );
+}
+
+/// The right output, or nothing.
+fn known<I>(case: &Case<I>) -> &[Symbol] {
+    case.gold.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,65 @@
+//! Outputs of runs that were killed: whatever is there, what stays is its whole records, and a run
+//! goes on behind them. The bytes are the file, plain or gzipped, or are put into a gzip member.
+#![no_main]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use cajole_infer::sink::{Existing, Sink};
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+
+const NEXT: &[u8] = b"{\"line\":7}\n";
+
+fuzz_target!(|bytes: &[u8]| {
+    let folder = tempfile::tempdir().expect("a folder");
+    plain(&folder.path().join("out.jsonl"), bytes);
+    let path = folder.path().join("out.jsonl.gz");
+    packed(&path, bytes);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    let member = encoder.finish().expect("memory");
+    // A whole member, and one that was being written.
+    packed(&path, &[&member[..], &member[..member.len() / 2]].concat());
+});
+
+fn plain(path: &Path, bytes: &[u8]) {
+    let Some((last, after)) = go_on(path, bytes) else { return };
+    let kept = after.strip_suffix(NEXT).expect("the new record comes last");
+    assert!(bytes.starts_with(kept) && (kept.is_empty() || kept.ends_with(b"\n")));
+    assert!(!bytes[kept.len()..].contains(&b'\n'), "a whole line was lost");
+    assert_eq!(last, last_line(kept));
+}
+
+fn packed(path: &Path, bytes: &[u8]) {
+    let Some((last, after)) = go_on(path, bytes) else { return };
+    let mut text = Vec::new();
+    MultiGzDecoder::new(&after[..]).read_to_end(&mut text).expect("whole members");
+    let kept = text.strip_suffix(NEXT).expect("the new record comes last");
+    assert!(kept.is_empty() || kept.ends_with(b"\n"), "the last record is whole");
+    assert_eq!(last, last_line(kept));
+}
+
+/// What a run says was the last line, and the file after it has added a record; nothing, if it will
+/// not go on, and then the file is as it was.
+fn go_on(path: &Path, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
+    fs::write(path, bytes).expect("room for it");
+    let opened = Sink::open(path, Existing::Resume, &json!({"rule": "r"}));
+    let Ok((mut sink, last)) = opened else {
+        assert_eq!(fs::read(path).expect("it is there"), bytes, "what is refused is left alone");
+        return None;
+    };
+    sink.write(NEXT).expect("room for it");
+    sink.finish().expect("room for it");
+    Some((last, fs::read(path).expect("it is there")))
+}
+
+fn last_line(records: &[u8]) -> u64 {
+    let Some(last) = records.split(|&byte| byte == b'\n').rev().nth(1) else { return 0 };
+    let record: serde_json::Value = serde_json::from_slice(last).expect("a record");
+    record["line"].as_u64().expect("the number of its line")
+}
