@@ -4,7 +4,7 @@
 //! program that looks at an output; here it becomes a [`Constraint`](cajole::Constraint), over the
 //! names that the network's symbols have.
 //!
-//! - [`Rules`]: a constraint [`file`]; there, all kinds of rules are listed.
+//! - [`Rules`]: a constraint [file](mod@file); there, all kinds of rules are listed.
 //! - [`Vocabulary`]: what output symbols are called.
 //! - [`Subject`]: what rules can see of an input.
 //!
