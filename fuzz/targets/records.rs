@@ -11,7 +11,13 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
 use serde_json::json;
+
+#[derive(Deserialize)]
+struct Record {
+    line: u64,
+}
 
 const NEXT: &[u8] = b"{\"line\":7}\n";
 
@@ -60,6 +66,5 @@ fn go_on(path: &Path, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
 
 fn last_line(records: &[u8]) -> u64 {
     let Some(last) = records.split(|&byte| byte == b'\n').rev().nth(1) else { return 0 };
-    let record: serde_json::Value = serde_json::from_slice(last).expect("a record");
-    record["line"].as_u64().expect("the number of its line")
+    serde_json::from_slice::<Record>(last).expect("a record").line
 }
