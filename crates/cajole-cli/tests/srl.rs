@@ -89,7 +89,7 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
         let mut killed = command(at, &out("--out=killed"));
         let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let kept = at.join("killed").join(kept);
-        for _ in 0..6000 {
+        for _ in 0..60_000 {
             if kept.exists() {
                 break;
             }
