@@ -279,8 +279,8 @@ fn what_is_converted_consists_of_nodes_and_the_rest_is_untouched() {
         );
 
         let gbi = |preset: &Config| -> Vec<Repair> {
-            let outcomes = failures.gbi("gbi", preset.clone(), &Silent).unwrap();
-            outcomes.into_iter().map(Repair::from).collect()
+            let nudged = failures.gbi("gbi", preset.clone(), &Silent).unwrap();
+            nudged.outcomes.into_iter().map(Repair::from).collect()
         };
         for (method, repairs) in [
             ("exact", failures.exact(&Silent)),
@@ -323,8 +323,8 @@ fn without_failures_all_is_as_decoded() {
     for instances in [free, Vec::new()] {
         let failures = Failures::find(tagger, &instances, &Silent);
         assert_eq!((failures.cases.len(), failures.total), (0, instances.len()));
-        let outcomes = failures.gbi("gbi", config.gbi.best.clone(), &Silent).unwrap();
-        let repairs: Vec<Repair> = outcomes.into_iter().map(Repair::from).collect();
+        let nudged = failures.gbi("gbi", config.gbi.best.clone(), &Silent).unwrap();
+        let repairs = failures.within(&nudged, None);
         let row = failures.row("net", "gbi best", "data", &repairs);
         let viterbi = evaluate(tagger, &instances);
         for when in ["before", "after"] {
@@ -350,8 +350,8 @@ fn the_order_of_inputs_does_not_matter() {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let run = |instances: &[Instance]| -> Vec<_> {
             let failures = Failures::find(tagger, instances, &Silent);
-            let outcomes = one.install(|| failures.gbi("gbi", preset.clone(), &Silent)).unwrap();
-            outcomes.iter().map(timeless).collect()
+            let nudged = one.install(|| failures.gbi("gbi", preset.clone(), &Silent)).unwrap();
+            nudged.outcomes.iter().map(timeless).collect()
         };
         let forward = run(&instances);
         instances.reverse();
@@ -363,6 +363,40 @@ fn the_order_of_inputs_does_not_matter() {
 }
 
 #[test]
+fn caution_lets_be_what_the_network_insists_on() {
+    let (config, _, tagger) = &*TRAINED;
+    let instances = instances(Reading::Phrasal, Noise::Noisy);
+    let failures = Failures::find(tagger, &instances, &Silent);
+    let best = |penalty: Option<f32>| {
+        let best = config.gbi.best.clone();
+        let nudged = failures.cautious("gbi", best, penalty, 100_000, &Silent).unwrap();
+        failures.within(&nudged, None)
+    };
+    let outputs = |repairs: &[Repair]| -> Vec<_> {
+        repairs.iter().map(|r| (r.output.clone(), r.converted)).collect()
+    };
+    // A penalty of nothing leaves all as it was, an infinite one forbids.
+    assert!(outputs(&best(Some(0.0))) == outputs(&failures.untouched()));
+    assert!(outputs(&best(Some(f32::INFINITY))) == outputs(&best(None)));
+    assert!(best(None).iter().all(|repair| repair.converted));
+
+    let (searched, cautious) = (failures.a_star(2.0, 100_000, &Silent), best(Some(2.0)));
+    let mut kinds = [0; 3];
+    for (((x, first), searched), repair) in failures.cases.iter().zip(&searched).zip(&cautious) {
+        let outside = |y: &[Symbol]| -> Vec<_> {
+            let nodes = x.brackets.as_ref().unwrap().as_pairs();
+            spans_in(names(tagger, y)).into_iter().filter(|span| !nodes.contains(span)).collect()
+        };
+        let (insisted, left) = (outside(&searched.output), outside(&repair.output));
+        assert!(left.iter().all(|span| insisted.contains(span)), "{left:?} {insisted:?}");
+        assert_eq!(repair.converted, left.is_empty());
+        assert!(searched.passes < repair.passes, "what the search costs is counted");
+        kinds[usize::from(repair.converted) + usize::from(repair.output != first.output)] += 1;
+    }
+    assert!(0 < kinds[0] && 0 < kinds[2], "some stay and some are repaired: {kinds:?}");
+}
+
+#[test]
 fn a_limit_is_what_a_run_that_stops_there_gives() {
     let (config, _, tagger) = &*TRAINED;
     let instances = instances(Reading::Phrasal, Noise::Noisy);
@@ -371,7 +405,7 @@ fn a_limit_is_what_a_run_that_stops_there_gives() {
         let mut preset = config.gbi.paper.clone();
         preset.schedule.max_steps = max_steps;
         preset.schedule.step_size = 1e-1;
-        failures.gbi("gbi", preset, &Silent).unwrap()
+        failures.gbi("gbi", preset, &Silent).unwrap().outcomes
     };
     let long = run(10);
     let converted = long.iter().filter(|outcome| outcome.is_satisfied()).count();

@@ -21,5 +21,5 @@ pub use summary::{
     Summary, conversion_curve, converted_steps, steps_table, steps_to_convert, with_costs,
 };
 pub use training::{Training, finish, initial, kept_or_trained};
-pub use tuning::best_of;
+pub use tuning::{best_of, nearly_best_of};
 pub use watch::{Silent, Watch};

@@ -6,16 +6,26 @@
 /// If scoring one fails.
 pub fn best_of<T: Copy, E>(
     candidates: impl IntoIterator<Item = T>,
+    score: impl FnMut(T) -> Result<f64, E>,
+) -> Result<Option<T>, E> {
+    nearly_best_of(candidates, 0.0, score)
+}
+
+/// The first candidate whose score is at most `margin` below the highest; none, if none has a score.
+///
+/// # Errors
+/// If scoring one fails.
+pub fn nearly_best_of<T: Copy, E>(
+    candidates: impl IntoIterator<Item = T>,
+    margin: f64,
     mut score: impl FnMut(T) -> Result<f64, E>,
 ) -> Result<Option<T>, E> {
-    let mut best: Option<(f64, T)> = None;
+    let mut scored = Vec::new();
     for candidate in candidates {
-        let score = score(candidate)?;
-        if best.map_or(f64::NEG_INFINITY, |(most, _)| most) < score {
-            best = Some((score, candidate));
-        }
+        scored.push((score(candidate)?, candidate));
     }
-    Ok(best.map(|(_, candidate)| candidate))
+    let most = scored.iter().map(|(score, _)| *score).fold(f64::NAN, f64::max);
+    Ok(scored.into_iter().find(|(score, _)| most - margin <= *score).map(|(_, c)| c))
 }
 
 #[cfg(test)]
@@ -29,5 +39,15 @@ mod tests {
         assert_eq!(best(&[f64::NAN, 0.0]), Ok(Some(1)));
         assert_eq!(best(&[]), Ok(None));
         assert_eq!(best_of([1], |_| Err("it fails")), Err("it fails"));
+    }
+
+    #[test]
+    fn what_is_nearly_the_best_is_good_enough() {
+        let first = |scores: &[f64]| {
+            nearly_best_of(0..scores.len(), 0.5, |i| Ok::<_, String>(scores[i])).unwrap()
+        };
+        assert_eq!(first(&[1.0, 2.5, f64::NAN, 3.0, 2.9]), Some(1));
+        assert_eq!(first(&[1.0, 2.4, 3.0, 2.9]), Some(2));
+        assert_eq!(first(&[f64::NAN]), None);
     }
 }

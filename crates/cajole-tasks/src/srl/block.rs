@@ -2,12 +2,13 @@
 //! sentences, under one kind of constraint.
 
 use cajole::report::Row;
-use cajole::{Config, Outcome, UnknownGroup};
+use cajole::{Config, UnknownGroup};
 use serde::{Deserialize, Serialize};
 
+use super::choice::{Caution, Kind};
 use super::config::SrlConfig;
 use super::instance::Noise;
-use super::methods::Failures;
+use super::methods::{Failures, Nudged};
 use super::nodes::Reading;
 use crate::experiment::{Repair, Watch, converted_steps};
 
@@ -28,45 +29,15 @@ pub(super) struct Measured {
     pub(super) roles: Vec<(String, usize, f64, f64)>,
 }
 
-/// Settings that depend on the network, chosen on development data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Chosen {
-    /// The step size of plain SGD.
-    pub(super) step_size: f32,
-    /// The best preset, with the nudge that suits the network.
-    pub(super) best: Config,
-    /// How far to trust each kind of constraint.
-    pub(super) trust: Vec<Trust>,
-}
-
-/// How far a kind of constraint is to be trusted: a right one always, one that is wrong at times
-/// only where the network does not insist.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trust {
-    pub(super) noise: Noise,
-    pub(super) reading: Reading,
-    /// A*'s penalty for an argument that is no node; none forbids it.
-    pub(super) penalty: Option<f32>,
-    /// Steps that the best preset takes before it lets an output be.
-    pub(super) limit: usize,
-}
-
-impl Chosen {
-    fn trust(&self, noise: Noise, reading: Reading) -> Trust {
-        let mut known = self.trust.iter();
-        let found = known.find(|trust| (trust.noise, trust.reading) == (noise, reading));
-        found.copied().unwrap_or(Trust { noise, reading, penalty: None, limit: usize::MAX })
-    }
-}
-
 /// The failures of one block, to be repaired.
 pub(super) struct Block<'a> {
     /// The tagger's name.
     pub(super) net: &'a str,
     /// The sentences: `test`, or the name of a domain.
     pub(super) data: &'a str,
-    pub(super) reading: Reading,
-    pub(super) noise: Noise,
+    /// The step size of plain SGD.
+    pub(super) step_size: f32,
+    pub(super) kind: &'a Kind,
     pub(super) failures: &'a Failures<'a>,
     /// How long Viterbi decoding takes for one input, in milliseconds.
     pub(super) viterbi: f64,
@@ -76,36 +47,36 @@ pub(super) struct Block<'a> {
 
 impl Block<'_> {
     /// Repairs them by every method.
-    pub(super) fn repair_all(&self, chosen: &Chosen) -> Result<Measured, UnknownGroup> {
-        let Block { config, failures, watch, .. } = *self;
-        let trust = chosen.trust(self.noise, self.reading);
-        let penalty = trust.penalty.unwrap_or(f32::INFINITY);
-        let a_star = || failures.a_star(penalty, config.rivals.agenda_limit, watch);
+    pub(super) fn repair_all(&self) -> Result<Measured, UnknownGroup> {
+        let Block { config, failures, kind, watch, .. } = *self;
+        let agenda = config.rivals.agenda_limit;
+        let a_star = || failures.a_star(kind.penalty.unwrap_or(f32::INFINITY), agenda, watch);
         let mut rows = vec![
             self.row("viterbi", &failures.untouched(), 0.0),
             self.decoded("A*", a_star),
             self.decoded("exact MAP", || failures.exact(watch)),
         ];
-        let paper = self.nudge("gbi paper", self.paper(chosen.step_size))?;
-        let best = self.nudge("gbi best", chosen.best.clone())?;
-        let of_paper = paper.within(config.gbi.paper.schedule.max_steps);
-        let of_best = best.within(usize::MAX);
-        rows.push(self.nudged("gbi paper", &of_paper, &paper));
-        if self.noise != Noise::Free {
-            rows.push(self.nudged("gbi cautious", &best.within(trust.limit), &best));
+        let paper = failures.gbi("gbi paper", self.paper(), watch)?;
+        let best = failures.gbi("gbi best", kind.best.clone(), watch)?;
+        let paper_steps = Some(config.gbi.paper.schedule.max_steps);
+        rows.push(self.nudged("gbi paper", &paper, paper_steps));
+        if let Some(Caution { penalty, limit }) = kind.caution {
+            let (name, best) = ("gbi cautious", kind.best.clone());
+            let cautious = failures.cautious(name, best, penalty, agenda, watch)?;
+            rows.push(self.nudged(name, &cautious, limit));
         }
-        rows.push(self.nudged("gbi best", &of_best, &best));
-        let steps = [("gbi paper", &of_paper), ("gbi best", &of_best)];
-        let limited = |&limit: &usize, name: &str, nudged: &Nudged| {
-            self.nudged(name, &nudged.within(limit), nudged).with("limit", limit as f64)
-        };
-        let limits = [("gbi paper", &paper), ("gbi best", &best)]
-            .into_iter()
-            .flat_map(|(name, n)| self.limits().iter().map(move |limit| limited(limit, name, n)));
+        rows.push(self.nudged("gbi best", &best, None));
+        let limits =
+            [("gbi paper", &paper), ("gbi best", &best)].into_iter().flat_map(|(name, n)| {
+                let of_one = self.limits().iter();
+                of_one.map(move |&l| self.nudged(name, n, Some(l)).with("limit", l as f64))
+            });
+        let of_best = failures.within(&best, None);
+        let steps = [("gbi paper", &failures.within(&paper, paper_steps)), ("gbi best", &of_best)];
         Ok(Measured {
             data: self.data.to_owned(),
-            reading: self.reading,
-            noise: self.noise,
+            reading: kind.reading,
+            noise: kind.noise,
             rows,
             limits: limits.collect(),
             steps: steps.map(|(name, r)| (name.to_owned(), converted_steps(r))).to_vec(),
@@ -116,27 +87,21 @@ impl Block<'_> {
     /// How step limits trade off is shown once, under the first kind of constraint.
     fn limits(&self) -> &[usize] {
         let first = (self.config.readings[0], self.config.noise[0]);
-        if (self.reading, self.noise) == first { &self.config.gbi.limits } else { &[] }
+        if (self.kind.reading, self.kind.noise) == first { &self.config.gbi.limits } else { &[] }
     }
 
     /// The paper's preset, up to the largest step limit that is shown.
-    fn paper(&self, step_size: f32) -> Config {
-        let mut paper = self.config.gbi.paper_by(step_size);
+    fn paper(&self) -> Config {
+        let mut paper = self.config.gbi.paper_by(self.step_size);
         let longest = self.limits().iter().copied().max().unwrap_or(0);
         paper.schedule.max_steps = paper.schedule.max_steps.max(longest);
         paper
     }
 
-    fn nudge(&self, name: &str, preset: Config) -> Result<Nudged, UnknownGroup> {
-        let outcomes = self.failures.gbi(name, preset, self.watch)?;
-        let first = outcomes.iter().filter_map(|o| o.trace.steps().first());
-        let first = first.map(|s| s.elapsed.as_secs_f64() * 1e3).sum::<f64>();
-        Ok(Nudged { first: first / outcomes.len() as f64, outcomes })
-    }
-
     /// A row of gradient-based inference: its first pass is the one that every input takes.
-    fn nudged(&self, method: &str, repairs: &[Repair], nudged: &Nudged) -> Row {
-        self.row(method, repairs, milliseconds(repairs) - nudged.first)
+    fn nudged(&self, method: &str, nudged: &Nudged, limit: Option<usize>) -> Row {
+        let repairs = self.failures.within(nudged, limit);
+        self.row(method, &repairs, milliseconds(&repairs) - nudged.first())
     }
 
     /// A row of another decoder, which is charged a pass of its own.
@@ -151,19 +116,6 @@ impl Block<'_> {
     fn row(&self, method: &str, repairs: &[Repair], more: f64) -> Row {
         let row = self.failures.row(self.net, method, self.data, repairs);
         row.with("viterbi_ms", self.viterbi).with("repair_cost", more / self.viterbi)
-    }
-}
-
-/// What gradient-based inference did, to be looked at under several step limits.
-struct Nudged {
-    outcomes: Vec<Outcome>,
-    /// What the first pass took on average, in milliseconds.
-    first: f64,
-}
-
-impl Nudged {
-    fn within(&self, limit: usize) -> Vec<Repair> {
-        self.outcomes.iter().map(|outcome| Repair::within(outcome, limit)).collect()
     }
 }
 

@@ -142,7 +142,8 @@ pub struct Tuning {
     pub step_sizes: Vec<f32>,
     /// Penalties of A* for an argument that is no node that are tried.
     pub penalties: Vec<f32>,
-    /// What the best preset moves, and how far, that is tried; as it is, if nothing is.
+    /// What the best preset moves, and how far, that is tried, the cheapest first; as it is, if
+    /// nothing is.
     #[serde(default)]
     pub nudges: Vec<Nudge>,
 }
@@ -155,6 +156,13 @@ pub struct Nudge {
     pub moves: Vec<String>,
     /// The first step size.
     pub step_size: f32,
+}
+
+impl Nudge {
+    /// What it moves, in words.
+    pub fn what(&self) -> String {
+        if self.moves.is_empty() { "all weights".to_owned() } else { self.moves.join(" and ") }
+    }
 }
 
 /// Settings of gradient-based inference, by name.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use cajole::Config;
 use cajole::report::Report;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
 
-use super::block::{Block, Chosen, Measured, Trust};
+use super::block::{Block, Measured};
 use super::case_study::case_study;
+use super::choice::{Chosen, Kind};
 use super::config::{CorpusConfig, NetworkConfig, SrlConfig};
 use super::corpora::Splits;
 use super::instance::{Instance, Noise};
@@ -18,9 +18,7 @@ use super::sentence::Sentence;
 use super::tables;
 use super::tagger::{self, RoleTagger};
 use super::training::{propositions, train};
-use crate::experiment::{
-    ExperimentError, Kept, Repair, Watch, best_of, kept_or_trained, mean_milliseconds,
-};
+use crate::experiment::{ExperimentError, Kept, Watch, kept_or_trained, mean_milliseconds};
 use crate::parsing::parser;
 use crate::treebank::Tree;
 use crate::words::Reads;
@@ -85,13 +83,13 @@ pub fn reproduce(
 }
 
 /// One tagger being measured.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     name: &'a str,
-    tagger: &'a RoleTagger,
-    config: &'a SrlConfig,
+    pub(super) tagger: &'a RoleTagger,
+    pub(super) config: &'a SrlConfig,
     corpus: &'a CorpusConfig,
     kept: &'a Kept,
-    watch: &'a dyn Watch,
+    pub(super) watch: &'a dyn Watch,
 }
 
 impl Run<'_> {
@@ -108,21 +106,25 @@ impl Run<'_> {
         let kinds: Vec<Noise> = kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
         let choose = || self.choose(&kinds, &splits.dev);
         let chosen = self.kept.get(&format!("{} chosen", self.name), choose)?;
-        let mut test = Vec::new();
-        for &noise in &kinds {
-            for &reading in &self.config.readings {
-                test.push(self.block("test", reading, noise, &chosen, &splits.test)?);
-            }
-        }
-        let (reading, noise) = (self.config.readings[0], self.config.noise[0]);
-        let domains = splits.domains.iter().filter(|_| network.domains);
-        let domains = domains.map(|(name, some)| self.block(name, reading, noise, &chosen, some));
+        let block = |data, kind, some| self.block(data, chosen.step_size, kind, some);
+        let test = chosen.kinds.iter().map(|kind| block("test", kind, &splits.test));
+        let test = test.collect::<Result<_, _>>()?;
+        // Under the first kind of constraint.
+        let kind = chosen.kinds.first().filter(|_| network.domains);
+        let domains = kind
+            .iter()
+            .flat_map(|kind| splits.domains.iter().map(|(name, some)| block(name, kind, some)));
         let domains = domains.collect::<Result<_, _>>()?;
         Ok(OfNetwork { config: network.clone(), dev_f1, chosen, test, domains })
     }
 
     /// The inputs of one block.
-    fn instances(&self, sentences: &[Sentence], reading: Reading, noise: Noise) -> Vec<Instance> {
+    pub(super) fn instances(
+        &self,
+        sentences: &[Sentence],
+        reading: Reading,
+        noise: Noise,
+    ) -> Vec<Instance> {
         let predicted = match noise {
             Noise::Predicted => self.parse(sentences),
             _ => Vec::new(),
@@ -157,81 +159,15 @@ impl Run<'_> {
         trees
     }
 
-    /// Chooses settings by F1 on development failures.
-    fn choose(&self, kinds: &[Noise], dev: &[Sentence]) -> Result<Chosen, ExperimentError> {
-        let (tuning, reading) = (&self.config.tuning, self.config.readings[0]);
-        let instances = self.instances(dev, reading, self.config.noise[0]);
-        let failures =
-            Failures::find(self.tagger, &instances, self.watch).truncated(tuning.failures);
-        let step_size = best_of(tuning.step_sizes.iter().copied(), |step_size| {
-            let paper = self.config.gbi.paper_by(step_size);
-            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
-        })?;
-        let step_size = step_size.unwrap_or(self.config.gbi.paper.schedule.step_size);
-        let nudge = best_of(&tuning.nudges, |nudge| {
-            let what =
-                if nudge.moves.is_empty() { "all".to_owned() } else { nudge.moves.join("+") };
-            let name = format!("moving {what} by {}", nudge.step_size);
-            self.gbi_f1(&name, &failures, self.config.gbi.best_by(nudge))
-        })?;
-        let presets = &self.config.gbi;
-        let best = nudge.map_or_else(|| presets.best.clone(), |nudge| presets.best_by(nudge));
-        let readings = &self.config.readings;
-        let kinds = kinds.iter().flat_map(|noise| readings.iter().map(move |r| (*noise, *r)));
-        let trust = kinds.map(|(noise, reading)| self.trust(noise, reading, &best, dev));
-        let trust = trust.collect::<Result<_, _>>()?;
-        Ok(Chosen { step_size, best, trust })
-    }
-
-    /// Chooses how far to trust constraints of this kind.
-    fn trust(
-        &self,
-        noise: Noise,
-        reading: Reading,
-        best: &Config,
-        dev: &[Sentence],
-    ) -> Result<Trust, ExperimentError> {
-        let instances = self.instances(dev, reading, noise);
-        let failures = Failures::find(self.tagger, &instances, self.watch);
-        let failures = failures.truncated(self.config.tuning.failures);
-        let penalty = best_of(self.config.tuning.penalties.iter().copied(), |penalty| {
-            self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
-            let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
-            self.watch.end();
-            Ok::<_, ExperimentError>(f1(&failures, &repairs))
-        })?;
-        let outcomes = failures.gbi("gbi best", best.clone(), self.watch)?;
-        // Of equals, the longest: a conversion is worth something.
-        let mut limits = self.config.gbi.limits.clone();
-        limits.push(usize::MAX);
-        let limit = best_of(limits.into_iter().rev(), |limit| {
-            let stopped: Vec<_> = outcomes.iter().map(|o| Repair::within(o, limit)).collect();
-            Ok::<_, ExperimentError>(f1(&failures, &stopped))
-        })?;
-        let penalty = penalty.filter(|penalty| penalty.is_finite());
-        Ok(Trust { noise, reading, penalty, limit: limit.unwrap_or(usize::MAX) })
-    }
-
-    /// F1 on these failures after gradient-based inference.
-    fn gbi_f1(
-        &self,
-        name: &str,
-        failures: &Failures<'_>,
-        preset: Config,
-    ) -> Result<f64, ExperimentError> {
-        let outcomes = failures.gbi(name, preset, self.watch)?;
-        Ok(failures.score(outcomes.iter().map(|o| o.output.as_slice())).f1())
-    }
-
     /// Every method on the failures among `sentences`, as kept or measured now.
     fn block(
         &self,
         data: &str,
-        reading: Reading,
-        noise: Noise,
-        chosen: &Chosen,
+        step_size: f32,
+        kind: &Kind,
         sentences: &[Sentence],
     ) -> Result<Measured, ExperimentError> {
+        let (noise, reading) = (kind.noise, kind.reading);
         let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
         let measured = self.kept.get(&name, || {
             let instances = self.instances(sentences, reading, noise);
@@ -239,8 +175,8 @@ impl Run<'_> {
             let Run { name: net, tagger, config, watch, .. } = *self;
             let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
             let failures = &failures;
-            let block = Block { net, data, reading, noise, failures, viterbi, config, watch };
-            Ok::<_, ExperimentError>(block.repair_all(chosen)?)
+            let block = Block { net, data, step_size, kind, failures, viterbi, config, watch };
+            Ok::<_, ExperimentError>(block.repair_all()?)
         })?;
         self.tell(&measured);
         Ok(measured)
@@ -270,9 +206,4 @@ impl Run<'_> {
             ));
         }
     }
-}
-
-/// F1 on the failures after these repairs.
-fn f1(failures: &Failures<'_>, repairs: &[Repair]) -> f64 {
-    failures.score(repairs.iter().map(|repair| repair.output.as_slice())).f1()
 }

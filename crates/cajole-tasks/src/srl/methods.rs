@@ -1,6 +1,6 @@
 //! A tagger's failures, and every way of repairing them.
 
-use cajole::constraints::SpansInTree;
+use cajole::constraints::{Brackets, SpansInTree};
 use cajole::corpus::decode_all;
 use cajole::report::Row;
 use cajole::{Candidate, Config, Constraint, Decoder, Gbi, Outcome, Symbol, UnknownGroup};
@@ -22,6 +22,23 @@ pub struct Failures<'a> {
     constraint: SpansInTree<'a>,
     /// Score of all other outputs.
     rest: Score,
+}
+
+/// What gradient-based inference did to the failures, to be looked at under several step limits.
+pub struct Nudged {
+    /// One run per failure.
+    pub outcomes: Vec<Outcome>,
+    /// What A* kept before, if it was asked.
+    searched: Vec<Repair>,
+}
+
+impl Nudged {
+    /// What the first pass took on average, in milliseconds.
+    pub fn first(&self) -> f64 {
+        let firsts = self.outcomes.iter().filter_map(|outcome| outcome.trace.steps().first());
+        let total: f64 = firsts.map(|step| step.elapsed.as_secs_f64() * 1e3).sum();
+        total / self.outcomes.len() as f64
+    }
 }
 
 impl<'a> Failures<'a> {
@@ -84,17 +101,69 @@ impl<'a> Failures<'a> {
         name: &str,
         config: Config,
         watch: &dyn Watch,
+    ) -> Result<Nudged, UnknownGroup> {
+        let xs: Vec<&Instance> = self.cases.iter().map(|(x, _)| *x).collect();
+        Ok(Nudged { searched: Vec::new(), outcomes: self.gbi_on(name, config, &xs, watch)? })
+    }
+
+    /// The same under a constraint that gives way where the network insists: an argument that A*
+    /// keeps at this penalty may stay, whatever the tree.
+    ///
+    /// # Errors
+    /// If the preset names a parameter group that the network does not have.
+    pub fn cautious(
+        &self,
+        name: &str,
+        config: Config,
+        penalty: Option<f32>,
+        agenda_limit: usize,
+        watch: &dyn Watch,
+    ) -> Result<Nudged, UnknownGroup> {
+        let Some(penalty) = penalty else { return self.gbi(name, config, watch) };
+        watch.begin("A*", self.cases.len() as u64);
+        let searched = self.a_star(penalty, agenda_limit, watch);
+        watch.end();
+        let lenient = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
+            let kept = self.constraint.faults(*x, &repair.output).map(|s| (s.start, s.end));
+            let widen = |nodes: &Brackets| nodes.as_pairs().iter().copied().chain(kept).collect();
+            Instance { brackets: x.brackets.as_ref().map(widen), ..(*x).clone() }
+        };
+        let lenient: Vec<Instance> = self.cases.iter().zip(&searched).map(lenient).collect();
+        let xs: Vec<&Instance> = lenient.iter().collect();
+        Ok(Nudged { outcomes: self.gbi_on(name, config, &xs, watch)?, searched })
+    }
+
+    fn gbi_on(
+        &self,
+        name: &str,
+        config: Config,
+        xs: &[&Instance],
+        watch: &dyn Watch,
     ) -> Result<Vec<Outcome>, UnknownGroup> {
         let tags = &self.tagger.vocabulary.tags;
         let exact = Tagged { tags, search: Exact { free: &self.constraint.free } };
         let (model, constraint) = (&self.tagger.model, &self.constraint);
         let decoder = &self.tagger.viterbi();
         let gbi = Gbi { model, decoder, constraint, sources: vec![&exact], config };
-        let xs: Vec<&Instance> = self.cases.iter().map(|(x, _)| *x).collect();
         watch.begin(name, xs.len() as u64);
-        let outcomes = with_gbi(&gbi, &xs, watch);
+        let outcomes = with_gbi(&gbi, xs, watch);
         watch.end();
         outcomes
+    }
+
+    /// What gradient-based inference gives within so many steps, judged by the constraint as it is.
+    pub fn within(&self, nudged: &Nudged, limit: Option<usize>) -> Vec<Repair> {
+        let cases = self.cases.iter().zip(&nudged.outcomes).enumerate();
+        let judged = cases.map(|(i, ((x, _), outcome))| {
+            let mut repair = Repair::within(outcome, limit.unwrap_or(usize::MAX));
+            repair.converted &= self.constraint.check(*x, &repair.output).is_satisfied();
+            if let Some(searched) = nudged.searched.get(i) {
+                repair.passes += searched.passes;
+                repair.milliseconds += searched.milliseconds;
+            }
+            repair
+        });
+        judged.collect()
     }
 
     fn with(&self, decoder: &dyn Decoder<Net>, watch: &dyn Watch) -> Vec<Repair> {

@@ -10,6 +10,7 @@
 pub mod bio;
 mod block;
 mod case_study;
+mod choice;
 mod columns;
 pub mod config;
 pub mod conll2012;

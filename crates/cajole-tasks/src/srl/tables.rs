@@ -1,10 +1,12 @@
 //! The experiment's figures as tables and plots: the paper's Table 1, the SRL half of its Table 5,
 //! noisy constraints, run time, and what a step limit costs.
 
+use cajole::Config;
 use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
 
-use super::block::{Chosen, Measured};
-use super::config::{NetworkConfig, SrlConfig};
+use super::block::Measured;
+use super::choice::Kind;
+use super::config::{NetworkConfig, Nudge, SrlConfig};
 use super::experiment::OfNetwork;
 use super::instance::Noise;
 use super::nodes::Reading;
@@ -53,25 +55,9 @@ fn rows(measured: &Measured) -> Vec<Row> {
 
 fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
     let chosen = networks.iter().map(|n| {
-        let trust = n.chosen.trust.iter().map(|trust| {
-            let infinite = || "infinite".to_owned();
-            let penalty = trust.penalty.map_or_else(infinite, |p| p.to_string());
-            let limit = match trust.limit {
-                usize::MAX => "no step limit".to_owned(),
-                limit => format!("{limit} steps"),
-            };
-            format!("{}, {}: penalty {penalty}, {limit}", trust.noise.name(), trust.reading.name())
-        });
-        let trust: Vec<String> = trust.collect();
-        let Chosen { step_size, best, .. } = &n.chosen;
-        let moves =
-            if best.moves.is_empty() { "all weights".to_owned() } else { best.moves.join(" and ") };
-        format!(
-            "{} (“gbi paper”: step size {step_size}; “gbi best” moves {moves}, step size {}; {})",
-            n.config.name,
-            best.schedule.step_size,
-            trust.join("; ")
-        )
+        let kinds: Vec<String> = n.chosen.kinds.iter().map(in_words).collect();
+        let (name, step_size) = (&n.config.name, n.chosen.step_size);
+        format!("{name} (“gbi paper”: step size {step_size}; {})", kinds.join("; "))
     });
     let chosen: Vec<String> = chosen.collect();
     vec![
@@ -83,7 +69,8 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
         format!(
             "“gbi paper” is Algorithm 1 as printed, {} steps of SGD at most. “gbi best” raises the \
              exact constrained output under the nudged weights and lowers the decoded one where \
-             they differ. “exact MAP” is the most probable output that satisfies the constraint. \
+             they differ. “gbi cautious” is the same, but lets an argument be that A* would keep at a \
+             penalty, and any output after a number of steps. “exact MAP” is the most probable output that satisfies the constraint. \
              “A*” searches with a penalty for each argument that is no node; where it makes {} \
              prefixes it gives up and Viterbi's output stays.",
             config.gbi.paper.schedule.max_steps, config.rivals.agenda_limit
@@ -94,6 +81,29 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
          at a time; exact MAP and A* are charged a pass of their own."
             .to_owned(),
     ]
+}
+
+/// What was chosen for a kind of constraint.
+fn in_words(kind: &Kind) -> String {
+    let penalty = |penalty: Option<f32>| match penalty {
+        Some(penalty) => format!("penalty {penalty}"),
+        None => "infinite penalty".to_owned(),
+    };
+    let Config { moves, schedule, .. } = &kind.best;
+    let nudge = Nudge { moves: moves.clone(), step_size: schedule.step_size };
+    let caution = kind.caution.map(|caution| {
+        let limit = caution.limit.map_or_else(String::new, |limit| format!(", {limit} steps"));
+        format!(", “gbi cautious”: {}{limit}", penalty(caution.penalty))
+    });
+    format!(
+        "{}, {}: “gbi best” moves {} by {} at first, “A*”: {}{}",
+        kind.noise.name(),
+        kind.reading.name(),
+        nudge.what(),
+        nudge.step_size,
+        penalty(kind.penalty),
+        caution.unwrap_or_default()
+    )
 }
 
 /// A network in a few words.
