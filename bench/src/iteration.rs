@@ -1,8 +1,14 @@
 //! One iteration of Algorithm 1, taken apart so that it can be timed alone.
 
+use std::borrow::Borrow;
+use std::time::{Duration, Instant};
+
 use cajole::{
     Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, StepRule, Violation,
 };
+use serde_json::{Value, json};
+
+use crate::{ms, per_item};
 
 /// What an iteration consists of.
 pub(crate) struct Iteration<'a, M: Model> {
@@ -22,6 +28,21 @@ pub(crate) struct Worker<'a, M: Model> {
     pub(crate) costs: Vec<f32>,
     blame: Vec<(Mark, f32)>,
     pub(crate) grad: Gradient,
+}
+
+/// What was timed, per case.
+pub(crate) struct Times {
+    pub(crate) iteration: Duration,
+    /// Decoding, differentiating and the step.
+    parts: [Duration; 3],
+}
+
+impl Times {
+    /// The parts by name, in milliseconds.
+    pub(crate) fn parts_ms(&self) -> Value {
+        let [decode, backward, step] = self.parts.map(ms);
+        json!({ "decode": decode, "backward": backward, "step": step })
+    }
 }
 
 impl<'a, M: Model> Worker<'a, M> {
@@ -78,6 +99,34 @@ impl<'a, M: Model> Worker<'a, M> {
         self.decode(x);
         self.differentiate(x);
         self.step();
+    }
+
+    /// How long an iteration takes, and its parts: decoding, differentiating and the step.
+    pub(crate) fn times(&mut self, cases: &[impl Borrow<M::Input>], budget: Duration) -> Times {
+        let iteration = per_item(budget, || {
+            let mut took = Duration::ZERO;
+            for x in cases {
+                self.restore();
+                let start = Instant::now();
+                self.iterate(x.borrow());
+                took += start.elapsed();
+            }
+            (cases.len(), took)
+        });
+        let mut parts = [Duration::ZERO; 3];
+        for x in cases {
+            self.restore();
+            let start = Instant::now();
+            self.decode(x.borrow());
+            let decoded = start.elapsed();
+            self.differentiate(x.borrow());
+            let differentiated = start.elapsed();
+            self.step();
+            parts[0] += decoded;
+            parts[1] += differentiated - decoded;
+            parts[2] += start.elapsed() - differentiated;
+        }
+        Times { iteration, parts: parts.map(|part| part / cases.len() as u32) }
     }
 
     /// The gradient as one flat buffer, zero where nothing was touched.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cajole::{StepRule, Symbol};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::iteration::{Iteration, Worker};
 use crate::net1::Net1;
-use crate::{ms, peak, per_item};
+use crate::{ms, peak};
 
 /// `T`, the tokens of every input, and the symbols of every output.
 const TOKENS: usize = 25;
@@ -75,35 +75,12 @@ pub(crate) fn time() -> Result<Value> {
     let cases = cases(&model);
     let peak = peak::gflops();
     let mut worker = Worker::new(iteration(&model));
-    let iteration = per_item(Duration::from_millis(500), || {
-        let mut took = Duration::ZERO;
-        for x in &cases {
-            worker.restore();
-            let start = Instant::now();
-            worker.iterate(x);
-            took += start.elapsed();
-        }
-        (cases.len(), took)
-    });
-    let mut parts = [Duration::ZERO; 3];
-    for x in &cases {
-        worker.restore();
-        let start = Instant::now();
-        worker.decode(x);
-        let decoded = start.elapsed();
-        worker.differentiate(x);
-        let differentiated = start.elapsed();
-        worker.step();
-        parts[0] += decoded;
-        parts[1] += differentiated - decoded;
-        parts[2] += start.elapsed() - differentiated;
-    }
-    let [decode, backward, step] = parts.map(|part| ms(part / cases.len() as u32));
+    let times = worker.times(&cases, Duration::from_millis(500));
     let flops = flops(&model, worker.grad.touched().iter().map(ExactSizeIterator::len).sum());
-    let gflops = flops as f64 / iteration.as_secs_f64() / 1e9;
+    let gflops = flops as f64 / times.iteration.as_secs_f64() / 1e9;
     Ok(json!({
-        "iteration_ms": ms(iteration),
-        "parts_ms": { "decode": decode, "backward": backward, "step": step },
+        "iteration_ms": ms(times.iteration),
+        "parts_ms": times.parts_ms(),
         "flops": flops,
         "gflops": gflops,
         "peak_gflops": peak,

@@ -8,7 +8,7 @@
 use std::borrow::Borrow;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use cajole::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
@@ -21,7 +21,7 @@ use cajole_nn::{Tagger, Tagging, Trained};
 use serde_json::{Value, json};
 
 use crate::iteration::{Iteration, Worker};
-use crate::{bandwidth, ms, peak, per_item};
+use crate::{bandwidth, ms, peak};
 
 /// `T`, the tokens of every input.
 const TOKENS: usize = 25;
@@ -126,37 +126,14 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
     let peak = peak::gflops();
     let parts = Parts::new(&tags);
     let mut worker = Worker::new(parts.of(&model));
-    let iteration = per_item(Duration::from_millis(700), || {
-        let mut took = Duration::ZERO;
-        for x in &cases {
-            worker.restore();
-            let start = Instant::now();
-            worker.iterate(x);
-            took += start.elapsed();
-        }
-        (cases.len(), took)
-    });
-    let mut parts = [Duration::ZERO; 3];
-    for x in &cases {
-        worker.restore();
-        let start = Instant::now();
-        worker.decode(x);
-        let decoded = start.elapsed();
-        worker.differentiate(x);
-        let differentiated = start.elapsed();
-        worker.step();
-        parts[0] += decoded;
-        parts[1] += differentiated - decoded;
-        parts[2] += start.elapsed() - differentiated;
-    }
-    let [decode, backward, step] = parts.map(|part| ms(part / cases.len() as u32));
+    let times = worker.times(&cases, Duration::from_millis(700));
     let moved = worker.grad.touched().iter().map(ExactSizeIterator::len).sum();
     let Work { flops, bytes } = work(&model.net.0.config, moved);
-    let seconds = iteration.as_secs_f64();
+    let seconds = times.iteration.as_secs_f64();
     let gflops = flops as f64 / seconds / 1e9;
     Ok(json!({
-        "iteration_ms": ms(iteration),
-        "parts_ms": { "decode": decode, "backward": backward, "step": step },
+        "iteration_ms": ms(times.iteration),
+        "parts_ms": times.parts_ms(),
         "flops": flops,
         "gflops": gflops,
         "peak_gflops": peak,

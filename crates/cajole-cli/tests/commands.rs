@@ -1,12 +1,16 @@
 //! The commands as a user runs them.
 
+mod failure;
+mod knife;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+
+use failure::check_failed;
+use knife::kill_after;
 
 fn cajole(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -20,13 +24,7 @@ fn json(output: &Output) -> Value {
 
 /// Runs a command that has to fail, and looks for every part in what it says.
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
-    let output = cajole(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&cajole(folder, args), args, parts);
 }
 
 /// A small experiment: one seed, little training, few inputs.
@@ -147,17 +145,8 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
         command.args(["train", "transduction", "--set=training.epochs=40", "--out", out]);
         command
     };
-    let mut killed = train("killed").spawn().unwrap();
     let state = folder.path().join("killed/training.safetensors");
-    for _ in 0..3000 {
-        if state.exists() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert!(state.exists(), "a state was kept");
+    kill_after(&mut train("killed"), &state);
     check_error(
         folder.path(),
         &["train", "transduction", "--out=killed", "--seed=2"],

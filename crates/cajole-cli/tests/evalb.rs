@@ -1,10 +1,14 @@
 //! `cajole evalb` as a user runs it.
 
+mod failure;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use failure::check_failed;
 
 fn evalb(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -22,13 +26,7 @@ fn folder(gold: &str, test: &str) -> tempfile::TempDir {
 /// Runs a command that has to fail, and looks for every part in what it says.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
-    let output = evalb(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&evalb(folder, args), args, parts);
 }
 
 const GOLD: &str = "(TOP (S (NP (NN dogs)) (VP (VBP run) (ADVP (RB away))) (. .)))\n";

@@ -1,6 +1,8 @@
 //! `cajole lint` as a user runs it, against counts by hand.
 #![cfg(unix)]
 
+mod failure;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -9,6 +11,8 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
+
+use failure::check_failed;
 
 fn lint(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -25,11 +29,8 @@ fn printed(folder: &Path, args: &[&str]) -> String {
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     let output = lint(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{args:?} should fail: {said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    assert_eq!(output.status.code(), Some(1), "{args:?} should fail");
+    check_failed(&output, args, parts);
 }
 
 /// How many of how many violate a rule, and the mean of what they cost.

@@ -1,12 +1,16 @@
 //! Networks for users' own pairs, as a user trains them.
 
+mod failure;
+mod knife;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+
+use failure::check_failed;
+use knife::kill_after;
 
 fn cajole(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -15,13 +19,7 @@ fn cajole(folder: &Path, args: &[&str]) -> Output {
 
 /// Runs a command that has to fail, and looks for every part in what it says.
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
-    let output = cajole(folder, args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&cajole(folder, args), args, parts);
 }
 
 /// A few pairs in a folder, as `train.jsonl` and `dev.jsonl`.
@@ -107,17 +105,8 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
         command.args(TRAIN).args(LONG).args(["--out", out]);
         command
     };
-    let mut killed = train("killed").spawn().unwrap();
     let state = folder.path().join("killed/training.safetensors");
-    for _ in 0..30_000 {
-        if state.exists() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert!(state.exists(), "a state was kept");
+    kill_after(&mut train("killed"), &state);
     let other = [&TRAIN[..], &LONG, &["--out=killed", "--seed=2"]].concat();
     check_error(folder.path(), &other, &["killed", "unfinished run", "another seed"]);
     assert!(train("killed").status().unwrap().success());

@@ -1,14 +1,18 @@
 //! `cajole parse`, and how parsers are trained and measured, as a user runs them.
 
+mod failure;
+mod knife;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+
+use failure::check_failed;
+use knife::kill_after;
 
 /// A small network on few generated trees.
 const TINY: [&str; 8] = [
@@ -51,14 +55,7 @@ fn said(output: &Output) -> String {
 /// Runs a command that has to fail, and looks for every part in what it says.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
-    let output = cajole(folder, args);
-    let said = said(&output);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    assert!(said.matches("No such file").count() < 2, "it is said twice: {said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&cajole(folder, args), args, parts);
 }
 
 /// A folder with a trained parser in `net`, which all tests share.
@@ -266,17 +263,8 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
         train.stdout(Stdio::null()).stderr(Stdio::null());
         train
     };
-    let mut killed = train("killed").spawn().unwrap();
     let state = folder.path().join("killed/training.safetensors");
-    for _ in 0..6000 {
-        if state.exists() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert!(state.exists(), "a state was kept, and the run was not over");
+    kill_after(&mut train("killed"), &state);
     let other = ["train", "parsing", "--network=gnmt", "--out=killed", "--seed=2"];
     let parts = ["killed", "unfinished run", "another seed"];
     check_error(folder.path(), &[&other, &TINY[..]].concat(), &parts);

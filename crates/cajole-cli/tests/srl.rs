@@ -1,14 +1,18 @@
 //! How role taggers are trained and measured, as a user runs it.
 
+mod failure;
+mod knife;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Output};
 
 use cajole_tasks::srl::SrlConfig;
 use cajole_tasks::srl::config::{Source, Unlabelled};
 use serde_json::Value;
+
+use failure::check_failed;
+use knife::kill_after;
 
 /// The command in `folder`, without a data folder of the user's.
 fn command(folder: &Path, args: &[&str]) -> Command {
@@ -32,13 +36,7 @@ fn printed(folder: &Path, args: &[&str]) -> String {
 /// Runs a command that has to fail, and looks for every part in what it says.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
-    let output = command(folder, args).output().unwrap();
-    let said = said(&output);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&command(folder, args).output().unwrap(), args, parts);
 }
 
 /// Settings for two tiny networks on few generated sentences, as `small.toml` in `folder`.
@@ -86,18 +84,8 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
 
     // In training, and while outputs are repaired.
     for kept in ["nets/srl-100/training.safetensors", "measured/srl-100-chosen.json"] {
-        let mut killed = command(at, &out("--out=killed"));
-        let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let kept = at.join("killed").join(kept);
-        for _ in 0..60_000 {
-            if kept.exists() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        killed.kill().unwrap();
-        killed.wait().unwrap();
-        assert!(kept.exists() && !at.join("killed/report.json").exists(), "{}", kept.display());
+        kill_after(&mut command(at, &out("--out=killed")), &at.join("killed").join(kept));
+        assert!(!at.join("killed/report.json").exists(), "{kept}");
     }
     let resumed = printed(at, &out("--out=killed"));
     let whole = printed(at, &[&out("--out=whole")[..], &["--threads=1"]].concat());

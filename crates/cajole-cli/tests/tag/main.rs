@@ -1,5 +1,7 @@
 //! `cajole tag` as a user runs it, with small networks that are trained here.
 
+#[path = "../failure/mod.rs"]
+mod failure;
 mod formats;
 mod trees;
 
@@ -16,6 +18,8 @@ use cajole_tasks::srl::{Sentence, Splits, SrlConfig, generated, tagger};
 use cajole_tasks::treebank::generated::Genre;
 use cajole_tasks::words::Reads;
 use serde_json::{Value, json};
+
+use failure::check_failed;
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -50,13 +54,7 @@ fn tagged_as_json(args: &[&str]) -> Vec<Value> {
 /// Runs a command that has to fail, and looks for every part in what it says.
 #[track_caller]
 fn check_error(args: &[&str], parts: &[&str]) {
-    let output = command(folder(), args).output().unwrap();
-    let said = said(&output);
-    assert!(!output.status.success(), "{args:?} should fail");
-    assert!(!said.contains("panicked"), "{said}");
-    for part in parts {
-        assert!(said.contains(part), "{args:?} should say {part:?}, not:\n{said}");
-    }
+    check_failed(&command(folder(), args).output().unwrap(), args, parts);
 }
 
 /// A folder with the taggers `words` and `tags`, named for what they read, which all tests share.
