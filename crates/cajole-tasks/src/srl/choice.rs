@@ -4,16 +4,12 @@ use cajole::Config;
 use serde::{Deserialize, Serialize};
 
 use super::config::Nudge;
-use super::eval::Score;
 use super::experiment::Run;
 use super::instance::Noise;
 use super::methods::Failures;
 use super::nodes::Reading;
 use super::sentence::Sentence;
 use crate::experiment::{ExperimentError, Repair, best_of, nearly_best_of};
-
-/// Differences in F1 that mean little on some hundred failures.
-const MARGIN: f64 = 0.5;
 
 /// Settings of one network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +69,8 @@ impl Run<'_> {
 
     /// What the best preset moves, and how far: the cheapest whose F1 is about the best.
     fn choose_best(&self, reading: Reading, dev: &[Sentence]) -> Result<Config, ExperimentError> {
+        /// Differences in F1 that mean little on some hundred failures.
+        const MARGIN: f64 = 0.5;
         let instances = self.instances(dev, reading, self.config.noise[0]);
         let failures = self.dev_failures(&instances);
         let presets = &self.config.gbi;
@@ -98,7 +96,7 @@ impl Run<'_> {
             self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
             let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
             self.watch.end();
-            Ok::<_, ExperimentError>(score(&failures, &repairs).f1())
+            Ok::<_, ExperimentError>(f1(&failures, &repairs))
         })?;
         let penalty = penalty.filter(|penalty| penalty.is_finite());
         let caution = match noise {
@@ -108,7 +106,6 @@ impl Run<'_> {
         Ok(Kind { noise, reading, best, penalty, caution })
     }
 
-    /// Of those whose F1 is about the best, the one with which most propositions are right.
     fn choose_caution(
         &self,
         failures: &Failures<'_>,
@@ -123,13 +120,12 @@ impl Run<'_> {
             // Of equals, the longest: a conversion is worth something.
             let limits = self.config.gbi.limits.iter().rev().map(|&limit| Some(limit));
             for limit in std::iter::once(None).chain(limits) {
-                let score = score(failures, &failures.within(&nudged, limit));
-                tried.push((score.f1(), score.perfect_rate(), Caution { penalty, limit }));
+                let repairs = failures.within(&nudged, limit);
+                tried.push((f1(failures, &repairs), Caution { penalty, limit }));
             }
         }
-        tried.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
-        let chosen = nearly_best_of(&tried, MARGIN, |(f1, ..)| Ok::<_, ExperimentError>(*f1))?;
-        Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(.., caution)| caution))
+        let chosen = best_of(&tried, |&(f1, _)| Ok::<_, ExperimentError>(f1))?;
+        Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
     fn dev_failures<'i>(&'i self, instances: &'i [super::Instance]) -> Failures<'i> {
@@ -145,11 +141,11 @@ impl Run<'_> {
         preset: Config,
     ) -> Result<f64, ExperimentError> {
         let nudged = failures.gbi(name, preset, self.watch)?;
-        Ok(score(failures, &failures.within(&nudged, None)).f1())
+        Ok(f1(failures, &failures.within(&nudged, None)))
     }
 }
 
-/// The score of the failures after these repairs.
-fn score(failures: &Failures<'_>, repairs: &[Repair]) -> Score {
-    failures.score(repairs.iter().map(|repair| repair.output.as_slice()))
+/// F1 on the failures after these repairs.
+fn f1(failures: &Failures<'_>, repairs: &[Repair]) -> f64 {
+    failures.score(repairs.iter().map(|repair| repair.output.as_slice())).f1()
 }
