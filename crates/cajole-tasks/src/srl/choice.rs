@@ -3,7 +3,7 @@
 use cajole::Config;
 use serde::{Deserialize, Serialize};
 
-use super::config::Nudge;
+use super::config::{Nudge, groups};
 use super::experiment::Run;
 use super::instance::Noise;
 use super::methods::Failures;
@@ -75,7 +75,7 @@ impl Run<'_> {
         let failures = self.dev_failures(&instances);
         let presets = &self.config.gbi;
         let nudge = nearly_best_of(&self.config.tuning.nudges, MARGIN, |nudge: &Nudge| {
-            let name = format!("moving {} by {}", nudge.what(), nudge.step_size);
+            let name = format!("moving {} by {}", groups(&nudge.moves), nudge.step_size);
             self.gbi_f1(&name, &failures, presets.best_by(nudge))
         })?;
         Ok(nudge.map_or_else(|| presets.best.clone(), |nudge| presets.best_by(nudge)))

@@ -158,11 +158,9 @@ pub struct Nudge {
     pub step_size: f32,
 }
 
-impl Nudge {
-    /// What it moves, in words.
-    pub fn what(&self) -> String {
-        if self.moves.is_empty() { "all weights".to_owned() } else { self.moves.join(" and ") }
-    }
+/// These parameter groups, in words.
+pub(super) fn groups(moves: &[String]) -> String {
+    if moves.is_empty() { "all weights".to_owned() } else { moves.join(", ") }
 }
 
 /// Settings of gradient-based inference, by name.

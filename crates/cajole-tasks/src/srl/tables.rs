@@ -1,12 +1,11 @@
 //! The experiment's figures as tables and plots: the paper's Table 1, the SRL half of its Table 5,
 //! noisy constraints, run time, and what a step limit costs.
 
-use cajole::Config;
 use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
 
 use super::block::Measured;
-use super::choice::Kind;
-use super::config::{NetworkConfig, Nudge, SrlConfig};
+use super::choice::Caution;
+use super::config::{NetworkConfig, SrlConfig, groups};
 use super::experiment::OfNetwork;
 use super::instance::Noise;
 use super::nodes::Reading;
@@ -26,6 +25,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
             .to_owned(),
     ];
     report.tables.push(networks_table(networks));
+    report.tables.push(chosen_table(networks));
     for &noise in &config.noise {
         for &reading in &config.readings {
             report.tables.extend(methods_table(networks, noise, reading));
@@ -41,7 +41,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
     report.plots.push(conversion_plot(networks));
     report.rows =
         networks.iter().flat_map(|n| n.test.iter().chain(&n.domains)).flat_map(rows).collect();
-    report.notes = notes(config, networks);
+    report.notes = notes(config);
     report
 }
 
@@ -53,13 +53,7 @@ fn rows(measured: &Measured) -> Vec<Row> {
     rows.map(|row| Row { constraint: constraint.clone(), ..row.clone() }).collect()
 }
 
-fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
-    let chosen = networks.iter().map(|n| {
-        let kinds: Vec<String> = n.chosen.kinds.iter().map(in_words).collect();
-        let (name, step_size) = (&n.config.name, n.chosen.step_size);
-        format!("{name} (“gbi paper”: step size {step_size}; {})", kinds.join("; "))
-    });
-    let chosen: Vec<String> = chosen.collect();
+fn notes(config: &SrlConfig) -> Vec<String> {
     vec![
         "“Noise-free” constraints are put on the sentences whose right arguments are all nodes of \
          the right tree; “noisy” ones on every sentence; “predicted” ones on every sentence, by \
@@ -69,41 +63,17 @@ fn notes(config: &SrlConfig, networks: &[OfNetwork]) -> Vec<String> {
         format!(
             "“gbi paper” is Algorithm 1 as printed, {} steps of SGD at most. “gbi best” raises the \
              exact constrained output under the nudged weights and lowers the decoded one where \
-             they differ. “gbi cautious” is the same, but lets an argument be that A* would keep at a \
-             penalty, and any output after a number of steps. “exact MAP” is the most probable output that satisfies the constraint. \
-             “A*” searches with a penalty for each argument that is no node; where it makes {} \
-             prefixes it gives up and Viterbi's output stays.",
+             they differ. “gbi cautious” is the same, but lets an argument be that A* would keep at \
+             a penalty, and any output after a number of steps. “exact MAP” is the most probable \
+             output that satisfies the constraint. “A*” searches with a penalty for each argument \
+             that is no node; where it makes {} prefixes it gives up and Viterbi's output stays.",
             config.gbi.paper.schedule.max_steps, config.rivals.agenda_limit
         ),
-        format!("Chosen on development data: {}.", chosen.join(", ")),
         "Times are one thread's, with all threads at work. A repair's cost is what it takes beyond \
          the one pass that every input takes, in units of an average Viterbi pass over one input \
          at a time; exact MAP and A* are charged a pass of their own."
             .to_owned(),
     ]
-}
-
-/// What was chosen for a kind of constraint.
-fn in_words(kind: &Kind) -> String {
-    let penalty = |penalty: Option<f32>| match penalty {
-        Some(penalty) => format!("penalty {penalty}"),
-        None => "infinite penalty".to_owned(),
-    };
-    let Config { moves, schedule, .. } = &kind.best;
-    let nudge = Nudge { moves: moves.clone(), step_size: schedule.step_size };
-    let caution = kind.caution.map(|caution| {
-        let limit = caution.limit.map_or_else(String::new, |limit| format!(", {limit} steps"));
-        format!(", “gbi cautious”: {}{limit}", penalty(caution.penalty))
-    });
-    format!(
-        "{}, {}: “gbi best” moves {} by {} at first, “A*”: {}{}",
-        kind.noise.name(),
-        kind.reading.name(),
-        nudge.what(),
-        nudge.step_size,
-        penalty(kind.penalty),
-        caution.unwrap_or_default()
-    )
 }
 
 /// A network in a few words.
@@ -131,6 +101,35 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
             Cell::number(network.dev_f1, 2),
             of_test("whole_f1_before"),
             of_test("whole_exact_before"),
+        ]);
+    }
+    table
+}
+
+/// What was chosen for every network and kind of constraint.
+fn chosen_table(networks: &[OfNetwork]) -> Table {
+    let header =
+        ["net", "constraints", "nodes", "η", "best moves", "by", "A*", "cautious", "steps"];
+    let caption = "Chosen on development data: η of “gbi paper”, what “gbi best” moves and how far \
+                   at first, penalties of “A*” and “gbi cautious”, and steps of the latter";
+    let mut table = Table::new(caption, header);
+    let plain = |figure: Option<f32>| Cell::plain(figure.map_or("∞".to_owned(), |f| f.to_string()));
+    for (network, kind) in networks.iter().flat_map(|n| n.chosen.kinds.iter().map(move |k| (n, k)))
+    {
+        let [cautious, steps] = match kind.caution {
+            Some(Caution { penalty, limit }) => [plain(penalty), plain(limit.map(|l| l as f32))],
+            None => ["", ""].map(Cell::plain),
+        };
+        table = table.row([
+            Cell::plain(network.config.name.as_str()),
+            Cell::plain(kind.noise.name()),
+            Cell::plain(kind.reading.name()),
+            plain(Some(network.chosen.step_size)),
+            Cell::plain(groups(&kind.best.moves)),
+            plain(Some(kind.best.schedule.step_size)),
+            plain(kind.penalty),
+            cautious,
+            steps,
         ]);
     }
     table
