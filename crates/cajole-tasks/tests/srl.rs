@@ -369,8 +369,12 @@ fn caution_lets_be_what_the_network_insists_on() {
     let failures = Failures::find(tagger, &instances, &Silent);
     let best = |penalty: Option<f32>| {
         let best = config.gbi.best.clone();
-        let nudged = failures.cautious("gbi", best, penalty, 100_000, &Silent).unwrap();
-        failures.within(&nudged, None)
+        let search = |penalty| failures.a_star(penalty, 100_000, &Silent);
+        let nudged = match penalty {
+            Some(penalty) => failures.cautious("gbi", best, search(penalty), &Silent),
+            None => failures.gbi("gbi", best, &Silent),
+        };
+        failures.within(&nudged.unwrap(), None)
     };
     let outputs = |repairs: &[Repair]| -> Vec<_> {
         repairs.iter().map(|r| (r.output.clone(), r.converted)).collect()

@@ -50,10 +50,10 @@ impl Block<'_> {
     pub(super) fn repair_all(&self) -> Result<Measured, UnknownGroup> {
         let Block { config, failures, kind, watch, .. } = *self;
         let agenda = config.rivals.agenda_limit;
-        let a_star = || failures.a_star(kind.penalty.unwrap_or(f32::INFINITY), agenda, watch);
+        let a_star = |penalty| failures.a_star(penalty, agenda, watch);
         let mut rows = vec![
             self.row("viterbi", &failures.untouched(), 0.0),
-            self.decoded("A*", a_star),
+            self.decoded("A*", || a_star(kind.penalty.unwrap_or(f32::INFINITY))),
             self.decoded("exact MAP", || failures.exact(watch)),
         ];
         let paper = failures.gbi("gbi paper", self.paper(), watch)?;
@@ -61,9 +61,18 @@ impl Block<'_> {
         let paper_steps = Some(config.gbi.paper.schedule.max_steps);
         rows.push(self.nudged("gbi paper", &paper, paper_steps));
         if let Some(Caution { penalty, limit }) = kind.caution {
-            let (name, best) = ("gbi cautious", kind.best.clone());
-            let cautious = failures.cautious(name, best, penalty, agenda, watch)?;
-            rows.push(self.nudged(name, &cautious, limit));
+            let name = "gbi cautious";
+            let row = match penalty {
+                Some(penalty) => {
+                    watch.begin("A*, for caution", failures.cases.len() as u64);
+                    let searched = a_star(penalty);
+                    watch.end();
+                    let cautious = failures.cautious(name, kind.best.clone(), searched, watch)?;
+                    self.nudged(name, &cautious, limit)
+                }
+                None => self.nudged(name, &best, limit),
+            };
+            rows.push(row);
         }
         rows.push(self.nudged("gbi best", &best, None));
         let limits =

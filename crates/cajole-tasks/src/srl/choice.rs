@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{Nudge, groups};
 use super::experiment::Run;
-use super::instance::Noise;
+use super::instance::{Instance, Noise};
 use super::methods::Failures;
 use super::nodes::Reading;
 use super::sentence::Sentence;
@@ -92,16 +92,21 @@ impl Run<'_> {
         let (tuning, best) = (&self.config.tuning, best.clone());
         let instances = self.instances(dev, reading, noise);
         let failures = self.dev_failures(&instances);
-        let penalty = best_of(tuning.penalties.iter().copied(), |penalty| {
+        let searched = tuning.penalties.iter().map(|&penalty| {
             self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
             let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
             self.watch.end();
-            Ok::<_, ExperimentError>(f1(&failures, &repairs))
-        })?;
-        let penalty = penalty.filter(|penalty| penalty.is_finite());
+            (Some(penalty).filter(|penalty| penalty.is_finite()), repairs)
+        });
+        let searched: Vec<_> = searched.collect();
+        let chosen =
+            best_of(&searched, |(_, repairs)| Ok::<_, ExperimentError>(f1(&failures, repairs)))?;
+        let penalty = chosen.and_then(|(penalty, _)| *penalty);
         let caution = match noise {
             Noise::Free => None,
-            Noise::Noisy | Noise::Predicted => Some(self.choose_caution(&failures, &best)?),
+            Noise::Noisy | Noise::Predicted => {
+                Some(self.choose_caution(&failures, searched, &best)?)
+            }
         };
         Ok(Kind { noise, reading, best, penalty, caution })
     }
@@ -109,14 +114,18 @@ impl Run<'_> {
     fn choose_caution(
         &self,
         failures: &Failures<'_>,
+        searched: Vec<(Option<f32>, Vec<Repair>)>,
         best: &Config,
     ) -> Result<Caution, ExperimentError> {
         let mut tried = Vec::new();
-        for &penalty in &self.config.tuning.penalties {
-            let penalty = Some(penalty).filter(|penalty| penalty.is_finite());
-            let name = format!("gbi cautious, penalty {}", penalty.unwrap_or(f32::INFINITY));
-            let agenda = self.config.rivals.agenda_limit;
-            let nudged = failures.cautious(&name, best.clone(), penalty, agenda, self.watch)?;
+        for (penalty, searched) in searched {
+            let nudged = match penalty {
+                Some(penalty) => {
+                    let name = format!("gbi cautious, penalty {penalty}");
+                    failures.cautious(&name, best.clone(), searched, self.watch)?
+                }
+                None => failures.gbi("gbi best", best.clone(), self.watch)?,
+            };
             // Of equals, the longest: a conversion is worth something.
             let limits = self.config.gbi.limits.iter().rev().map(|&limit| Some(limit));
             for limit in std::iter::once(None).chain(limits) {
@@ -128,7 +137,7 @@ impl Run<'_> {
         Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
-    fn dev_failures<'i>(&'i self, instances: &'i [super::Instance]) -> Failures<'i> {
+    fn dev_failures<'i>(&'i self, instances: &'i [Instance]) -> Failures<'i> {
         let failures = Failures::find(self.tagger, instances, self.watch);
         failures.truncated(self.config.tuning.failures)
     }

@@ -107,7 +107,7 @@ impl<'a> Failures<'a> {
     }
 
     /// The same under a constraint that gives way where the network insists: an argument that A*
-    /// keeps at this penalty may stay, whatever the tree.
+    /// kept at some penalty may stay, whatever the tree.
     ///
     /// # Errors
     /// If the preset names a parameter group that the network does not have.
@@ -115,14 +115,9 @@ impl<'a> Failures<'a> {
         &self,
         name: &str,
         config: Config,
-        penalty: Option<f32>,
-        agenda_limit: usize,
+        searched: Vec<Repair>,
         watch: &dyn Watch,
     ) -> Result<Nudged, UnknownGroup> {
-        let Some(penalty) = penalty else { return self.gbi(name, config, watch) };
-        watch.begin("A*", self.cases.len() as u64);
-        let searched = self.a_star(penalty, agenda_limit, watch);
-        watch.end();
         let lenient = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
             let kept = self.constraint.faults(*x, &repair.output).map(|s| (s.start, s.end));
             let widen = |nodes: &Brackets| nodes.as_pairs().iter().copied().chain(kept).collect();
