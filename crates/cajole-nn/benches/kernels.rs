@@ -10,7 +10,7 @@
 use std::hint::black_box;
 
 use cajole::Aligned;
-use cajole_nn::kernels::{self, Panel};
+use cajole_nn::kernels::{self, Panel, Uses};
 use cajole_nn::random::Random;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -76,7 +76,10 @@ fn outer_sum(c: &mut Criterion) {
         let (xs, dys, mut dw) = (draw(t * k), draw(t * n), draw(k * n));
         let rows: Vec<_> = (0..t).map(|i| ((i * k) as u32, (i * n) as u32)).collect();
         let mut panel = Panel::default();
-        move || kernels::outer_sum(&mut dw, k, n, black_box(&xs), &dys, &rows, &mut panel)
+        move || {
+            let uses = Uses { shape: (k, n), xs: black_box(&xs), dys: &dys, rows: &rows };
+            kernels::outer_sum(&mut dw, &uses, &mut panel);
+        }
     });
 }
 

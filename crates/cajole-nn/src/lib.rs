@@ -19,12 +19,14 @@
 mod autoregressive;
 pub mod checkpoint;
 pub mod decoders;
+mod halves;
 pub mod import;
 pub mod kernels;
 pub mod layers;
 pub mod layout;
 pub mod models;
 mod network;
+mod products;
 pub mod random;
 pub mod settings;
 mod tagging;

@@ -6,7 +6,8 @@
 //! worked on by Algorithm 1.
 
 use cajole::Aligned;
-use cajole::model::{Candidate, Gradient, Group, Mark, Model, Symbol};
+use cajole::gradient::Gradient;
+use cajole::model::{Candidate, Group, Mark, Model, Symbol};
 
 use crate::layout::Layout;
 use crate::tape::{Graph, Tape};
@@ -71,7 +72,9 @@ impl<N: Network> Model for Trained<N> {
     }
 
     fn scratch(&self) -> N::Scratch {
-        N::Scratch::default()
+        let mut scratch = N::Scratch::default();
+        scratch.as_mut().halves.allow(self.net.layout(), &self.weights);
+        scratch
     }
 
     fn size(&self, x: &N::Input) -> usize {

@@ -18,13 +18,16 @@
 //! under `layers/`, forward beside backward.
 
 use cajole::Aligned;
-use cajole::model::{Gradient, Mark};
+use cajole::gradient::Gradient;
+use cajole::model::Mark;
 
+use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
 use crate::layers::{
     affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
 };
 use crate::layout::{Layout, Param};
+use crate::products;
 use crate::random::Random;
 
 /// Floats in a cache line; every operation's stretch of the arena starts on one.
@@ -93,6 +96,8 @@ pub struct Tape {
     inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
+    /// Weights as products with one row read them.
+    pub(crate) halves: Halves,
     panel: Panel,
     reach: Reach,
     uses: Uses,
@@ -131,6 +136,7 @@ impl Tape {
         self.ops.clear();
         self.inflows.clear();
         self.indices.clear();
+        self.halves.clear();
     }
 
     /// How far the recording has come, to [go back](Tape::rewind) to.
@@ -205,13 +211,13 @@ impl Tape {
         blame: &[(Mark, f32)],
         grad: &mut Gradient,
     ) {
-        let Tape { values, len, grads, ops, inflows, indices, panel, reach, uses } = self;
+        let Tape { values, len, grads, ops, inflows, indices, halves, panel, reach, uses } = self;
         if grads.len() < *len {
             grads.resize(*len);
         }
         uses.clear(layout.entries().len());
         reach.begin(ops, layout, grad);
-        let mut pass = Backward { w, values, grads, inflows, indices, panel, reach, uses };
+        let mut pass = Backward { w, halves, values, grads, inflows, indices, panel, reach, uses };
         for &(Mark(mark), cost) in blame {
             let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
             if pass.awaken(op) {
@@ -304,8 +310,13 @@ impl Uses {
                 continue;
             }
             if !products.is_empty() {
+                let uses =
+                    kernels::Uses { shape: (rows, cols), xs: values, dys: grads, rows: products };
+                if lookups.is_empty() && products::keep(grad, p.range(), &uses) {
+                    continue;
+                }
                 let dw = grad.touch(p.range());
-                kernels::outer_sum(dw, rows, cols, values, grads, products, panel);
+                kernels::outer_sum(dw, &uses, panel);
                 for &(row, dy_at) in lookups.iter() {
                     let dw = &mut dw[row as usize * cols..][..cols];
                     kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
@@ -329,6 +340,7 @@ impl Uses {
 /// The backward pass under way: what an operation may read and write.
 pub(crate) struct Backward<'a> {
     pub(crate) w: &'a [f32],
+    halves: &'a Halves,
     pub(crate) values: &'a [f32],
     pub(crate) grads: &'a mut [f32],
     inflows: &'a [(u32, u32)],
@@ -338,7 +350,12 @@ pub(crate) struct Backward<'a> {
     uses: &'a mut Uses,
 }
 
-impl Backward<'_> {
+impl<'a> Backward<'a> {
+    /// `p` as the product with so many rows read it.
+    pub(crate) fn weights(&self, p: Param, rows: usize) -> Weights<'a> {
+        self.halves.again(p, self.w, rows)
+    }
+
     /// Makes the gradient of operation `op` ready to be added to; false if nothing needs it.
     fn awaken(&mut self, op: u32) -> bool {
         let i = op as usize;

@@ -8,7 +8,8 @@
 //! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with whatever it measures
 //! on development data, until [`Trainer::is_done`].
 
-use cajole::model::{Gradient, Mark, Symbol};
+use cajole::gradient::Gradient;
+use cajole::model::{Mark, Symbol};
 use cajole::{Aligned, Momenta, StepRule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::aligned::Aligned;
+use crate::gradient::Gradient;
 
 /// One element of an output: a word, a command, a tag, by its number in the vocabulary.
 pub type Symbol = u32;
@@ -111,102 +111,4 @@ pub trait Model: Sync {
         scratch: &mut Self::Scratch,
         grad: &mut Gradient,
     );
-}
-
-/// `∇`: a gradient over the flat weights that knows which ranges of it hold anything.
-///
-/// A network with a large vocabulary touches a few rows of its embedding per input; what is not
-/// touched need be neither cleared nor applied.
-#[derive(Clone, Debug, Default)]
-pub struct Gradient {
-    values: Aligned,
-    touched: Vec<Range<usize>>,
-    frozen: Vec<Range<usize>>,
-}
-
-impl Gradient {
-    /// A gradient over `n` weights, all of which move.
-    pub fn new(n: usize) -> Self {
-        Gradient { values: Aligned::zeros(n), ..Gradient::default() }
-    }
-
-    /// Keeps these ranges of the weights where they are.
-    pub fn freeze(&mut self, frozen: impl IntoIterator<Item = Range<usize>>) {
-        self.frozen.clear();
-        self.frozen.extend(frozen);
-    }
-
-    /// Whether the weights in `range` may move.
-    pub fn moves(&self, range: &Range<usize>) -> bool {
-        !self.frozen.iter().any(|f| f.start <= range.start && range.end <= f.end)
-    }
-
-    /// Forgets what was touched; the values stay as they are until a range is touched again.
-    pub fn clear(&mut self) {
-        self.touched.clear();
-    }
-
-    /// The values of `range`, about to be overwritten by the caller.
-    pub fn touch(&mut self, range: Range<usize>) -> &mut [f32] {
-        remember(&mut self.touched, &range);
-        &mut self.values[range]
-    }
-
-    /// The ranges that hold this gradient, in order; everything else is zero.
-    pub fn touched(&self) -> &[Range<usize>] {
-        &self.touched
-    }
-
-    /// The values behind one of the touched ranges.
-    pub fn values(&self, range: &Range<usize>) -> &[f32] {
-        &self.values[range.clone()]
-    }
-
-    /// The values behind one of the touched ranges, to change in place.
-    pub fn values_mut(&mut self, range: &Range<usize>) -> &mut [f32] {
-        &mut self.values[range.clone()]
-    }
-
-    /// `∇ ← ∇ + other`.
-    pub fn add(&mut self, other: &Gradient) {
-        for range in &other.touched {
-            let values = other.values(range);
-            if is_known(&self.touched, range) {
-                self.values_mut(range).iter_mut().zip(values).for_each(|(a, b)| *a += b);
-            } else {
-                self.touch(range.clone()).copy_from_slice(values);
-            }
-        }
-    }
-
-    /// `∇ ← factor · ∇`.
-    pub fn scale(&mut self, factor: f32) {
-        let Gradient { values, touched, .. } = self;
-        for range in touched.iter() {
-            values[range.clone()].iter_mut().for_each(|v| *v *= factor);
-        }
-    }
-
-    /// `‖∇‖₂`.
-    pub fn norm(&self) -> f32 {
-        let squares = self.touched.iter().map(|r| crate::vector::sum_of_squares(self.values(r)));
-        squares.sum::<f64>().sqrt() as f32
-    }
-}
-
-/// Adds `range` to the ordered `known` ones, unless it is there. Those that come in order, as they
-/// mostly do, cost nothing to place.
-pub(crate) fn remember(known: &mut Vec<Range<usize>>, range: &Range<usize>) {
-    if known.last().is_none_or(|last| last.start < range.start) {
-        return known.push(range.clone());
-    }
-    let place = known.partition_point(|k| k.start < range.start);
-    if known.get(place) != Some(range) {
-        known.insert(place, range.clone());
-    }
-}
-
-/// Whether `range` is among the ordered `known` ones.
-pub(crate) fn is_known(known: &[Range<usize>], range: &Range<usize>) -> bool {
-    known.get(known.partition_point(|k| k.start < range.start)) == Some(range)
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Gradient, remember};
+use crate::gradient::{Gradient, remember};
 
 /// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,11 @@ impl StepRule {
     /// Adam as published.
     pub const ADAM: StepRule = StepRule::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
 
+    /// Whether a step subtracts a multiple of the gradient and does nothing else with it.
+    pub fn only_subtracts(&self) -> bool {
+        self.memory() == 0
+    }
+
     /// How many numbers per weight the rule remembers.
     fn memory(&self) -> usize {
         match self {
@@ -87,17 +92,21 @@ impl StepRule {
         norm: f32,
         momenta: &mut Momenta,
     ) {
+        match *self {
+            StepRule::Sgd => return grad.subtract_from(w, eta),
+            StepRule::UnitNorm { growth, cap } => {
+                let eta = (eta * growth.powi(t as i32)).min(cap) / norm;
+                return grad.subtract_from(w, eta);
+            }
+            _ => assert!(grad.products().is_empty(), "a rule that needs every value"),
+        }
         momenta.prepare(self.memory(), w.len(), grad.touched());
         for range in grad.touched() {
             let (w, g) = (&mut w[range.clone()], grad.values(range));
             let (first, second) = momenta.of(range);
             let all = w.iter_mut().zip(g);
             match *self {
-                StepRule::Sgd => all.for_each(|(w, g)| *w -= eta * g),
-                StepRule::UnitNorm { growth, cap } => {
-                    let eta = (eta * growth.powi(t as i32)).min(cap) / norm;
-                    all.for_each(|(w, g)| *w -= eta * g);
-                }
+                StepRule::Sgd | StepRule::UnitNorm { .. } => {}
                 StepRule::Momentum { decay } => {
                     for ((w, g), v) in all.zip(first) {
                         *v = decay * *v + g;

@@ -10,7 +10,8 @@ use crate::aligned::Aligned;
 use crate::config::Config;
 use crate::constraint::Violation;
 use crate::decoder::Found;
-use crate::model::{Candidate, Gradient, Mark, Model, Symbol, is_known, remember};
+use crate::gradient::{Gradient, is_known, remember};
+use crate::model::{Candidate, Mark, Model, Symbol};
 use crate::step_rule::Momenta;
 use crate::trace::{Outcome, Stop, Trace};
 use crate::vector;
@@ -138,7 +139,7 @@ impl<M: Model + ?Sized> Workspace<M> {
 
     /// Takes note of a step: where `W_λ` moved, and how far it is from `W` now.
     pub(crate) fn moved(&mut self, w: &[f32]) {
-        self.grad.touched().iter().for_each(|range| remember(&mut self.dirty, range));
+        self.grad.ranges().for_each(|range| remember(&mut self.dirty, range));
         let squares = self
             .dirty
             .iter()

@@ -1,16 +1,15 @@
 //! Products of activations and weights.
 //!
-//! Nothing is packed but what lies scattered: four rows of activations at a time use each weight
-//! four times, which is enough to keep the multipliers busy, and a matrix of weights is read where
-//! it lies. One row is a kernel of its own, since in one function the two would compete for
-//! registers; so is one whose matrix is too narrow to fill a vector. A matrix that is larger than the
-//! nearer caches is read as seldom as can be: many rows stay with one strip of it after the other,
-//! and a single one reads it in order.
+//! A matrix of weights is read where it lies. One row, two and four, as an input alone and a beam
+//! have them, are kernels of their own, since in one function they would compete for registers; so
+//! is one whose matrix is too narrow to fill a vector. A single row reads a matrix that is larger
+//! than the nearer caches in order. Many rows are in `many.rs`.
 //!
 //! Sums live in arrays that are only ever indexed by constants, once the loops over them are
 //! unrolled: the compiler then keeps them in registers. Iterating over them, or slicing them, puts
 //! them on the stack, at a tenth of the speed.
 
+use super::many::{add_many_product, add_many_transposed};
 use super::{Arithmetic, LANES, multiversion};
 
 /// Scratch for sums and for rows that lie scattered.
@@ -18,8 +17,14 @@ use super::{Arithmetic, LANES, multiversion};
 pub struct Panel(Vec<f32>);
 
 impl Panel {
+    /// One with something in it that must not matter.
+    #[cfg(test)]
+    pub(super) fn of_anything(len: usize) -> Self {
+        Panel(vec![f32::NAN; len])
+    }
+
     /// Two buffers of these lengths, with anything in them.
-    fn two(&mut self, a: usize, b: usize) -> (&mut [f32], &mut [f32]) {
+    pub(super) fn two(&mut self, a: usize, b: usize) -> (&mut [f32], &mut [f32]) {
         if self.0.len() < a + b {
             self.0.resize(a + b, 0.0);
         }
@@ -31,13 +36,13 @@ impl Panel {
 pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
-    if MANY <= b && LARGE <= w.len() {
-        return add_fours_product(y, x, w, b);
+    if MANY <= b && LANES <= n {
+        return add_many_product(y, x, w, b);
     }
     for (i, rows) in fours(b) {
         let (y, x) = (&mut y[i * n..(i + rows) * n], &x[i * k..(i + rows) * k]);
         match rows {
-            4 => add_fours_product(y, x, w, 4),
+            4 => add_four_product(y, x, w),
             2 => add_two_product(y, x, w),
             _ if LARGE <= w.len() => add_streamed_product(y, x, w),
             _ => add_row_product(y, x, w),
@@ -45,7 +50,7 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     }
 }
 
-/// So many rows use a strip of a large matrix often enough that it is worth while to stay with it.
+/// So many rows use a weight often enough that it is worth while to stay with a part of the matrix.
 const MANY: usize = 6;
 
 /// A matrix of so many weights is not found in the nearer caches: it had better be read in order.
@@ -98,11 +103,11 @@ multiversion! {
 
 #[inline(always)]
 fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 1, 0);
-    let j = add_strips::<A, 1, 4, LANES>(y, x, w, 1, j);
-    let j = add_strips::<A, 1, 1, LANES>(y, x, w, 1, j);
-    let j = add_strips::<A, 1, 1, 4>(y, x, w, 1, j);
-    add_strips::<A, 1, 1, 1>(y, x, w, 1, j);
+    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 1, 4, LANES>(y, x, w, j);
+    let j = add_strips::<A, 1, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 1, 1, 4>(y, x, w, j);
+    add_strips::<A, 1, 1, 1>(y, x, w, j);
 }
 
 multiversion! {
@@ -112,64 +117,56 @@ multiversion! {
 
 #[inline(always)]
 fn add_two_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 2, 2, LANES>(y, x, w, 2, 0);
-    let j = add_strips::<A, 2, 1, LANES>(y, x, w, 2, j);
-    let j = add_strips::<A, 2, 1, 4>(y, x, w, 2, j);
-    add_strips::<A, 2, 1, 1>(y, x, w, 2, j);
+    let j = add_strips::<A, 2, 2, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 2, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 2, 1, 4>(y, x, w, j);
+    add_strips::<A, 2, 1, 1>(y, x, w, j);
 }
 
 multiversion! {
-    /// `Y (B, N) += X (B, K) · W (K, N)`, four rows at a time.
-    fn add_fours_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize) = add_fours_product_body
+    /// `Y (4, N) += X (4, K) · W (K, N)`.
+    fn add_four_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_four_product_body
 }
 
 #[inline(always)]
-fn add_fours_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], b: usize) {
-    let j = add_strips::<A, 4, 2, LANES>(y, x, w, b, 0);
-    let j = add_strips::<A, 4, 1, LANES>(y, x, w, b, j);
-    let j = add_strips::<A, 4, 1, 4>(y, x, w, b, j);
-    add_strips::<A, 4, 1, 1>(y, x, w, b, j);
+fn add_four_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
+    let j = add_strips::<A, 4, 2, LANES>(y, x, w, 0);
+    let j = add_strips::<A, 4, 1, LANES>(y, x, w, j);
+    let j = add_strips::<A, 4, 1, 4>(y, x, w, j);
+    add_strips::<A, 4, 1, 1>(y, x, w, j);
 }
 
-/// `Y[.., j..] += X · W[.., j..]` in strips of `V` vectors of `L` columns, `B` of the rows at a time
-/// and one strip of `W` after the other for all of them; returns the first column not done.
+/// `Y[.., j..] += X · W[.., j..]` for `B` rows, in strips of `V` vectors of `L` columns; returns the
+/// first column not done.
 ///
-/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the
-/// strip is walked: in memory, each multiply-add would wait for the one before to be stored. Where
-/// fewer than `B` rows are left, the last one stands for those that are missing, and what they would
-/// be is not written: that is faster than another kernel for what is left.
+/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the strip
+/// is walked: in memory, each multiply-add would wait for the one before to be stored.
 #[inline(always)]
 fn add_strips<A: Arithmetic, const B: usize, const V: usize, const L: usize>(
     y: &mut [f32],
     x: &[f32],
     w: &[f32],
-    rows: usize,
     mut j: usize,
 ) -> usize {
-    let (k, n) = (x.len() / rows, y.len() / rows);
+    let (k, n) = (x.len() / B, y.len() / B);
+    let x: [&[f32]; B] = std::array::from_fn(|b| &x[b * k..(b + 1) * k]);
     while j + V * L <= n {
-        for i in (0..rows).step_by(B) {
-            let at: [usize; B] = std::array::from_fn(|b| (i + b).min(rows - 1));
-            let x: [&[f32]; B] = std::array::from_fn(|b| &x[at[b] * k..][..k]);
-            let mut sums = [[[0.0; L]; V]; B];
+        let mut sums = [[[0.0; L]; V]; B];
+        for b in 0..B {
+            sums[b].copy_from_slice(y[b * n + j..][..V * L].as_chunks().0);
+        }
+        for kk in 0..k {
+            let row = w[kk * n + j..][..V * L].as_chunks::<L>().0;
             for b in 0..B {
-                sums[b].copy_from_slice(y[at[b] * n + j..][..V * L].as_chunks().0);
-            }
-            for kk in 0..k {
-                let row = w[kk * n + j..][..V * L].as_chunks::<L>().0;
-                for b in 0..B {
-                    for v in 0..V {
-                        for l in 0..L {
-                            sums[b][v][l] = A::mul_add(x[b][kk], row[v][l], sums[b][v][l]);
-                        }
+                for v in 0..V {
+                    for l in 0..L {
+                        sums[b][v][l] = A::mul_add(x[b][kk], row[v][l], sums[b][v][l]);
                     }
                 }
             }
-            for b in 0..B {
-                if i + b < rows {
-                    y[at[b] * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
-                }
-            }
+        }
+        for b in 0..B {
+            y[b * n + j..][..V * L].as_chunks_mut().0.copy_from_slice(&sums[b]);
         }
         j += V * L;
     }
@@ -193,10 +190,12 @@ pub fn add_product_transposed(
         }
         return;
     }
+    if 4 <= b {
+        return add_many_transposed(dx, dy, w, b, panel);
+    }
     for (i, rows) in fours(b) {
         let (dx, dy) = (&mut dx[i * k..(i + rows) * k], &dy[i * n..(i + rows) * n]);
         match rows {
-            4 => add_four_transposed(dx, dy, w, panel),
             2 => add_two_transposed(dx, dy, w, panel),
             _ => add_row_transposed(dx, dy, w, panel),
         }
@@ -238,25 +237,6 @@ fn add_two_transposed_body<A: Arithmetic>(
     let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
     let kk = dots::<A, 2, 4>(lanes, dy, w, 0);
     dots::<A, 2, 1>(lanes, dy, w, kk);
-    add_lanes(dx, lanes, halves);
-}
-
-multiversion! {
-    /// `dX (4, K) += dY (4, N) · Wᵀ` with `8 ≤ N`.
-    fn add_four_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
-        = add_four_transposed_body
-}
-
-#[inline(always)]
-fn add_four_transposed_body<A: Arithmetic>(
-    dx: &mut [f32],
-    dy: &[f32],
-    w: &[f32],
-    panel: &mut Panel,
-) {
-    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = dots::<A, 4, 2>(lanes, dy, w, 0);
-    dots::<A, 4, 1>(lanes, dy, w, kk);
     add_lanes(dx, lanes, halves);
 }
 
@@ -322,7 +302,7 @@ fn dots<A: Arithmetic, const B: usize, const R: usize>(
 
 /// `dx += Σ_l lanes_l`, by halves, in two loops that are both vectorised.
 #[inline(always)]
-fn add_lanes(dx: &mut [f32], lanes: &[f32], halves: &mut [f32]) {
+pub(super) fn add_lanes(dx: &mut [f32], lanes: &[f32], halves: &mut [f32]) {
     const HALF: usize = LANES / 2;
     let (lanes, halves) = (lanes.as_chunks::<LANES>().0, halves.as_chunks_mut::<HALF>().0);
     for (half, lanes) in halves.iter_mut().zip(lanes) {
@@ -363,101 +343,6 @@ fn add_narrow_dots<A: Arithmetic, const N: usize>(dx: &mut [f32], dy: &[f32], w:
             *dx = A::mul_add(dy[j], row[j], *dx);
         }
     }
-}
-
-multiversion! {
-    /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` from all its uses.
-    ///
-    /// `rows` holds where each `x_t (K)` starts in `xs` and each `dy_t (N)` in `dys`.
-    pub fn outer_sum(
-        dw: &mut [f32],
-        k: usize,
-        n: usize,
-        xs: &[f32],
-        dys: &[f32],
-        rows: &[(u32, u32)],
-        panel: &mut Panel,
-    ) = outer_sum_body
-}
-
-/// Rows of the register tile of an outer sum; with sixteen columns, eight vectors of sums.
-const TILE: usize = 4;
-
-#[inline(always)]
-fn outer_sum_body<A: Arithmetic>(
-    dw: &mut [f32],
-    k: usize,
-    n: usize,
-    xs: &[f32],
-    dys: &[f32],
-    rows: &[(u32, u32)],
-    panel: &mut Panel,
-) {
-    assert!(dw.len() == k * n, "shape of a weight gradient");
-    let t = rows.len();
-    if t == 0 {
-        return dw.fill(0.0);
-    }
-    // All x_t in fours. Behind the last element anything may stand: it is not written.
-    let (strip, fours) = panel.two(t * 2 * LANES, t * k.next_multiple_of(TILE));
-    let fours = fours.as_chunks_mut::<TILE>().0;
-    for (i, four) in (0..k).step_by(TILE).zip(fours.chunks_exact_mut(t)) {
-        for (packed, &(x_at, _)) in four.iter_mut().zip(rows) {
-            let x = &xs[x_at as usize..][i..k];
-            match x.first_chunk() {
-                Some(x) => *packed = *x,
-                None => packed[..x.len()].copy_from_slice(x),
-            }
-        }
-    }
-    let uses = Uses { fours, dys, rows };
-    let j = outer_strips::<A, { 2 * LANES }>(dw, (k, n), &uses, strip, 0);
-    let j = outer_strips::<A, LANES>(dw, (k, n), &uses, strip, j);
-    let j = outer_strips::<A, 4>(dw, (k, n), &uses, strip, j);
-    outer_strips::<A, 1>(dw, (k, n), &uses, strip, j);
-}
-
-/// What an outer sum goes over: `x_t` packed in fours `(K / 4, T)`, `dy_t` where `rows` say.
-struct Uses<'a> {
-    fours: &'a [[f32; TILE]],
-    dys: &'a [f32],
-    rows: &'a [(u32, u32)],
-}
-
-/// `dW[.., j..] = Σ_t x_t ⊗ dy_t[j..]` in strips of `C` columns; returns the first not done.
-#[inline(always)]
-fn outer_strips<A: Arithmetic, const C: usize>(
-    dw: &mut [f32],
-    (k, n): (usize, usize),
-    uses: &Uses<'_>,
-    strip: &mut [f32],
-    mut j: usize,
-) -> usize {
-    let Uses { fours, dys, rows } = *uses;
-    let t = rows.len();
-    let strip = &mut strip.as_chunks_mut::<C>().0[..t];
-    while j + C <= n {
-        for (packed, &(_, dy_at)) in strip.iter_mut().zip(rows) {
-            packed.copy_from_slice(&dys[dy_at as usize + j..][..C]);
-        }
-        for i in (0..k).step_by(TILE) {
-            let mut sums = [[0.0f32; C]; TILE];
-            for (x, dy) in fours[i / TILE * t..][..t].iter().zip(strip.iter()) {
-                for r in 0..TILE {
-                    for c in 0..C {
-                        sums[r][c] = A::mul_add(x[r], dy[c], sums[r][c]);
-                    }
-                }
-            }
-            for r in 0..TILE {
-                if i + r < k {
-                    dw[(i + r) * n + j..][..C].copy_from_slice(&sums[r]);
-                }
-            }
-        }
-        j += C;
-    }
-    j
 }
 
 multiversion! {

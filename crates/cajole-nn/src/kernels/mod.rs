@@ -3,8 +3,10 @@
 //! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats stand for
 //! vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles it with
 //! AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64 NEON and fused
-//! multiply-add are always there. So one binary is fast everywhere, the portable twin is the same
-//! text, and the only `unsafe` is the call across the feature boundary.
+//! multiply-add are always there. So one binary is fast everywhere, and the portable twin is the same
+//! text. `unsafe` are the call across the feature boundary, the few instructions that are named
+//! (`arithmetic.rs`), and inner loops that would spend more on checks than on work (`many.rs`,
+//! `half.rs`).
 //!
 //! Every product adds up its terms in an order that does not depend on the number of rows. Hence a
 //! batch gives each of its rows the very bits that a pass on its own would give, and batching is
@@ -13,44 +15,24 @@
 //! Shapes: `B` rows (batch, beam or time), `K` inner dimension, `N` columns; row-major.
 
 mod activation;
+mod arithmetic;
 mod attention;
+mod half;
+mod many;
 mod matrix;
+mod outer;
 
 pub use activation::{
     highway, highway_backward, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid,
     tanh,
 };
+#[cfg(any(test, target_arch = "aarch64"))]
+pub(crate) use arithmetic::Fused;
+pub(crate) use arithmetic::{Arithmetic, LANES, Plain, prefetch};
 pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
-pub use matrix::{Panel, add_product, add_product_transposed, add_to, outer_sum};
-
-/// Floats in one vector register, as the kernels are written.
-pub(crate) const LANES: usize = 8;
-
-/// How a kernel multiplies and adds.
-pub(crate) trait Arithmetic {
-    /// `a · b + c`.
-    fn mul_add(a: f32, b: f32, c: f32) -> f32;
-}
-
-/// One rounding, one instruction: needs hardware support to be fast.
-pub(crate) struct Fused;
-
-/// Two roundings, on any machine.
-pub(crate) struct Plain;
-
-impl Arithmetic for Fused {
-    #[inline(always)]
-    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
-    }
-}
-
-impl Arithmetic for Plain {
-    #[inline(always)]
-    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
-        a * b + c
-    }
-}
+pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, stride};
+pub use matrix::{Panel, add_product, add_product_transposed, add_to};
+pub use outer::{Uses, add_outer_sum, outer_sum};
 
 /// Defines `name` as `body` compiled for the best instruction set of the machine it runs on.
 macro_rules! multiversion {
@@ -61,7 +43,7 @@ macro_rules! multiversion {
             {
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $ty),*) {
-                    $body::<crate::kernels::Fused>($($arg),*);
+                    $body::<crate::kernels::arithmetic::Avx2>($($arg),*);
                 }
                 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                     // SAFETY: the processor has just been found to have AVX2 and FMA.

@@ -1,8 +1,7 @@
 //! `y = Σ xᵢ · Wᵢ + b`: several matrix products and a bias in one operation.
 
-use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Backward, Graph, Op, Tape, Var};
 
 /// Products one operation can add up. (Records are copied often: they should stay small.)
 const TERMS: usize = 2;
@@ -21,7 +20,9 @@ impl Graph<'_> {
         assert!(!terms.is_empty() && terms.len() <= TERMS, "{} terms", terms.len());
         let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let (before, y) = self.tape.split(at);
+        let Tape { values, halves, .. } = &mut *self.tape;
+        let (before, y) = values.split_at_mut(at);
+        let y = &mut y[..(rows * cols) as usize];
         match bias {
             Some(b) => {
                 assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
@@ -39,7 +40,7 @@ impl Graph<'_> {
                 w.cols
             );
             let (k, n) = (w.rows as usize, w.cols as usize);
-            kernels::add_product(y, &before[x.range()], w.of(self.w), k, n);
+            halves.of(w, self.w, rows as usize).add_product(y, &before[x.range()], k, n);
         }
         let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
         let kept = [terms[0], terms[terms.len() - 1]];
@@ -68,10 +69,11 @@ impl Affine {
         for &(x, w) in self.terms() {
             pass.note_product(w, x, y.at as usize, y.rows as usize);
             if pass.wants(x) {
+                let weights = pass.weights(w, y.rows as usize);
                 let (before, dy) = pass.grads.split_at_mut(y.at as usize);
                 let (dx, dy) = (&mut before[x.range()], &dy[..(y.rows * y.cols) as usize]);
                 let (k, n) = (w.rows as usize, w.cols as usize);
-                kernels::add_product_transposed(dx, dy, w.of(pass.w), k, n, pass.panel);
+                weights.add_product_transposed(dx, dy, k, n, pass.panel);
             }
         }
         if let Some(b) = self.bias {

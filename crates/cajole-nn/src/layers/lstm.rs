@@ -12,7 +12,7 @@
 
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Backward, Graph, Op, Tape, Var};
 
 /// Projected inputs one step can add up.
 const INPUTS: usize = 3;
@@ -66,9 +66,10 @@ impl Graph<'_> {
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
-        let (before, own) = self.tape.split(gates_at);
+        let Tape { values, halves, .. } = &mut *self.tape;
+        let (before, own) = values.split_at_mut(gates_at);
 
-        let (gates, own) = own.split_at_mut(4 * rows * hidden);
+        let (gates, own) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
         let mut kept = [inputs[0]; INPUTS];
         kept[..inputs.len()].copy_from_slice(inputs);
         for (j, &x) in inputs.iter().enumerate() {
@@ -80,7 +81,7 @@ impl Graph<'_> {
             }
         }
         let h_before = &before[h_prev.range()];
-        kernels::add_product(gates, h_before, w_h.of(self.w), hidden, 4 * hidden);
+        halves.of(w_h, self.w, rows).add_product(gates, h_before, hidden, 4 * hidden);
 
         let (c, own) = own.split_at_mut(rows * hidden);
         let (tanh_c, h) = own.split_at_mut(rows * hidden);
@@ -174,10 +175,10 @@ impl Lstm {
         }
         pass.note_product(w_h, h_prev, gates_at, rows);
         if wants_h {
+            let weights = pass.weights(w_h, rows);
             let (before, own) = pass.grads.split_at_mut(gates_at);
             let (dh_prev, dz) = (&mut before[h_prev.range()], &own[..4 * rows * hidden]);
-            let w = w_h.of(pass.w);
-            kernels::add_product_transposed(dh_prev, dz, w, hidden, 4 * hidden, pass.panel);
+            weights.add_product_transposed(dh_prev, dz, hidden, 4 * hidden, pass.panel);
         }
     }
 }

@@ -179,8 +179,10 @@ impl LstmLayer {
         let LstmLayer { x, w_h, cell, direction, .. } = *self;
         let (hidden, block) = (w_h.rows as usize, at.block);
         let width = cell.gates() * hidden;
-        let lengths = &tape.indices[self.lengths as usize..][..self.batch as usize];
-        let (before, own) = tape.values.split_at_mut(at.gates);
+        let Tape { values, indices, halves, .. } = tape;
+        let lengths = &indices[self.lengths as usize..][..self.batch as usize];
+        let weights = halves.of(w_h, w, self.batch as usize);
+        let (before, own) = values.split_at_mut(at.gates);
         let (gates, own) = own.split_at_mut(at.tanh_c - at.gates);
         let (tanh_c, own) = own.split_at_mut(at.mask - at.tanh_c);
         let (mask, own) = own.split_at_mut(at.dropped - at.mask);
@@ -207,7 +209,9 @@ impl LstmLayer {
                     dropped
                 }
             };
-            kernels::add_product(gates, said, w_h.of(w), hidden, width);
+            if from != start {
+                weights.add_product(gates, said, hidden, width); // nothing, from the zero state
+            }
             for (b, &length) in lengths.iter().enumerate() {
                 let row = b * hidden..(b + 1) * hidden;
                 if length as usize <= t {
@@ -236,7 +240,7 @@ impl LstmLayer {
         let (steps, block) = (x.rows as usize / batch.max(1), batch * hidden);
         let width = cell.gates() * hidden;
         let at = Places::new(self, steps, block);
-        let wants_x = pass.wants(x);
+        let (wants_x, weights) = (pass.wants(x), pass.weights(w_h, batch));
         let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
         // Steps, last read first, at which nothing has been blamed yet: they hand nothing on.
         let (mut is_silent, mut n_silent) = (true, 0);
@@ -291,14 +295,13 @@ impl LstmLayer {
             if Some(t) == first {
                 continue;
             }
-            let w = w_h.of(pass.w);
             if !self.drops {
-                kernels::add_product_transposed(dh_prev, dgates, w, hidden, width, pass.panel);
+                weights.add_product_transposed(dh_prev, dgates, hidden, width, pass.panel);
                 continue;
             }
             let dropped = &mut spare[at.dropped - at.tanh_c..][..block];
             dropped.fill(0.0);
-            kernels::add_product_transposed(dropped, dgates, w, hidden, width, pass.panel);
+            weights.add_product_transposed(dropped, dgates, hidden, width, pass.panel);
             let mask = &values[at.mask..at.dropped];
             dh_prev.iter_mut().zip(dropped).zip(mask).for_each(|((dh, d), m)| *dh += *d * m);
         }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cajole::model::{Gradient, Mark};
+use cajole::gradient::Gradient;
+use cajole::model::Mark;
 
 use super::attention::Keys;
 use super::custom::Operation;

@@ -1,0 +1,357 @@
+//! Products of one row with weights in half precision.
+//!
+//! One row uses each weight once, so a product with a matrix that is larger than the inner caches
+//! takes as long as reading it does: half as many bytes take half as long. Weights are widened as
+//! they are read, which is exact, and sums are made in single precision and in the order of
+//! `matrix.rs`: the result has the very bits that the widened matrix would give.
+//!
+//! Rows of a matrix in half precision start a whole number of vectors after each other, so that none
+//! of them straddles two cache lines.
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+#[cfg(target_arch = "x86_64")]
+use super::arithmetic::Avx2;
+use super::matrix::add_lanes;
+use super::{Arithmetic, LANES, Panel, Plain};
+
+/// Whether rounding to half precision changes none of these.
+pub fn is_exact(w: &[f32]) -> bool {
+    const PIECE: usize = 256;
+    let (mut halves, mut widened) = ([f16::ZERO; PIECE], [0.0; PIECE]);
+    w.chunks(PIECE).all(|w| {
+        let (halves, widened) = (&mut halves[..w.len()], &mut widened[..w.len()]);
+        halves.convert_from_f32_slice(w);
+        halves.convert_to_f32_slice(widened);
+        w == widened
+    })
+}
+
+/// Whether this machine widens about as fast as it reads.
+pub fn pays() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// How a vector of halves becomes one of floats, and back.
+trait Convert: Arithmetic {
+    fn widen(halves: &[f16; LANES]) -> Self::Vector;
+    fn round(floats: &[f32; LANES]) -> [f16; LANES];
+}
+
+impl Convert for Plain {
+    #[inline(always)]
+    fn widen(halves: &[f16; LANES]) -> Self::Vector {
+        halves.map(f16::to_f32)
+    }
+
+    #[inline(always)]
+    fn round(floats: &[f32; LANES]) -> [f16; LANES] {
+        floats.map(f16::from_f32)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Convert for Avx2 {
+    #[inline(always)]
+    fn widen(halves: &[f16; LANES]) -> Self::Vector {
+        use std::arch::x86_64::{__m128i, _mm256_cvtph_ps};
+        // SAFETY: both are sixteen bytes, of any value; F16C is there, since `widening!` alone
+        // brings kernels here, once it was detected.
+        unsafe { _mm256_cvtph_ps(std::mem::transmute::<[f16; LANES], __m128i>(*halves)) }
+    }
+
+    #[inline(always)]
+    fn round(floats: &[f32; LANES]) -> [f16; LANES] {
+        use std::arch::x86_64::{__m128i, _MM_FROUND_TO_NEAREST_INT, _mm256_cvtps_ph};
+        // SAFETY: as above.
+        unsafe {
+            let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(Self::load(floats));
+            std::mem::transmute::<__m128i, [f16; LANES]>(halves)
+        }
+    }
+}
+
+/// Defines `name` as `body`, compiled for machines that widen by themselves and for others.
+macro_rules! widening {
+    ($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        pub fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            if pays() {
+                #[target_feature(enable = "avx2,fma,f16c")]
+                fn f16c($($arg: $ty),*) {
+                    $body::<Avx2>($($arg),*);
+                }
+                // SAFETY: the processor has just been found to have AVX2, FMA and F16C.
+                return unsafe { f16c($($arg),*) };
+            }
+            $body::<Plain>($($arg),*);
+        }
+    };
+}
+
+/// How many halves after each other the rows of a matrix with `n` columns start.
+pub fn stride(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
+
+widening! {
+    /// Rounds `w (K, N)` to half precision, up as often as it is nearer to that: many weights that
+    /// were moved by less than can be told apart are moved by as much on average. A weight that is
+    /// a half stays what it is. What is between the rows is left as it is.
+    fn round(halves: &mut [f16], w: &[f32], n: usize) = round_body
+}
+
+/// Bits of a float that a half has no room for.
+const LOST: u32 = 13;
+
+/// Rounds a weight up if its lost bits and those of `noise` are more than they hold.
+#[inline(always)]
+fn dithered(w: f32, noise: u32) -> f32 {
+    f32::from_bits(w.to_bits().wrapping_add(noise >> (32 - LOST)) >> LOST << LOST)
+}
+
+/// Multiples of this, a golden share of 2³², are spread as evenly as can be.
+const GOLDEN: u32 = 0x9e37_79b9;
+
+#[inline(always)]
+fn round_body<A: Convert>(halves: &mut [f16], w: &[f32], n: usize) {
+    assert!(halves.len() * n == w.len() * stride(n), "a copy of another shape");
+    let mut noise: [u32; LANES] = std::array::from_fn(|l| GOLDEN.wrapping_mul(l as u32));
+    for (halves, w) in halves.chunks_exact_mut(stride(n)).zip(w.chunks_exact(n)) {
+        let (w, rest) = w.as_chunks::<LANES>();
+        let (halves, halves_rest) = halves.split_at_mut(w.len() * LANES);
+        for (halves, w) in halves.as_chunks_mut().0.iter_mut().zip(w) {
+            let mut spread = [0.0; LANES];
+            for l in 0..LANES {
+                spread[l] = dithered(w[l], noise[l]);
+                noise[l] = noise[l].wrapping_add(GOLDEN.wrapping_mul(LANES as u32));
+            }
+            *halves = A::round(&spread);
+        }
+        for (l, (half, &w)) in halves_rest.iter_mut().zip(rest).enumerate() {
+            *half = f16::from_f32(dithered(w, noise[l]));
+        }
+    }
+}
+
+widening! {
+    /// `y (N) += x (K) · W (K, N)` with `8 ≤ N`, reading `W` in order.
+    fn add_half_product(y: &mut [f32], x: &[f32], w: &[f16]) = add_half_product_body
+}
+
+/// Rows of `W` that are read side by side: each adds to the sum of the one before.
+const ABREAST: usize = 4;
+
+#[inline(always)]
+fn add_half_product_body<A: Convert>(y: &mut [f32], x: &[f32], w: &[f16]) {
+    let stride = stride(y.len());
+    assert!(LANES <= y.len() && w.len() == x.len() * stride, "shapes of a product");
+    let (fours, rest) = x.as_chunks::<ABREAST>();
+    let (blocks, last) = w.split_at(fours.len() * ABREAST * stride);
+    for (x, block) in fours.iter().zip(blocks.chunks_exact(ABREAST * stride)) {
+        add_rows::<A, ABREAST>(y, x, block);
+    }
+    for (x, row) in rest.as_chunks::<1>().0.iter().zip(last.chunks_exact(stride)) {
+        add_rows::<A, 1>(y, x, row);
+    }
+}
+
+/// `y (N) += x (R) · W (R, N)`.
+#[inline(always)]
+fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) {
+    let n = y.len();
+    let mut splats = [A::splat(0.0); R];
+    for r in 0..R {
+        splats[r] = A::splat(x[r]);
+    }
+    let rows: [&[f16]; R] = std::array::from_fn(|r| &w[r * stride(n)..][..n]);
+    let whole = n / LANES;
+    let chunks: [&[[f16; LANES]]; R] = std::array::from_fn(|r| &rows[r].as_chunks().0[..whole]);
+    // The last columns, with some before them to make up a vector; those are not written.
+    let rest = n - whole * LANES;
+    let mut last = [0.0; LANES];
+    if 0 < rest {
+        last[LANES - rest..].copy_from_slice(&y[n - rest..]);
+        let mut sum = A::load(&last);
+        for r in 0..R {
+            sum = A::mul_add_each(splats[r], A::widen(last_chunk(rows[r])), sum);
+        }
+        A::store(sum, &mut last);
+    }
+    for (j, y) in y.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut sum = A::load(y);
+        for r in 0..R {
+            // SAFETY: there are as many vectors in each of the rows as in `y`.
+            let w = unsafe { chunks[r].get_unchecked(j) };
+            sum = A::mul_add_each(splats[r], A::widen(w), sum);
+        }
+        A::store(sum, y);
+    }
+    y[n - rest..].copy_from_slice(&last[LANES - rest..]);
+}
+
+/// The last vector of a row that has one.
+#[inline(always)]
+fn last_chunk(row: &[f16]) -> &[f16; LANES] {
+    row.last_chunk().expect("a row of a vector or more")
+}
+
+widening! {
+    /// `dx (K) += dy (N) · Wᵀ` with `8 ≤ N`.
+    fn add_half_transposed(dx: &mut [f32], dy: &[f32], w: &[f16], panel: &mut Panel)
+        = add_half_transposed_body
+}
+
+#[inline(always)]
+fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16], panel: &mut Panel) {
+    let stride = stride(dy.len());
+    assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "shapes of a product");
+    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
+    let kk = half_dots::<A, 8>(lanes, dy, w, 0);
+    half_dots::<A, 1>(lanes, dy, w, kk);
+    add_lanes(dx, lanes, halves);
+}
+
+/// The dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time, each as a vector
+/// whose lanes are yet to be added up; returns the first row of `W` not done.
+#[inline(always)]
+fn half_dots<A: Convert, const R: usize>(
+    lanes: &mut [f32],
+    dy: &[f32],
+    w: &[f16],
+    mut kk: usize,
+) -> usize {
+    let (lanes, n) = (lanes.as_chunks_mut::<LANES>().0, dy.len());
+    let (dys, rest) = dy.as_chunks::<LANES>();
+    // The last columns once more as a whole vector, with zeros for those that were counted.
+    let mut last = [0.0; LANES];
+    last[LANES - rest.len()..].copy_from_slice(rest);
+    while kk + R <= lanes.len() {
+        let rows: [&[f16]; R] = std::array::from_fn(|r| &w[(kk + r) * stride(n)..][..n]);
+        let chunks: [&[[f16; LANES]]; R] =
+            std::array::from_fn(|r| &rows[r].as_chunks().0[..dys.len()]);
+        let mut sums = [A::splat(0.0); R];
+        for (i, dy) in dys.iter().enumerate() {
+            let dy = A::load(dy);
+            for r in 0..R {
+                // SAFETY: there are as many vectors in each of the rows as in `dy`.
+                let w = unsafe { chunks[r].get_unchecked(i) };
+                sums[r] = A::mul_add_each(dy, A::widen(w), sums[r]);
+            }
+        }
+        if !rest.is_empty() {
+            let last = A::load(&last);
+            for r in 0..R {
+                sums[r] = A::mul_add_each(last, A::widen(last_chunk(rows[r])), sums[r]);
+            }
+        }
+        for r in 0..R {
+            A::store(sums[r], &mut lanes[kk + r]);
+        }
+        kk += R;
+    }
+    kk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{add_product, add_product_transposed};
+    use super::*;
+    use crate::random::Random;
+
+    /// `(K, N)` around the edges of vectors and of rows abreast.
+    const SHAPES: [(usize, usize); 7] =
+        [(1, 8), (3, 9), (4, 16), (9, 31), (17, 75), (128, 512), (259, 517)];
+
+    fn draw(random: &mut Random, len: usize) -> Vec<f32> {
+        (0..len).map(|_| random.uniform(-1.0, 1.0)).collect()
+    }
+
+    #[test]
+    fn products_have_the_bits_of_the_widened_matrix() {
+        let random = &mut Random::new(1);
+        for (k, n) in SHAPES {
+            let (x, dy) = (draw(random, k), draw(random, n));
+            let (y0, dx0) = (draw(random, n), draw(random, k));
+            let mut halves = vec![f16::NAN; k * stride(n)];
+            round(&mut halves, &draw(random, k * n), n);
+            // Subnormal halves are widened as well.
+            halves[0] = f16::from_bits(1);
+            let rows = halves.chunks_exact(stride(n)).flat_map(|row| &row[..n]);
+            let w: Vec<f32> = rows.map(|h| h.to_f32()).collect();
+            let panel = &mut Panel::default();
+
+            let (mut y, mut want) = (y0.clone(), y0);
+            add_half_product(&mut y, &x, &halves);
+            add_product(&mut want, &x, &w, k, n);
+            assert_eq!(y, want, "{k} x {n}");
+
+            let (mut dx, mut want) = (dx0.clone(), dx0);
+            add_half_transposed(&mut dx, &dy, &halves, panel);
+            add_product_transposed(&mut want, &dy, &w, k, n, panel);
+            assert_eq!(dx, want, "{k} x {n} transposed");
+        }
+    }
+
+    #[test]
+    fn machines_that_do_not_widen_compute_the_same() {
+        let random = &mut Random::new(2);
+        let close = |got: &[f32], want: &[f32]| {
+            got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5 * (1.0 + b.abs()))
+        };
+        for (k, n) in SHAPES {
+            let (x, dy) = (draw(random, k), draw(random, n));
+            let mut halves = vec![f16::ZERO; k * stride(n)];
+            let (w, mut by_software) = (draw(random, k * n), halves.clone());
+            round(&mut halves, &w, n);
+            round_body::<Plain>(&mut by_software, &w, n);
+            assert_eq!(halves, by_software);
+            let panel = &mut Panel::default();
+            let (mut y, mut plain) = (vec![0.0; n], vec![0.0; n]);
+            add_half_product(&mut y, &x, &halves);
+            add_half_product_body::<Plain>(&mut plain, &x, &halves);
+            assert!(close(&plain, &y), "{k} x {n}");
+            let (mut dx, mut plain) = (vec![0.0; k], vec![0.0; k]);
+            add_half_transposed(&mut dx, &dy, &halves, panel);
+            add_half_transposed_body::<Plain>(&mut plain, &dy, &halves, panel);
+            assert!(close(&plain, &dx), "{k} x {n} transposed");
+        }
+    }
+
+    #[test]
+    fn small_steps_are_not_lost_on_average() {
+        let (k, n) = (100, 300);
+        for (from, step) in [(0.05, 1e-6), (-0.3, 2e-5), (0.011, -3e-7)] {
+            let from = f16::from_f32(from).to_f32();
+            let mut halves = vec![f16::ZERO; k * stride(n)];
+            round(&mut halves, &vec![from + step; k * n], n);
+            let moved = halves.chunks_exact(stride(n)).flat_map(|row| &row[..n]);
+            let total: f64 = moved.map(|h| f64::from(h.to_f32()) - f64::from(from)).sum();
+            let mean = total / (k * n) as f64;
+            let off = (mean / f64::from(step) - 1.0).abs();
+            assert!(off < 0.05, "moved by {mean} on average, not {step}");
+        }
+    }
+
+    #[test]
+    fn rounding_changes_what_is_no_half() {
+        let mut rounded = [f16::ZERO; 16];
+        let wild: [f32; 11] = std::array::from_fn(|i| 1e4f32.powf(i as f32 / 5.0 - 1.0));
+        let halves = wild.map(|w| f16::from_f32(w).to_f32());
+        round(&mut rounded, &halves, 11);
+        assert_eq!(rounded[..11], wild.map(f16::from_f32));
+        round(&mut rounded, &wild, 11);
+        for (rounded, w) in rounded.iter().zip(wild) {
+            assert!((rounded.to_f32() / w - 1.0).abs() < 1e-3, "{rounded} for {w}");
+        }
+        assert!(is_exact(&[0.0, -1.5, 65504.0, 2.0f32.powi(-24)]));
+        assert!(!is_exact(&[0.1]) && !is_exact(&[1e-9]) && !is_exact(&[f32::NAN]));
+    }
+}
