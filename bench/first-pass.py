@@ -1,5 +1,7 @@
 """First outputs of many inputs, batched and one by one: cajole beside itself, on one thread.
 
+A network in half precision is read so by single inputs, which then gain little by a batch.
+
 No PyTorch takes part. What is compared is what a first pass over a corpus gains by batching, and
 both ways are checked to find the same outputs.
 """
@@ -21,7 +23,9 @@ def main():
     )
     rounds = [run_json(command("time")) for _ in range(ROUNDS)]
     of = lambda key: [round_[key] for round_ in rounds]
-    print_table("ms/input", [("batched", of("batched_ms")), ("one by one", of("alone_ms"))])
+    ways = ["batched", "alone", "half_batched", "half_alone"]
+    labels = ["batched", "one by one", "batched, half precision", "one by one, half precision"]
+    print_table("ms/input", [(label, of(f"{way}_ms")) for label, way in zip(labels, ways)])
     print()
     leave_speedup(folder, median(of("alone_ms")) / median(of("batched_ms")))
 

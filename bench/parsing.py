@@ -128,17 +128,26 @@ class Torch(Variant):
         grads = torch.autograd.grad(value, [*rows, *self.net.moving])
         return output, value, grads[:2], grads[2:]
 
-    def iteration_seconds(self, case):
-        start = perf_counter()
+    def iterate(self, case):
         _, _, rows, others = self.differentiate(case)
         with torch.no_grad():
             eta = self.exported["step_size"]
             torch._foreach_add_(self.net.moving, others, alpha=-eta)
             for x, table, row in zip(self.cases[case], self.net.tables, rows):
                 table.index_add_(0, x, row, alpha=-eta)
+
+    def iteration_seconds(self, case):
+        start = perf_counter()
+        self.iterate(case)
         took = perf_counter() - start
         self.restore(case)
         return took
+
+    def after_a_step(self, case):
+        self.iterate(case)
+        output, value, _, _ = self.differentiate(case)
+        self.restore(case)
+        return output, value.item()
 
     def gradient(self, case):
         output, value, rows, others = self.differentiate(case)

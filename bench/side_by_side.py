@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 ROUNDS = 7
 LOG_PROB_TOLERANCE = 1e-4
+STEP_TOLERANCE = 1e-3  # moved weights are read in half precision, where the others were stored so
 GRADIENT_TOLERANCE = 1e-3  # of the gradient's norm, for each parameter on its own
 # After many steps a last-bit difference can tip a decision, so a repair may rarely go another way.
 LEAST_AGREEMENT = 0.95
@@ -37,6 +38,10 @@ class Variant:
         """The time of one iteration from the original weights; restoring them is not counted."""
         raise NotImplementedError
 
+    def after_a_step(self, case):
+        """The output and log p of it after one iteration from the original weights."""
+        raise NotImplementedError
+
     def repair(self, case):
         """The number of steps and the output of a whole repair from the original weights."""
         raise NotImplementedError
@@ -56,6 +61,8 @@ def compare(workload, variants, time_ours, exported, folder, tolerance=GRADIENT_
     print(f"{workload}: {len(cases)} inputs, medians of {ROUNDS} interleaved rounds")
     for variant in variants:
         print(f"  {variant.label}: {check_gradients(variant, exported, folder, tolerance)}")
+        if "after" in exported["cases"][0]:
+            print(f"    {check_steps(variant, exported)}")
 
     has_repairs = "repair" in exported["cases"][0]
     ours = []
@@ -115,6 +122,20 @@ def check_gradients(variant, exported, folder, tolerance):
         f"same outputs, log p within {worst_log_prob:.0e}, gradients within {worst_gradient:.0e}"
         f" of their norm and {widest:.0e} at every weight"
     )
+
+
+def check_steps(variant, exported):
+    """What is decoded after a step against cajole's; says how close."""
+    worst = 0.0
+    for case, want in enumerate(case["after"] for case in exported["cases"]):
+        output, log_prob = variant.after_a_step(case)
+        if output != want["output"]:
+            fail(f"{variant.label}, case {case}: decodes {output} after a step, not {want['output']}")
+        off = abs(log_prob - want["log_prob"]) / max(1, abs(log_prob))
+        if not off < STEP_TOLERANCE:
+            fail(f"{variant.label}, case {case}: log p {log_prob} after a step, not {want['log_prob']}")
+        worst = max(worst, off)
+    return f"after a step, same outputs, log p within {worst:.0e}"
 
 
 def check_repairs(variant, repaired, exported):

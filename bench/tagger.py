@@ -95,16 +95,29 @@ class Torch(Variant):
         output = viterbi(log_probs.detach())
         return output, torch.tensor(output), torch.tensor(case.costs(output))
 
-    def iteration_seconds(self, number):
-        case = self.cases[number]
-        start = perf_counter()
+    def iterate(self, case):
         _, _, rows, others = self.differentiate(case)
         self.step(case, rows, others)
-        took = perf_counter() - start
+
+    def restore(self, case):
         with torch.no_grad():
             self.net.flat.copy_(self.original)
             self.net.words[case.words] = self.words[case.words]
+
+    def iteration_seconds(self, number):
+        case = self.cases[number]
+        start = perf_counter()
+        self.iterate(case)
+        took = perf_counter() - start
+        self.restore(case)
         return took
+
+    def after_a_step(self, number):
+        case = self.cases[number]
+        self.iterate(case)
+        output, log_prob, _, _ = self.differentiate(case)
+        self.restore(case)
+        return output, float(log_prob)
 
     def gradient(self, number):
         case = self.cases[number]

@@ -12,14 +12,15 @@ use cajole_nn::Trained;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;
 use cajole_nn::random::Random;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Value, json};
 
+use crate::iteration::rounded;
 use crate::net1::{Net1, sentence_length};
 use crate::{ms, per_item};
 
-/// Enough for four batches.
-const SENTENCES: usize = 128;
+/// Enough that inputs of one batch are of like length.
+const SENTENCES: usize = 1024;
 
 type Net = Trained<Net1>;
 
@@ -46,25 +47,39 @@ pub(crate) fn prepare() -> Result<Value> {
     }))
 }
 
-/// One round: time per sentence, either way.
+/// One round: time per sentence, either way; and of the same network in half precision.
 pub(crate) fn time() -> Result<Value> {
     let (model, sentences) = setting();
     let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
+    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
+    let [alone, batched] = times(&model, &refs, &pool);
+    let rounded = rounded(model.weights.to_vec());
+    let rounded = Trained { weights: rounded.into(), ..model };
+    let [half_alone, half_batched] = times(&rounded, &refs, &pool);
+    Ok(json!({
+        "alone_ms": ms(alone),
+        "batched_ms": ms(batched),
+        "half_alone_ms": ms(half_alone),
+        "half_batched_ms": ms(half_batched),
+    }))
+}
+
+/// Per sentence: one by one, and in batches.
+fn times(model: &Net, refs: &[&[Token]], pool: &ThreadPool) -> [Duration; 2] {
     let (scratch, found) = &mut (model.scratch(), Found::default());
     let alone = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
-        for x in &refs {
-            Greedy.decode(&model, &model.weights, x, scratch, found);
+        for x in refs {
+            Greedy.decode(model, &model.weights, x, scratch, found);
         }
         (refs.len(), start.elapsed())
     });
-    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let batched = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
-        let decoded = pool.install(|| decode_all(&model, &Greedy, &refs));
+        let decoded = pool.install(|| decode_all(model, &Greedy, refs));
         (decoded.len(), start.elapsed())
     });
-    Ok(json!({ "alone_ms": ms(alone), "batched_ms": ms(batched) }))
+    [alone, batched]
 }
 
 /// The network, and sentences whose outputs have 2.6 to 4.6 symbols per token.

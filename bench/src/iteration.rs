@@ -6,9 +6,16 @@ use std::time::{Duration, Instant};
 use cajole::{
     Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, StepRule, Violation,
 };
+use half::f16;
 use serde_json::{Value, json};
 
 use crate::{ms, per_item};
+
+/// Rounds to half precision, as the weights of a network are that is stored to be shipped.
+pub(crate) fn rounded(mut weights: Vec<f32>) -> Vec<f32> {
+    weights.iter_mut().for_each(|w| *w = f16::from_f32(*w).to_f32());
+    weights
+}
 
 /// What an iteration consists of.
 pub(crate) struct Iteration<'a, M: Model> {
@@ -62,7 +69,7 @@ impl<'a, M: Model> Worker<'a, M> {
     /// `W_λ ← W`, where the last step moved it.
     pub(crate) fn restore(&mut self) {
         let weights = self.of.model.weights();
-        for range in self.grad.touched() {
+        for range in self.grad.ranges() {
             self.nudged[range.clone()].copy_from_slice(&weights[range.clone()]);
         }
     }
@@ -101,8 +108,23 @@ impl<'a, M: Model> Worker<'a, M> {
         self.step();
     }
 
+    /// Iterates once as Algorithm 1 does, and decodes again; then all is as it was.
+    pub(crate) fn after_a_step(&mut self, x: &M::Input) -> Value {
+        self.grad.keep_products(self.of.rule.only_subtracts());
+        self.iterate(x);
+        self.decode(x);
+        self.restore();
+        self.grad.keep_products(false);
+        let decoded = self.found.best();
+        json!({
+            "output": decoded.map(|y| &y.output),
+            "log_prob": decoded.map(|y| y.log_prob),
+        })
+    }
+
     /// How long an iteration takes, and its parts: decoding, differentiating and the step.
     pub(crate) fn times(&mut self, cases: &[impl Borrow<M::Input>], budget: Duration) -> Times {
+        self.grad.keep_products(self.of.rule.only_subtracts()); // as Algorithm 1 does
         let iteration = per_item(budget, || {
             let mut took = Duration::ZERO;
             for x in cases {

@@ -16,7 +16,7 @@ use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Trained};
 use serde_json::{Value, json};
 
-use crate::iteration::{Iteration, Worker};
+use crate::iteration::{Iteration, Worker, rounded};
 use crate::net1::Net1;
 use crate::{ms, peak};
 
@@ -54,6 +54,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
             "vectors": vectors,
             "output": decoded.output,
             "log_prob": decoded.log_prob,
+            "after": worker.after_a_step(x),
         }));
     }
     let report = json!({
@@ -76,7 +77,7 @@ pub(crate) fn time() -> Result<Value> {
     let peak = peak::gflops();
     let mut worker = Worker::new(iteration(&model));
     let times = worker.times(&cases, Duration::from_millis(500));
-    let flops = flops(&model, worker.grad.touched().iter().map(ExactSizeIterator::len).sum());
+    let flops = flops(&model, worker.grad.ranges().map(ExactSizeIterator::len).sum());
     let gflops = flops as f64 / times.iteration.as_secs_f64() / 1e9;
     Ok(json!({
         "iteration_ms": ms(times.iteration),
@@ -104,7 +105,7 @@ fn violation(_: &[Token], _: &[Symbol]) -> f32 {
 
 fn model() -> Net {
     let net = Net1::new(0.0, |_| SYMBOLS);
-    let weights = net.babbling_weights();
+    let weights = rounded(net.babbling_weights());
     Trained { net, weights: weights.into() }
 }
 

@@ -18,9 +18,10 @@ use cajole_nn::decoders::{Tagged, Viterbi};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{Tagger, Tagging, Trained};
+use half::f16;
 use serde_json::{Value, json};
 
-use crate::iteration::{Iteration, Worker};
+use crate::iteration::{Iteration, Worker, rounded};
 use crate::{bandwidth, ms, peak};
 
 /// `T`, the tokens of every input.
@@ -104,6 +105,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
             "output": decoded.output,
             "log_prob": decoded.log_prob,
             "costs": worker.costs,
+            "after": worker.after_a_step(x),
         }));
     }
     let report = json!({
@@ -127,7 +129,7 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
     let parts = Parts::new(&tags);
     let mut worker = Worker::new(parts.of(&model));
     let times = worker.times(&cases, Duration::from_millis(700));
-    let moved = worker.grad.touched().iter().map(ExactSizeIterator::len).sum();
+    let moved = worker.grad.ranges().map(ExactSizeIterator::len).sum();
     let Work { flops, bytes } = work(&model.net.0.config, moved);
     let seconds = times.iteration.as_secs_f64();
     let gflops = flops as f64 / seconds / 1e9;
@@ -140,7 +142,7 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
         "share_of_peak": gflops / peak,
         "bytes": bytes,
         "gigabytes": bytes as f64 / seconds / 1e9,
-        "cache_gigabytes": bandwidth::gigabytes(recurrent(&model.net.0.config) * size_of::<f32>()),
+        "cache_gigabytes": bandwidth::gigabytes(recurrent(&model.net.0.config) * size_of::<f16>()),
         "memory_gigabytes": bandwidth::gigabytes(MEMORY),
     }))
 }
@@ -178,7 +180,7 @@ fn loud_weights(net: &LstmTagger<Case>) -> Vec<f32> {
             _ => {}
         }
     }
-    weights
+    rounded(weights)
 }
 
 /// `O`, and `B-` and `I-` of every role in turn.
@@ -215,13 +217,13 @@ fn split(random: &mut Random, start: usize, end: usize, spans: &mut Vec<(usize, 
 /// What one iteration cannot do without.
 struct Work {
     /// Floating-point operations. Two per weight and row of every product, forward; as many again
-    /// for the gradient of the weights and of what they were multiplied with; two per weight for
-    /// the norm and two for the step. Squashing functions come on top and are not counted.
+    /// for the step, which adds the products of a gradient to the weights, and for the gradient of
+    /// what they were multiplied with. Squashing functions come on top and are not counted, nor is
+    /// the norm.
     flops: usize,
-    /// Bytes of weights and their gradient that pass through the core, if it holds no matrix while
-    /// it works on another step: recurrent ones at every step in both directions, all others once
-    /// in each; a gradient is written once, and read for the norm and for the step, which reads and
-    /// writes the weights.
+    /// Bytes of weights that pass through the core, if it holds no matrix while it works on another
+    /// step. Recurrent ones are rounded to half precision, and read so at every step in both
+    /// directions; all others are read once in each. The step reads and writes all that move.
     bytes: usize,
 }
 
@@ -232,8 +234,9 @@ fn work(config: &TaggerConfig, moved: usize) -> Work {
     let (recurrent, output) = (layers * recurrent(config), h * tags);
     // Before the first token the state is zero.
     let products = TOKENS * (inputs + output) + (TOKENS - 1) * recurrent;
-    let read = 2 * (inputs + output) + 2 * (TOKENS - 1) * recurrent;
-    Work { flops: 3 * 2 * products + 4 * moved, bytes: size_of::<f32>() * (read + 5 * moved) }
+    let single = 2 * (inputs + output) + recurrent + 2 * moved;
+    let half = recurrent + 2 * (TOKENS - 1) * recurrent;
+    Work { flops: 3 * 2 * products, bytes: 4 * single + 2 * half }
 }
 
 /// Weights of one layer that are read at every step.
