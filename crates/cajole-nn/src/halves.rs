@@ -3,9 +3,10 @@
 //! A network that was stored in half precision has weights that half as many bytes say exactly. So
 //! where a single row meets a large matrix of such weights, over and over, a copy in half precision
 //! is read in its stead. Under `W` that changes no bit of any result, and a row still gets the same
-//! in a batch, which reads the weights themselves. Under `W_λ` the copy is `W_λ` rounded, up as often
-//! as that is nearer: gradients and steps keep single precision, and of a step that moves many weights
-//! by less than halves are apart, the copy makes as much on average.
+//! in a batch, which reads the weights themselves. Under `W_λ` the copy is `W_λ` rounded, of
+//! weights a tenth of the way to the next half one in ten up to it: gradients and steps keep single
+//! precision, and a step that moves many weights by less than halves are apart moves the copy by as
+//! much on average.
 //!
 //! A copy is made when a recording first needs it, and serves all of its steps and its backward
 //! pass.

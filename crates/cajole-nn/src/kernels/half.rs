@@ -102,9 +102,10 @@ pub fn stride(n: usize) -> usize {
 }
 
 widening! {
-    /// Rounds `w (K, N)` to half precision, up as often as it is nearer to that: many weights that
-    /// were moved by less than can be told apart are moved by as much on average. A weight that is
-    /// a half stays what it is. What is between the rows is left as it is.
+    /// Rounds `w (K, N)` to half precision: of weights that are a tenth of the way from one half to
+    /// the next, one in ten is rounded away from zero, by a fixed pattern. So many weights that were
+    /// moved by less than halves are apart are moved by as much on average, and one that is a half
+    /// stays what it is. What is between the rows is left as it is.
     fn round(halves: &mut [f16], w: &[f32], n: usize) = round_body
 }
 
