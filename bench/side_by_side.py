@@ -100,13 +100,9 @@ def check_gradients(variant, exported, folder, tolerance):
     """Output, log-probability and every gradient of some cases against cajole's; says how close."""
     worst_log_prob = worst_gradient = widest = 0.0
     for case in range(exported["gradients"]):
-        want = exported["cases"][case]
         output, log_prob, gradients = variant.gradient(case)
-        if output != want["output"]:
-            fail(f"{variant.label}, case {case}: decodes {output}, cajole {want['output']}")
-        off = abs(log_prob - want["log_prob"]) / max(1, abs(log_prob))
-        if not off < LOG_PROB_TOLERANCE:
-            fail(f"{variant.label}, case {case}: log p {log_prob}, cajole {want['log_prob']}")
+        name, want = f"{variant.label}, case {case}", exported["cases"][case]
+        off = check_output(name, (output, log_prob), want, LOG_PROB_TOLERANCE)
         worst_log_prob = max(worst_log_prob, off)
         ours = load_file(folder / f"gradient-{case}.safetensors")
         if ours.keys() != gradients.keys():
@@ -124,16 +120,23 @@ def check_gradients(variant, exported, folder, tolerance):
     )
 
 
+def check_output(name, got, want, tolerance):
+    """An output and its log-probability against cajole's; returns how far off the latter is."""
+    output, log_prob = got
+    if output != want["output"]:
+        fail(f"{name}: decodes {output}, cajole {want['output']}")
+    off = abs(log_prob - want["log_prob"]) / max(1, abs(log_prob))
+    if not off < tolerance:
+        fail(f"{name}: log p {log_prob}, cajole {want['log_prob']}")
+    return off
+
+
 def check_steps(variant, exported):
     """What is decoded after a step against cajole's; says how close."""
     worst = 0.0
     for case, want in enumerate(case["after"] for case in exported["cases"]):
-        output, log_prob = variant.after_a_step(case)
-        if output != want["output"]:
-            fail(f"{variant.label}, case {case}: decodes {output} after a step, not {want['output']}")
-        off = abs(log_prob - want["log_prob"]) / max(1, abs(log_prob))
-        if not off < STEP_TOLERANCE:
-            fail(f"{variant.label}, case {case}: log p {log_prob} after a step, not {want['log_prob']}")
+        name = f"{variant.label}, case {case}, after a step"
+        off = check_output(name, variant.after_a_step(case), want, STEP_TOLERANCE)
         worst = max(worst, off)
     return f"after a step, same outputs, log p within {worst:.0e}"
 

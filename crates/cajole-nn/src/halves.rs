@@ -43,12 +43,15 @@ pub(crate) enum Weights<'a> {
 impl Halves {
     /// Lets those parameters be read in half precision that lose nothing by it under `w`.
     pub(crate) fn allow(&mut self, layout: &Layout, w: &[f32]) {
-        let is_allowed = |p: Param| {
-            let w = p.of(w);
-            8 <= p.cols && SMALLEST <= w.len() && kernels::is_exact(w)
-        };
-        let entries = layout.entries().iter().filter(|_| kernels::pays());
-        self.copies = entries.map(|e| is_allowed(e.param).then(Rounded::default)).collect();
+        self.copies.clear();
+        if !kernels::pays() {
+            return;
+        }
+        self.copies.extend(layout.entries().iter().map(|entry| {
+            let (p, w) = (entry.param, entry.param.of(w));
+            let is_large = kernels::LANES <= p.cols as usize && SMALLEST <= w.len();
+            (is_large && kernels::is_exact(w)).then(Rounded::default)
+        }));
     }
 
     /// Forgets the copies, but not their memory.

@@ -87,6 +87,7 @@ where
         let ladder = std::iter::once(&self.config.schedule).chain(&self.config.restarts);
         let mut stop = Stop::StepLimit;
         for schedule in ladder {
+            // A step that only subtracts the gradient does not need it multiplied out.
             let only_subtracts = schedule.rule.only_subtracts() && self.config.pull == 0.0;
             s.grad.keep_products(only_subtracts);
             // In a race, each candidate has to be reached in fewer steps than the one before.

@@ -160,12 +160,8 @@ impl Gradient {
         touched.chain(products).sum::<f64>().sqrt() as f32
     }
 
-    /// `w ← w − η∇`.
-    pub fn subtract_from(&self, w: &mut [f32], eta: f32) {
-        for range in &self.touched {
-            let all = w[range.clone()].iter_mut().zip(self.values(range));
-            all.for_each(|(w, g)| *w -= eta * g);
-        }
+    /// `w ← w − η∇`, where it was left as products.
+    pub(crate) fn subtract_products(&self, w: &mut [f32], eta: f32) {
         for products in self.products() {
             products.multiply.add_to(&mut w[products.range.clone()], -eta, products);
         }

@@ -92,21 +92,19 @@ impl StepRule {
         norm: f32,
         momenta: &mut Momenta,
     ) {
-        match *self {
-            StepRule::Sgd => return grad.subtract_from(w, eta),
-            StepRule::UnitNorm { growth, cap } => {
-                let eta = (eta * growth.powi(t as i32)).min(cap) / norm;
-                return grad.subtract_from(w, eta);
-            }
-            _ => assert!(grad.products().is_empty(), "a rule that needs every value"),
-        }
+        let eta = match *self {
+            StepRule::UnitNorm { growth, cap } => (eta * growth.powi(t as i32)).min(cap) / norm,
+            _ => eta,
+        };
+        assert!(self.only_subtracts() || grad.products().is_empty(), "a rule needs every value");
+        grad.subtract_products(w, eta);
         momenta.prepare(self.memory(), w.len(), grad.touched());
         for range in grad.touched() {
             let (w, g) = (&mut w[range.clone()], grad.values(range));
             let (first, second) = momenta.of(range);
             let all = w.iter_mut().zip(g);
             match *self {
-                StepRule::Sgd | StepRule::UnitNorm { .. } => {}
+                StepRule::Sgd | StepRule::UnitNorm { .. } => all.for_each(|(w, g)| *w -= eta * g),
                 StepRule::Momentum { decay } => {
                     for ((w, g), v) in all.zip(first) {
                         *v = decay * *v + g;

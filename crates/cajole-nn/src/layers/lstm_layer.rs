@@ -209,8 +209,9 @@ impl LstmLayer {
                     dropped
                 }
             };
+            // The state before the first element is zero: there is nothing to add.
             if from != start {
-                weights.add_product(gates, said, hidden, width); // nothing, from the zero state
+                weights.add_product(gates, said, hidden, width);
             }
             for (b, &length) in lengths.iter().enumerate() {
                 let row = b * hidden..(b + 1) * hidden;
