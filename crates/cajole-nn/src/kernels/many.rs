@@ -10,13 +10,23 @@
 //! they read and write. Those who call them have checked that the shapes agree, and stay within them.
 
 use super::matrix::add_lanes;
-use super::{Arithmetic, LANES, Panel, multiversion, prefetch};
+use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 
-/// Rows of `W` that all of `X` meets before the next: few enough to be asked for row by row.
-const NEAR: usize = 25;
+/// Rows of `W (K, N)` that all of `X` meets before the next: few enough to be asked for row by row.
+/// Rows that start a multiple of a kilobyte after each other compete for few places of a cache.
+const fn near<A: Arithmetic>(n: usize) -> usize {
+    match (A::IS_WIDE, n.is_multiple_of(256)) {
+        (true, _) => 32,
+        (false, true) => 16,
+        (false, false) => 25,
+    }
+}
 
-/// How far ahead weights are asked for: two tiles of columns.
-const AHEAD: usize = 4 * LANES;
+/// How much of what lies ahead a tile asks for: the first one for all, or the first two for
+/// half of it each, where it is more than can be under way.
+const fn share<A: Arithmetic>(of: usize) -> usize {
+    if A::IS_WIDE { of.div_ceil(2) } else { of }
+}
 
 /// How rows are cut: into fives, then fours; three at most are left.
 #[derive(Clone, Copy)]
@@ -37,63 +47,75 @@ impl Cut {
     }
 }
 
-/// Calls a tile for each piece of a cut, the first one such that it asks for what lies ahead.
+/// Calls a tile for each piece of a cut, with its first row and its number. All ask for what lies
+/// ahead, or the first does.
 macro_rules! each_piece {
     ($cut:expr, $self:ident.$tile:ident::<$a:ident, _, $n:ident, _>(_, $($arg:expr),*)) => {
-        let (cut, mut i) = ($cut, 0);
+        let (cut, mut i, mut piece) = ($cut, 0, 0);
         while i < cut.fives {
-            match i {
-                0 => $self.$tile::<$a, 5, $n, true>(i, $($arg),*),
-                _ => $self.$tile::<$a, 5, $n, false>(i, $($arg),*),
+            match piece == 0 || $a::IS_WIDE {
+                true => $self.$tile::<$a, 5, $n, true>((i, piece), $($arg),*),
+                false => $self.$tile::<$a, 5, $n, false>((i, piece), $($arg),*),
             }
-            i += 5;
+            (i, piece) = (i + 5, piece + 1);
         }
         while i < cut.fours {
-            match i {
-                0 => $self.$tile::<$a, 4, $n, true>(i, $($arg),*),
-                _ => $self.$tile::<$a, 4, $n, false>(i, $($arg),*),
+            match piece == 0 || $a::IS_WIDE {
+                true => $self.$tile::<$a, 4, $n, true>((i, piece), $($arg),*),
+                false => $self.$tile::<$a, 4, $n, false>((i, piece), $($arg),*),
             }
-            i += 4;
+            (i, piece) = (i + 4, piece + 1);
         }
         match cut.rows - i {
             0 => {}
-            1 => $self.$tile::<$a, 1, $n, false>(i, $($arg),*),
-            2 => $self.$tile::<$a, 2, $n, false>(i, $($arg),*),
-            _ => $self.$tile::<$a, 3, $n, false>(i, $($arg),*),
+            1 => $self.$tile::<$a, 1, $n, false>((i, piece), $($arg),*),
+            2 => $self.$tile::<$a, 2, $n, false>((i, piece), $($arg),*),
+            _ => $self.$tile::<$a, 3, $n, false>((i, piece), $($arg),*),
         }
     };
 }
 
-/// The vector that begins at `at`.
+/// The sixteen floats that begin at `at`.
 ///
 /// # Safety
-/// It must lie within `m`.
+/// They must lie within `m`.
 #[inline(always)]
-unsafe fn load<A: Arithmetic>(m: &[f32], at: usize) -> A::Vector {
-    debug_assert!(at + LANES <= m.len());
-    // SAFETY: as above; eight floats are as aligned as one.
-    A::load(unsafe { &*m.as_ptr().add(at).cast::<[f32; LANES]>() })
+unsafe fn load<A: Arithmetic>(m: &[f32], at: usize) -> A::Wide {
+    debug_assert!(at + WIDE <= m.len());
+    // SAFETY: as above; sixteen floats are as aligned as one.
+    A::load_wide(unsafe { &*m.as_ptr().add(at).cast::<[f32; WIDE]>() })
 }
 
-/// Writes the lanes from `skip` on of a vector that begins at `at`.
+/// The eight floats that begin at `at`.
 ///
 /// # Safety
-/// It must lie within `m`.
+/// They must lie within `m`.
 #[inline(always)]
-unsafe fn store<A: Arithmetic>(vector: A::Vector, m: &mut [f32], at: usize, skip: usize) {
+unsafe fn eight(m: &[f32], at: usize) -> &[f32; LANES] {
     debug_assert!(at + LANES <= m.len());
     // SAFETY: as above; eight floats are as aligned as one.
-    let to = unsafe { &mut *m.as_mut_ptr().add(at).cast::<[f32; LANES]>() };
+    unsafe { &*m.as_ptr().add(at).cast::<[f32; LANES]>() }
+}
+
+/// Writes those from `skip` on of the sixteen floats that begin at `at`.
+///
+/// # Safety
+/// They must lie within `m`.
+#[inline(always)]
+unsafe fn store<A: Arithmetic>(wide: A::Wide, m: &mut [f32], at: usize, skip: usize) {
+    debug_assert!(at + WIDE <= m.len());
+    // SAFETY: as above; sixteen floats are as aligned as one.
+    let to = unsafe { &mut *m.as_mut_ptr().add(at).cast::<[f32; WIDE]>() };
     if skip == 0 {
-        return A::store(vector, to);
+        return A::store_wide(wide, to);
     }
-    let mut whole = [0.0; LANES];
-    A::store(vector, &mut whole);
+    let mut whole = [0.0; WIDE];
+    A::store_wide(wide, &mut whole);
     to[skip..].copy_from_slice(&whole[skip..]);
 }
 
-multiversion! {
-    /// `Y (B, N) += X (B, K) · W (K, N)` with `8 ≤ N`.
+widest! {
+    /// `Y (B, N) += X (B, K) · W (K, N)` with `16 ≤ N`.
     pub(super) fn add_many_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize)
         = add_many_product_body
 }
@@ -101,20 +123,16 @@ multiversion! {
 #[inline(always)]
 pub(super) fn add_many_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32], b: usize) {
     let (k, n) = (x.len() / b, y.len() / b);
-    assert!(LANES <= n && x.len() == b * k && y.len() == b * n && w.len() == k * n);
+    assert!(WIDE <= n && x.len() == b * k && y.len() == b * n && w.len() == k * n);
     let mut product = Product { y, x, w, cut: Cut::new(b), k, n };
-    for start in (0..k).step_by(NEAR) {
-        let rows = (start, (k - start).min(NEAR));
-        let whole = n / LANES * LANES;
-        for j in (0..n / (2 * LANES)).map(|j| j * 2 * LANES) {
-            product.add_strip::<A, 2>(rows, j, 0);
-        }
-        if !whole.is_multiple_of(2 * LANES) {
-            product.add_strip::<A, 1>(rows, whole - LANES, 0);
-        }
-        if whole < n {
-            // The last columns, with some before them to make up a vector; those are not written.
-            product.add_strip::<A, 1>(rows, n - LANES, LANES - (n - whole));
+    let near = near::<A>(n);
+    for start in (0..k).step_by(near) {
+        let rows = (start, (k - start).min(near));
+        let j = if A::IS_WIDE { product.add_strips::<A, 4>(rows, 0) } else { 0 };
+        let j = product.add_strips::<A, 1>(rows, j);
+        if j < n {
+            // The last columns, with some before them to make up sixteen; those are not written.
+            product.add_strip::<A, 1>(rows, n - WIDE, WIDE - (n - j));
         }
     }
 }
@@ -130,8 +148,22 @@ struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// What some rows of `W`, so many from the first of them on, add to `V` vectors of columns from
-    /// `j ≤ N − 8 V` on, without the first `skip` of them.
+    /// What some rows of `W`, so many from the first of them on, add to columns from `j` on, `V`
+    /// times sixteen at a time; returns the first column not done.
+    #[inline(always)]
+    fn add_strips<A: Arithmetic, const V: usize>(
+        &mut self,
+        rows: (usize, usize),
+        mut j: usize,
+    ) -> usize {
+        while j + V * WIDE <= self.n {
+            self.add_strip::<A, V>(rows, j, 0);
+            j += V * WIDE;
+        }
+        j
+    }
+
+    /// The same for the columns from `j ≤ N − 16 V` on, without the first `skip` of them.
     #[inline(always)]
     fn add_strip<A: Arithmetic, const V: usize>(
         &mut self,
@@ -152,17 +184,18 @@ impl Product<'_> {
     #[inline(always)]
     unsafe fn add_tile<A: Arithmetic, const B: usize, const V: usize, const ASKS: bool>(
         &mut self,
-        i: usize,
+        (i, piece): (usize, usize),
         (start, len): (usize, usize),
         j: usize,
         skip: usize,
     ) {
         let Product { y, x, w, k, n, .. } = self;
         let (k, n) = (*k, *n);
-        let at = |b: usize, v: usize| (i + b) * n + j + v * LANES;
+        let at = |b: usize, v: usize| (i + b) * n + j + v * WIDE;
+        let ahead = j + (V.max(2) + piece * share::<A>(V)) * WIDE;
         // SAFETY: rows and columns are within the shapes.
         unsafe {
-            let mut sums = [[A::splat(0.0); V]; B];
+            let mut sums = [[A::splat_wide(0.0); V]; B];
             for b in 0..B {
                 for v in 0..V {
                     sums[b][v] = load::<A>(y, at(b, v));
@@ -170,17 +203,19 @@ impl Product<'_> {
             }
             for kk in start..start + len {
                 let row = kk * n + j;
-                let mut weights = [A::splat(0.0); V];
+                let mut weights = [A::splat_wide(0.0); V];
                 for v in 0..V {
-                    weights[v] = load::<A>(w, row + v * LANES);
+                    weights[v] = load::<A>(w, row + v * WIDE);
                 }
                 if ASKS {
-                    prefetch(w, row + AHEAD);
+                    for v in 0..share::<A>(V) {
+                        prefetch(w, kk * n + ahead + v * WIDE);
+                    }
                 }
                 for b in 0..B {
-                    let x = A::splat(*x.get_unchecked((i + b) * k + kk));
+                    let x = A::splat_wide(*x.get_unchecked((i + b) * k + kk));
                     for v in 0..V {
-                        sums[b][v] = A::mul_add_each(x, weights[v], sums[b][v]);
+                        sums[b][v] = A::mul_add_wide(x, weights[v], sums[b][v]);
                     }
                 }
             }
@@ -193,7 +228,7 @@ impl Product<'_> {
     }
 }
 
-multiversion! {
+widest! {
     /// `dX (B, K) += dY (B, N) · Wᵀ` with `8 ≤ N`.
     pub(super) fn add_many_transposed(
         dx: &mut [f32],
@@ -220,8 +255,8 @@ pub(super) fn add_many_transposed_body<A: Arithmetic>(
         for start in (0..k).step_by(BLOCK) {
             let rows = (k - start).min(BLOCK);
             let w = &w[start * n..(start + rows) * n];
-            let mut dots = Dots { lanes, dy, w, cut, n };
-            dots.add_block::<A>(rows);
+            let mut dots = Dots { lanes, dy, w, cut, rows, n };
+            dots.add_block::<A>();
             for (dx, lanes) in dx.chunks_exact_mut(k).zip(lanes.chunks_exact(BLOCK * LANES)) {
                 add_lanes(&mut dx[start..start + rows], lanes, halves);
             }
@@ -229,36 +264,41 @@ pub(super) fn add_many_transposed_body<A: Arithmetic>(
     }
 }
 
-/// Rows of `dY` that are done before the next, and rows of `W` that they meet together: their
-/// products, which are vectors until the last, stay in an inner cache.
+/// Rows of `dY` that are done before the next, and rows of `W` that they meet together, an even
+/// number: their products, which are vectors until the last, stay in an inner cache.
 const GROUP: usize = 30;
-const BLOCK: usize = 60;
+const BLOCK: usize = 64;
 
-/// Vectors of each row that meet before the next: those of all rows of `dY` stay in the innermost.
-const CHUNK: usize = 20;
+/// Vectors of each row that meet before the next: those of a block stay in an inner cache, too.
+const CHUNK: usize = 96;
 
 /// The dot products of some rows of `dY` with some of `W`, each as a vector whose lanes are yet to be
-/// added up, `lanes (30, 60, 8)`; the shapes agree.
+/// added up, `lanes (30, 64, 8)`; the shapes agree.
 struct Dots<'a> {
     lanes: &'a mut [f32],
     dy: &'a [f32],
     w: &'a [f32],
     cut: Cut,
+    /// Of `W`.
+    rows: usize,
     n: usize,
 }
 
 impl Dots<'_> {
-    /// All of them, for so many rows of `W`.
+    /// All of them.
     #[inline(always)]
-    fn add_block<A: Arithmetic>(&mut self, rows: usize) {
+    fn add_block<A: Arithmetic>(&mut self) {
         let whole = self.n / LANES;
         for start in (0..whole).step_by(CHUNK) {
             let vectors = (start, (whole - start).min(CHUNK));
-            for kk in (0..rows / 2).map(|kk| 2 * kk) {
-                self.add_rows::<A, 2>(kk, vectors);
+            let mut kk = 0;
+            while A::IS_WIDE && kk + 8 <= self.rows {
+                self.add_rows::<A, 4>(kk, vectors);
+                kk += 8;
             }
-            if rows % 2 == 1 {
-                self.add_rows::<A, 1>(rows - 1, vectors);
+            while kk < self.rows {
+                self.add_rows::<A, 1>(kk, vectors);
+                kk += 2;
             }
         }
         if whole * LANES < self.n {
@@ -266,59 +306,68 @@ impl Dots<'_> {
         }
     }
 
-    /// What some vectors, so many from the first of them on, say of `R` rows of `W` from `kk` on.
+    /// What some vectors, so many from the first of them on, say of `P` pairs of rows of `W` from
+    /// `kk` on.
     #[inline(always)]
-    fn add_rows<A: Arithmetic, const R: usize>(&mut self, kk: usize, vectors: (usize, usize)) {
+    fn add_rows<A: Arithmetic, const P: usize>(&mut self, kk: usize, vectors: (usize, usize)) {
         // SAFETY: rows and vectors are within the shapes, and pieces within the rows of `dY`.
         unsafe {
-            each_piece!(self.cut, self.add_tile::<A, _, R, _>(_, kk, vectors));
+            each_piece!(self.cut, self.add_tile::<A, _, P, _>(_, kk, vectors));
         }
     }
 
-    /// The same for `B` rows of `dY` from `i` on. One of the tiles asks for the next rows of
-    /// `W`.
+    /// The same for `B` rows of `dY` from `i` on. One of the tiles asks for the next rows of `W`.
+    /// A row that has no other to make a pair with is its own; what that gives is never read.
     ///
     /// # Safety
     /// Rows and vectors must be within the shapes.
     #[inline(always)]
-    unsafe fn add_tile<A: Arithmetic, const B: usize, const R: usize, const ASKS: bool>(
+    unsafe fn add_tile<A: Arithmetic, const B: usize, const P: usize, const ASKS: bool>(
         &mut self,
-        i: usize,
+        (i, piece): (usize, usize),
         kk: usize,
         (start, len): (usize, usize),
     ) {
-        let Dots { lanes, dy, w, n, .. } = self;
-        let n = *n;
-        let at = |b: usize, r: usize| ((i + b) * BLOCK + kk + r) * LANES;
-        // SAFETY: rows and vectors are within the shapes.
+        let Dots { lanes, dy, w, n, rows, .. } = self;
+        let (n, last) = (*n, *rows - 1);
+        let at = |b: usize, p: usize| ((i + b) * BLOCK + kk + 2 * p) * LANES;
+        let pairs: [_; P] = std::array::from_fn(|p| {
+            let row = kk + 2 * p;
+            (row * n, (row + 1).min(last) * n)
+        });
+        let ahead = kk + 2 * P + piece * share::<A>(2 * P);
+        // SAFETY: rows and vectors are within the shapes, and a pair has room in `lanes` even if it
+        // begins with the last row, since these are even in number.
         unsafe {
-            let mut sums = [[A::splat(0.0); R]; B];
+            let mut sums = [[A::splat_wide(0.0); P]; B];
             if 0 < start {
                 for b in 0..B {
-                    for r in 0..R {
-                        sums[b][r] = load::<A>(lanes, at(b, r));
+                    for p in 0..P {
+                        sums[b][p] = load::<A>(lanes, at(b, p));
                     }
                 }
             }
             for v in start..start + len {
                 let j = v * LANES;
-                let mut weights = [A::splat(0.0); R];
-                for r in 0..R {
-                    weights[r] = load::<A>(w, (kk + r) * n + j);
-                    if ASKS {
-                        prefetch(w, (kk + R + r) * n + j);
+                let mut weights = [A::splat_wide(0.0); P];
+                for p in 0..P {
+                    weights[p] = A::pair(eight(w, pairs[p].0 + j), eight(w, pairs[p].1 + j));
+                }
+                if ASKS {
+                    for row in 0..share::<A>(2 * P) {
+                        prefetch(w, (ahead + row) * n + j);
                     }
                 }
                 for b in 0..B {
-                    let dy = load::<A>(dy, (i + b) * n + j);
-                    for r in 0..R {
-                        sums[b][r] = A::mul_add_each(dy, weights[r], sums[b][r]);
+                    let dy = A::twice(eight(dy, (i + b) * n + j));
+                    for p in 0..P {
+                        sums[b][p] = A::mul_add_wide(dy, weights[p], sums[b][p]);
                     }
                 }
             }
             for b in 0..B {
-                for r in 0..R {
-                    store::<A>(sums[b][r], lanes, at(b, r), 0);
+                for p in 0..P {
+                    store::<A>(sums[b][p], lanes, at(b, p), 0);
                 }
             }
         }

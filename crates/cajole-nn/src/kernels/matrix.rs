@@ -10,7 +10,7 @@
 //! them on the stack, at a tenth of the speed.
 
 use super::many::{add_many_product, add_many_transposed};
-use super::{Arithmetic, LANES, multiversion};
+use super::{Arithmetic, LANES, WIDE, multiversion};
 
 /// Scratch for sums and for rows that lie scattered.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Panel {
 pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
     assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
-    if MANY <= b && LANES <= n {
+    if MANY <= b && WIDE <= n {
         return add_many_product(y, x, w, b);
     }
     for (i, rows) in fours(b) {

@@ -6,7 +6,7 @@ use super::*;
 use crate::random::Random;
 
 /// `(B, K, N)` around every edge of strips, tiles and vectors.
-const SHAPES: [(usize, usize, usize); 20] = [
+const SHAPES: [(usize, usize, usize); 22] = [
     (1, 1, 1),
     (1, 32, 4),
     (1, 32, 128),
@@ -27,6 +27,8 @@ const SHAPES: [(usize, usize, usize); 20] = [
     (25, 50, 332),
     (32, 24, 16),
     (67, 13, 24),
+    (12, 67, 256),
+    (6, 75, 83),
 ];
 
 fn draw(random: &mut Random, len: usize) -> Vec<f32> {
@@ -65,7 +67,7 @@ fn products_agree_with_their_definition() {
         add_product(&mut y, &x, &w, k, n);
         close(&y, &want, shape);
         let of_many_rows = [add_many_product_body::<Fused>, add_many_product_body::<Plain>];
-        for body in of_many_rows.iter().filter(|_| 4 <= b && LANES <= n) {
+        for body in of_many_rows.iter().filter(|_| 4 <= b && WIDE <= n) {
             let mut y = y0.clone();
             body(&mut y, &x, &w, b);
             close(&y, &want, shape);
@@ -124,6 +126,51 @@ fn narrow_products_agree_with_their_definition() {
             close(&dx, &want, (1, k, n));
         }
     }
+}
+
+multiversion! {
+    fn narrower_product(y: &mut [f32], x: &[f32], w: &[f32], b: usize) = add_many_product_body
+}
+
+multiversion! {
+    fn narrower_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], b: usize, panel: &mut Panel)
+        = add_many_transposed_body
+}
+
+#[test]
+fn registers_of_any_width_give_the_same_bits() {
+    if !is_fused() {
+        println!("skipped: this machine multiplies and adds in two steps");
+        return;
+    }
+    let random = &mut Random::new(6);
+    for shape @ (b, k, n) in SHAPES.into_iter().filter(|&(b, _, n)| MANY <= b && WIDE <= n) {
+        let (x, dy, w) = (draw(random, b * k), draw(random, b * n), draw(random, k * n));
+        let (y0, dx0) = (draw(random, b * n), draw(random, b * k));
+        let products = [add_many_product, narrower_product, add_many_product_body::<Fused>];
+        let [widest, narrower, fused] = products.map(|add| {
+            let mut y = y0.clone();
+            add(&mut y, &x, &w, b);
+            y
+        });
+        assert!(widest == fused && narrower == fused, "{shape:?}");
+        let products =
+            [add_many_transposed, narrower_transposed, add_many_transposed_body::<Fused>];
+        let [widest, narrower, fused] = products.map(|add| {
+            let mut dx = dx0.clone();
+            add(&mut dx, &dy, &w, b, &mut Panel::of_anything(7));
+            dx
+        });
+        assert!(widest == fused && narrower == fused, "{shape:?} transposed");
+    }
+}
+
+/// Whether kernels round once where they multiply and add.
+fn is_fused() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    cfg!(target_arch = "aarch64")
 }
 
 #[test]

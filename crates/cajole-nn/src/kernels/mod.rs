@@ -28,7 +28,7 @@ pub use activation::{
 };
 #[cfg(any(test, target_arch = "aarch64"))]
 pub(crate) use arithmetic::Fused;
-pub(crate) use arithmetic::{Arithmetic, LANES, Plain, prefetch};
+pub(crate) use arithmetic::{Arithmetic, LANES, Plain, WIDE, prefetch};
 pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
 pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, stride};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to};
@@ -58,3 +58,27 @@ macro_rules! multiversion {
     };
 }
 pub(crate) use multiversion;
+
+/// The same for a body that makes use of registers of sixteen floats.
+macro_rules! widest {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
+        $(#[$doc])*
+        $vis fn $name($($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma,avx512f")]
+                fn avx512($($arg: $ty),*) {
+                    $body::<crate::kernels::arithmetic::Avx512>($($arg),*);
+                }
+                let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+                if has_avx2 && is_x86_feature_detected!("avx512f") {
+                    // SAFETY: the processor has just been found to have AVX2, FMA and AVX-512.
+                    return unsafe { avx512($($arg),*) };
+                }
+            }
+            crate::kernels::multiversion! { fn narrower($($arg: $ty),*) = $body }
+            narrower($($arg),*);
+        }
+    };
+}
+pub(crate) use widest;

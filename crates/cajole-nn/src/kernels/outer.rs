@@ -3,9 +3,9 @@
 //! A tile of the matrix stays in registers while all uses are added to it, and is written once; the
 //! uses themselves are packed, since they lie scattered over a recording.
 
-use super::{Arithmetic, LANES, Panel, multiversion, prefetch};
+use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 
-multiversion! {
+widest! {
     /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` from all its uses.
     pub fn outer_sum(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) = outer_sum_body
 }
@@ -15,7 +15,7 @@ fn outer_sum_body<A: Arithmetic>(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Pa
     outer::<A, false>(dw, 1.0, uses, panel);
 }
 
-multiversion! {
+widest! {
     /// `W += scale · Σ_t x_t ⊗ dy_t`.
     pub fn add_outer_sum(w: &mut [f32], scale: f32, uses: &Uses<'_>, panel: &mut Panel)
         = add_outer_sum_body
@@ -46,7 +46,6 @@ pub struct Uses<'a> {
 
 /// Rows of the register tile of an outer sum; with sixteen columns, ten vectors of sums.
 const TILE: usize = 5;
-const WIDE: usize = 2 * LANES;
 
 /// Rows of the matrix that a strip of `dy` meets before the next does: few enough to be asked for row
 /// by row.
@@ -81,7 +80,11 @@ fn outer<A: Arithmetic, const ADDS: bool>(
         }
     }
     let uses = Packed { fives, dys, rows };
-    let j = wide_strips::<A, ADDS>(dw, (k, n), &uses, strips);
+    let j = match A::IS_WIDE {
+        true => wide_strips::<A, ADDS, 2>(dw, (k, n), &uses, strips, 0),
+        false => 0,
+    };
+    let j = wide_strips::<A, ADDS, 1>(dw, (k, n), &uses, strips, j);
     let j = outer_strips::<A, ADDS, LANES>(dw, (k, n), &uses, strips, j);
     let j = outer_strips::<A, ADDS, 4>(dw, (k, n), &uses, strips, j);
     outer_strips::<A, ADDS, 1>(dw, (k, n), &uses, strips, j);
@@ -104,67 +107,77 @@ impl Packed<'_> {
     }
 }
 
-/// `dW = Σ_t x_t ⊗ dy_t`, or `+=`, in strips of sixteen columns; returns the first column not done.
+/// `dW[.., j..] = Σ_t x_t ⊗ dy_t[j..]`, or `+=`, in strips of `V` times sixteen columns; returns the
+/// first column not done.
 #[inline(always)]
-fn wide_strips<A: Arithmetic, const ADDS: bool>(
+fn wide_strips<A: Arithmetic, const ADDS: bool, const V: usize>(
     dw: &mut [f32],
     (k, n): (usize, usize),
     uses: &Packed<'_>,
     strips: &mut [f32],
+    from: usize,
 ) -> usize {
-    let t = uses.rows.len();
-    let strips = strips.as_chunks_mut::<WIDE>().0;
-    for (j, strip) in strips.chunks_exact_mut(t).take(n / WIDE).enumerate() {
-        uses.pack(strip, j * WIDE);
+    let (t, wide, count) = (uses.rows.len(), V * WIDE, (n - from) / (V * WIDE));
+    for (j, strip) in strips.chunks_exact_mut(t * wide).take(count).enumerate() {
+        for (packed, &(_, dy_at)) in strip.chunks_exact_mut(wide).zip(uses.rows) {
+            packed.copy_from_slice(&uses.dys[dy_at as usize + from + j * wide..][..wide]);
+        }
     }
     for near in (0..k).step_by(NEAR) {
-        for (j, strip) in strips.chunks_exact(t).take(n / WIDE).enumerate() {
+        for (j, strip) in strips.chunks_exact(t * wide).take(count).enumerate() {
+            let strip = strip.as_chunks().0.as_chunks::<V>().0;
             for i in (near..(near + NEAR).min(k)).step_by(TILE) {
-                let at = i * n + j * WIDE;
+                let at = i * n + from + j * wide;
                 let five = &uses.fives[i / TILE * t..][..t];
                 match k - i {
-                    1 => wide_tile::<A, ADDS, 1>(dw, n, at, five, strip),
-                    2 => wide_tile::<A, ADDS, 2>(dw, n, at, five, strip),
-                    3 => wide_tile::<A, ADDS, 3>(dw, n, at, five, strip),
-                    4 => wide_tile::<A, ADDS, 4>(dw, n, at, five, strip),
-                    _ => wide_tile::<A, ADDS, TILE>(dw, n, at, five, strip),
+                    1 => wide_tile::<A, ADDS, 1, V>(dw, n, at, five, strip),
+                    2 => wide_tile::<A, ADDS, 2, V>(dw, n, at, five, strip),
+                    3 => wide_tile::<A, ADDS, 3, V>(dw, n, at, five, strip),
+                    4 => wide_tile::<A, ADDS, 4, V>(dw, n, at, five, strip),
+                    _ => wide_tile::<A, ADDS, TILE, V>(dw, n, at, five, strip),
                 }
             }
         }
     }
-    n / WIDE * WIDE
+    from + count * wide
 }
 
-/// `R` rows of sixteen columns from `at` on; asks for the tile after the next.
+/// `R` rows of `V` times sixteen columns from `at` on; asks for what lies ahead.
 #[inline(always)]
-fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize>(
+fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize, const V: usize>(
     dw: &mut [f32],
     n: usize,
     at: usize,
     x: &[[f32; TILE]],
-    dy: &[[f32; WIDE]],
+    dy: &[[[f32; WIDE]; V]],
 ) {
-    let mut sums = [[A::splat(0.0); 2]; R];
+    let mut sums = [[A::splat_wide(0.0); V]; R];
     for r in 0..R {
-        let row = dw[at + r * n..][..WIDE].as_chunks::<LANES>().0;
-        prefetch(dw, at + r * n + 2 * WIDE);
-        if ADDS {
-            sums[r] = [A::load(&row[0]), A::load(&row[1])];
+        let row = dw[at + r * n..][..V * WIDE].as_chunks().0;
+        for v in 0..V {
+            prefetch(dw, at + r * n + (2 * V + v) * WIDE);
+            if ADDS {
+                sums[r][v] = A::load_wide(&row[v]);
+            }
         }
     }
     for (x, dy) in x.iter().zip(dy) {
-        let dy = dy.as_chunks::<LANES>().0;
-        let dy = [A::load(&dy[0]), A::load(&dy[1])];
+        let mut dys = [A::splat_wide(0.0); V];
+        for v in 0..V {
+            dys[v] = A::load_wide(&dy[v]);
+        }
         for r in 0..R {
-            let x = A::splat(x[r]);
-            sums[r] =
-                [A::mul_add_each(x, dy[0], sums[r][0]), A::mul_add_each(x, dy[1], sums[r][1])];
+            let x = A::splat_wide(x[r]);
+            for v in 0..V {
+                sums[r][v] = A::mul_add_wide(x, dys[v], sums[r][v]);
+            }
         }
     }
     for r in 0..R {
-        let row = dw[at + r * n..][..WIDE].as_chunks_mut::<LANES>().0;
-        A::store(sums[r][0], &mut row[0]);
-        A::store(sums[r][1], &mut row[1]);
+        let row = dw[at + r * n..][..V * WIDE].as_chunks_mut().0;
+        for v in 0..V {
+            A::store_wide(sums[r][v], &mut row[v]);
+        }
     }
 }
 
