@@ -253,9 +253,9 @@ impl Arithmetic for Avx512 {
     }
 }
 
-/// Asks for what lies `at` floats from the start of `near`: it will be read soon, and be at hand then.
+/// Asks for what lies `at` elements from the start of `near`: it will be read soon, and be at hand then.
 #[inline(always)]
-pub(crate) fn prefetch(near: &[f32], at: usize) {
+pub(crate) fn prefetch<T>(near: &[T], at: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

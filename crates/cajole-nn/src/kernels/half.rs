@@ -14,7 +14,7 @@ use half::slice::HalfFloatSliceExt;
 #[cfg(target_arch = "x86_64")]
 use super::arithmetic::Avx2;
 use super::matrix::add_lanes;
-use super::{Arithmetic, LANES, Panel, Plain};
+use super::{Arithmetic, LANES, Panel, Plain, prefetch};
 
 /// Whether rounding to half precision changes none of these.
 pub fn is_exact(w: &[f32]) -> bool {
@@ -154,21 +154,26 @@ widening! {
 /// Rows of `W` that are read side by side: each adds to the sum of the one before.
 const ABREAST: usize = 4;
 
+/// Halves in a cache line.
+const LINE: usize = 4 * LANES;
+
 #[inline(always)]
 fn add_half_product_body<A: Convert>(y: &mut [f32], x: &[f32], w: &[f16]) {
     let stride = stride(y.len());
     assert!(LANES <= y.len() && w.len() == x.len() * stride, "shapes of a product");
     let (fours, rest) = x.as_chunks::<ABREAST>();
-    let (blocks, last) = w.split_at(fours.len() * ABREAST * stride);
-    for (x, block) in fours.iter().zip(blocks.chunks_exact(ABREAST * stride)) {
-        add_rows::<A, ABREAST>(y, x, block);
+    let mut w = w;
+    for x in fours {
+        add_rows::<A, ABREAST>(y, x, w);
+        w = &w[ABREAST * stride..];
     }
-    for (x, row) in rest.as_chunks::<1>().0.iter().zip(last.chunks_exact(stride)) {
-        add_rows::<A, 1>(y, x, row);
+    for x in rest.as_chunks::<1>().0 {
+        add_rows::<A, 1>(y, x, w);
+        w = &w[stride..];
     }
 }
 
-/// `y (N) += x (R) · W (R, N)`.
+/// `y (N) += x (R) · W (R, N)`, the first rows of `w`; asks for the next, in the order they lie in.
 #[inline(always)]
 fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) {
     let n = y.len();
@@ -190,12 +195,32 @@ fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) 
         }
         A::store(sum, &mut last);
     }
-    for (j, y) in y.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+    let (lines, others) = y[..whole * LANES].as_chunks_mut::<LINE>();
+    for (i, y) in lines.iter_mut().enumerate() {
+        for r in 0..R {
+            prefetch(w, R * stride(n) + (i * R + r) * LINE);
+        }
+        let y = y.as_chunks_mut::<LANES>().0;
+        let mut sums = [A::splat(0.0); LINE / LANES];
+        for v in 0..LINE / LANES {
+            sums[v] = A::load(&y[v]);
+        }
+        for r in 0..R {
+            for v in 0..LINE / LANES {
+                // SAFETY: there are as many vectors in each of the rows as in `y`.
+                let w = unsafe { chunks[r].get_unchecked(i * LINE / LANES + v) };
+                sums[v] = A::mul_add_each(splats[r], A::widen(w), sums[v]);
+            }
+        }
+        for v in 0..LINE / LANES {
+            A::store(sums[v], &mut y[v]);
+        }
+    }
+    let done = whole - others.len() / LANES;
+    for (j, y) in others.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
         let mut sum = A::load(y);
         for r in 0..R {
-            // SAFETY: there are as many vectors in each of the rows as in `y`.
-            let w = unsafe { chunks[r].get_unchecked(j) };
-            sum = A::mul_add_each(splats[r], A::widen(w), sum);
+            sum = A::mul_add_each(splats[r], A::widen(&chunks[r][done + j]), sum);
         }
         A::store(sum, y);
     }
@@ -219,15 +244,22 @@ fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16], p
     let stride = stride(dy.len());
     assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "shapes of a product");
     let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = half_dots::<A, 8>(lanes, dy, w, 0);
-    half_dots::<A, 1>(lanes, dy, w, kk);
+    let kk = match stride <= SHORT {
+        true => half_dots::<A, 8, true>(lanes, dy, w, 0),
+        false => half_dots::<A, 8, false>(lanes, dy, w, 0),
+    };
+    half_dots::<A, 1, false>(lanes, dy, w, kk);
     add_lanes(dx, lanes, halves);
 }
 
+/// Rows of so many halves leave room in the innermost cache for the eight after those that are read.
+const SHORT: usize = 768;
+
 /// The dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time, each as a vector
-/// whose lanes are yet to be added up; returns the first row of `W` not done.
+/// whose lanes are yet to be added up; returns the first row of `W` not done. May ask for the next
+/// rows, in the order they lie in.
 #[inline(always)]
-fn half_dots<A: Convert, const R: usize>(
+fn half_dots<A: Convert, const R: usize, const ASKS: bool>(
     lanes: &mut [f32],
     dy: &[f32],
     w: &[f16],
@@ -244,6 +276,11 @@ fn half_dots<A: Convert, const R: usize>(
             std::array::from_fn(|r| &rows[r].as_chunks().0[..dys.len()]);
         let mut sums = [A::splat(0.0); R];
         for (i, dy) in dys.iter().enumerate() {
+            if ASKS {
+                for line in 0..R * LANES / LINE {
+                    prefetch(w, (kk + R) * stride(n) + i * R * LANES + line * LINE);
+                }
+            }
             let dy = A::load(dy);
             for r in 0..R {
                 // SAFETY: there are as many vectors in each of the rows as in `dy`.
