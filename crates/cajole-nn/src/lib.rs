@@ -17,8 +17,10 @@
 //! - [`import`]: the weights that others publish, from PyTorch, AllenNLP and HDF5 files.
 
 mod autoregressive;
+mod backward;
 pub mod checkpoint;
 pub mod decoders;
+mod deferred;
 mod halves;
 pub mod import;
 pub mod kernels;

@@ -1,33 +1,23 @@
 //! A define-by-run tape of a few coarse operations over two arenas.
 //!
 //! Decoding *is* recording: every operation appends its result to one arena of values and one
-//! entry to the list of operations. The backward pass walks the list in reverse with a second
-//! arena of gradients laid out like the first. Both arenas are kept between inputs, so after the
-//! first few nothing is allocated.
-//!
-//! Three things make the backward pass cheap on small recurrent networks, where general frameworks
-//! spend most of their time:
-//! - operations are coarse: a whole LSTM step is one entry;
-//! - a product with a parameter only notes where its input and its output's gradient lie, and
-//!   each parameter's gradient is one matrix product over all of its uses at the end;
-//! - only operations that a marked log-probability depends on, and that depend on a parameter that
-//!   moves, are walked: dead beams and frozen encoders cost nothing.
+//! entry to the list of operations. The backward pass (`backward.rs`) walks the list in reverse
+//! with a second arena of gradients laid out like the first. Both arenas are kept between inputs,
+//! so after the first few nothing is allocated.
 //!
 //! A [`Var`] is a matrix `(rows, cols)` in the arena; rows are sequences of a batch or hypotheses
 //! of a beam, and one row when a single input is repaired. Each operation lives in its own file
 //! under `layers/`, forward beside backward.
 
 use cajole::Aligned;
-use cajole::gradient::Gradient;
 use cajole::model::Mark;
 
-use crate::halves::{Halves, Weights};
-use crate::kernels::{self, Panel};
+use crate::backward::WayBack;
+use crate::halves::Halves;
 use crate::layers::{
     affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
 };
-use crate::layout::{Layout, Param};
-use crate::products;
+use crate::layout::Param;
 use crate::random::Random;
 
 /// Floats in a cache line; every operation's stretch of the arena starts on one.
@@ -90,17 +80,18 @@ pub struct Tape {
     /// The arena; what lies beyond `len` is left over from longer recordings.
     pub(crate) values: Aligned,
     len: usize,
-    grads: Aligned,
-    ops: Vec<Op>,
+    pub(crate) ops: Vec<Op>,
+    /// The level of each operation, as it was declared.
+    pub(crate) levels: Vec<u8>,
     /// The stretch of the arena into which gradients flow, for each operation.
-    inflows: Vec<(u32, u32)>,
+    pub(crate) inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
     /// Weights as products with one row read them.
     pub(crate) halves: Halves,
-    panel: Panel,
-    reach: Reach,
-    uses: Uses,
+    /// What is declared of the operations to come.
+    level: u8,
+    pub(crate) way_back: WayBack,
 }
 
 /// A point in a recording.
@@ -111,29 +102,13 @@ pub(crate) struct Position {
     indices: usize,
 }
 
-/// Which operations the backward pass has to walk.
-#[derive(Default)]
-struct Reach {
-    /// Depends on a parameter that moves.
-    needed: Vec<bool>,
-    /// Something marked depends on it; its gradient has been cleared.
-    live: Vec<bool>,
-}
-
-/// Where each parameter was used, collected by the backward pass.
-#[derive(Default)]
-struct Uses {
-    /// Per parameter: starts of `x` in the values and of `dy` in the gradients, row by row.
-    products: Vec<Vec<(u32, u32)>>,
-    /// Per parameter: row of the parameter and start of its gradient, for look-ups and biases.
-    lookups: Vec<Vec<(u32, u32)>>,
-}
-
 impl Tape {
     /// Starts a new recording.
     pub fn clear(&mut self) {
         self.len = 0;
+        self.level = 0;
         self.ops.clear();
+        self.levels.clear();
         self.inflows.clear();
         self.indices.clear();
         self.halves.clear();
@@ -148,6 +123,7 @@ impl Tape {
     pub(crate) fn rewind(&mut self, position: Position) {
         self.len = position.len;
         self.ops.truncate(position.ops);
+        self.levels.truncate(position.ops);
         self.inflows.truncate(position.ops);
         self.indices.truncate(position.indices);
     }
@@ -194,6 +170,7 @@ impl Tape {
     /// Records `op`, whose gradients flow into everything from `inflow` on, and returns its number.
     pub(crate) fn record(&mut self, op: Op, inflow: usize) -> u32 {
         self.ops.push(op);
+        self.levels.push(self.level);
         self.inflows.push((inflow as u32, self.len as u32));
         self.ops.len() as u32 - 1
     }
@@ -201,200 +178,6 @@ impl Tape {
     /// The number that the next operation will get.
     pub(crate) fn next_op(&self) -> u32 {
         self.ops.len() as u32
-    }
-
-    /// `∇ ← ∂/∂w Σ cost · value at mark`, for every parameter of `layout` that moves.
-    pub fn backward(
-        &mut self,
-        w: &[f32],
-        layout: &Layout,
-        blame: &[(Mark, f32)],
-        grad: &mut Gradient,
-    ) {
-        let Tape { values, len, grads, ops, inflows, indices, halves, panel, reach, uses } = self;
-        if grads.len() < *len {
-            grads.resize(*len);
-        }
-        uses.clear(layout.entries().len());
-        reach.begin(ops, layout, grad);
-        let mut pass = Backward { w, halves, values, grads, inflows, indices, panel, reach, uses };
-        for &(Mark(mark), cost) in blame {
-            let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
-            if pass.awaken(op) {
-                pass.grads[at] += cost;
-            }
-        }
-        for (i, op) in ops.iter().enumerate().rev() {
-            if !pass.reach.live[i] {
-                continue;
-            }
-            match op {
-                Op::Leaf => {}
-                Op::Param(p) => {
-                    for row in 0..p.rows {
-                        pass.note_lookup(*p, row, (pass.inflows[i].0 + row * p.cols) as usize);
-                    }
-                }
-                Op::Affine(op) => op.backward(&mut pass),
-                Op::Attention(op) => op.backward(&mut pass),
-                Op::Concat(op) => op.backward(&mut pass),
-                Op::Embedding(op) => op.backward(&mut pass),
-                Op::Rows(op) => op.backward(&mut pass),
-                Op::Lstm(op) => op.backward(&mut pass),
-                Op::LstmLayer(op) => op.backward(&mut pass),
-                Op::Mix(op) => op.backward(&mut pass),
-                Op::LogSoftmax(op) => op.backward(&mut pass),
-                Op::Dropout(op) => op.backward(&mut pass),
-                Op::Sum(op) => op.backward(&mut pass),
-                Op::Custom(op) => op.backward(&mut pass),
-            }
-        }
-        uses.gather(layout, values, grads, panel, grad);
-    }
-}
-
-impl Reach {
-    /// One sweep forward: an operation is needed if a moving parameter or a needed input feeds it.
-    fn begin(&mut self, ops: &[Op], layout: &Layout, grad: &Gradient) {
-        self.live.clear();
-        self.live.resize(ops.len(), false);
-        self.needed.clear();
-        let moves = |p: &Param| grad.moves(&layout.entries()[p.id as usize].param.range());
-        for op in ops {
-            let needs = |v: &Var| self.needed[v.op as usize];
-            let needed = match op {
-                Op::Leaf => false,
-                Op::Param(p) => moves(p),
-                Op::Embedding(op) => moves(&op.table),
-                Op::Affine(op) => op.params().any(|p| moves(&p)) || op.inputs().any(|v| needs(&v)),
-                Op::Lstm(op) => moves(&op.w_h) || op.inputs().any(|v| needs(&v)),
-                Op::LstmLayer(op) => moves(&op.w_h) || needs(&op.x),
-                Op::Attention(op) => moves(&op.v) || op.inputs().any(|v| needs(&v)),
-                Op::Mix(op) => needs(&op.weights) || needs(&op.values),
-                Op::Concat(op) => op.parts().iter().any(needs),
-                Op::Sum(op) => op.terms.iter().any(needs),
-                Op::Rows(op) => needs(&op.x),
-                Op::LogSoftmax(op) => needs(&op.x),
-                Op::Dropout(op) => needs(&op.x),
-                Op::Custom(op) => op.inputs().iter().any(needs),
-            };
-            self.needed.push(needed);
-        }
-    }
-}
-
-impl Uses {
-    fn clear(&mut self, params: usize) {
-        for lists in [&mut self.products, &mut self.lookups] {
-            lists.resize_with(params, Vec::new);
-            lists.iter_mut().for_each(Vec::clear);
-        }
-    }
-
-    /// Turns the collected uses into the gradient: one product per matrix.
-    fn gather(
-        &mut self,
-        layout: &Layout,
-        values: &[f32],
-        grads: &[f32],
-        panel: &mut Panel,
-        grad: &mut Gradient,
-    ) {
-        grad.clear();
-        for (entry, (products, lookups)) in
-            layout.entries().iter().zip(self.products.iter().zip(&mut self.lookups))
-        {
-            let p = entry.param;
-            let (rows, cols) = (p.rows as usize, p.cols as usize);
-            if !grad.moves(&p.range()) {
-                continue;
-            }
-            if !products.is_empty() {
-                let uses =
-                    kernels::Uses { shape: (rows, cols), xs: values, dys: grads, rows: products };
-                if lookups.is_empty() && products::keep(grad, p.range(), &uses) {
-                    continue;
-                }
-                let dw = grad.touch(p.range());
-                kernels::outer_sum(dw, &uses, panel);
-                for &(row, dy_at) in lookups.iter() {
-                    let dw = &mut dw[row as usize * cols..][..cols];
-                    kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
-                }
-                continue;
-            }
-            // Look-ups touch only their rows: a large embedding stays as it is elsewhere.
-            lookups.sort_unstable();
-            for same in lookups.chunk_by(|a, b| a.0 == b.0) {
-                let start = p.at as usize + same[0].0 as usize * cols;
-                let dw = grad.touch(start..start + cols);
-                dw.copy_from_slice(&grads[same[0].1 as usize..][..cols]);
-                for &(_, dy_at) in &same[1..] {
-                    kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
-                }
-            }
-        }
-    }
-}
-
-/// The backward pass under way: what an operation may read and write.
-pub(crate) struct Backward<'a> {
-    pub(crate) w: &'a [f32],
-    halves: &'a Halves,
-    pub(crate) values: &'a [f32],
-    pub(crate) grads: &'a mut [f32],
-    inflows: &'a [(u32, u32)],
-    pub(crate) indices: &'a [u32],
-    pub(crate) panel: &'a mut Panel,
-    reach: &'a mut Reach,
-    uses: &'a mut Uses,
-}
-
-impl<'a> Backward<'a> {
-    /// `p` as the product with so many rows read it.
-    pub(crate) fn weights(&self, p: Param, rows: usize) -> Weights<'a> {
-        self.halves.again(p, self.w, rows)
-    }
-
-    /// Makes the gradient of operation `op` ready to be added to; false if nothing needs it.
-    fn awaken(&mut self, op: u32) -> bool {
-        let i = op as usize;
-        if !self.reach.needed[i] {
-            return false;
-        }
-        if !self.reach.live[i] {
-            self.reach.live[i] = true;
-            let (start, end) = self.inflows[i];
-            self.grads[start as usize..end as usize].fill(0.0);
-        }
-        true
-    }
-
-    /// Whether `v` wants a gradient; if so it is ready to be added to.
-    pub(crate) fn wants(&mut self, v: Var) -> bool {
-        self.awaken(v.op)
-    }
-
-    /// The gradients before `at`, to add to, and from `at` on, to read: inputs precede outputs.
-    pub(crate) fn split(&mut self, at: usize) -> (&mut [f32], &mut [f32]) {
-        self.grads.split_at_mut(at)
-    }
-
-    /// Notes `y = x · W` for `rows` rows, for the gradient of `W`.
-    pub(crate) fn note_product(&mut self, w: Param, x: Var, dy_at: usize, rows: usize) {
-        for i in 0..rows {
-            self.note_use(w, x.row_at(i), dy_at + i * w.cols as usize);
-        }
-    }
-
-    /// Notes one row of such a product, by where it starts in the values and in the gradients.
-    pub(crate) fn note_use(&mut self, w: Param, x_at: usize, dy_at: usize) {
-        self.uses.products[w.id as usize].push((x_at as u32, dy_at as u32));
-    }
-
-    /// Notes that the gradient of row `row` of `table` lies at `dy_at`.
-    pub(crate) fn note_lookup(&mut self, table: Param, row: u32, dy_at: usize) {
-        self.uses.lookups[table.id as usize].push((row, dy_at as u32));
     }
 }
 
@@ -412,6 +195,14 @@ impl<'a> Graph<'a> {
     /// A pass of inference under `w`, continuing the recording on `tape`.
     pub fn new(w: &'a [f32], tape: &'a mut Tape) -> Self {
         Graph { w, tape, random: None }
+    }
+
+    /// Declares that the operations to come are of this level at least: nothing of a lower level will
+    /// depend on them. The backward pass can then take a higher level as a whole before a lower one,
+    /// and what it does for every step of a sequence, for all steps at once. An operation that
+    /// depends on one of a higher level is of that level, whatever is declared.
+    pub fn level(&mut self, level: u8) {
+        self.tape.level = level;
     }
 
     /// A constant matrix of zeros `(rows, cols)`.

@@ -1,7 +1,9 @@
 //! `y = Σ xᵢ · Wᵢ + b`: several matrix products and a bias in one operation.
 
+use crate::backward::Backward;
+use crate::deferred::Matrix;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Tape, Var};
+use crate::tape::{Graph, Op, Tape, Var};
 
 /// Products one operation can add up. (Records are copied often: they should stay small.)
 const TERMS: usize = 2;
@@ -68,7 +70,12 @@ impl Affine {
         let y = self.y;
         for &(x, w) in self.terms() {
             pass.note_product(w, x, y.at as usize, y.rows as usize);
-            if pass.wants(x) {
+            if !pass.wants(x) {
+                continue;
+            }
+            if pass.can_wait(x, y) {
+                pass.defer_input(x, Matrix::Param(w), y);
+            } else {
                 let weights = pass.weights(w, y.rows as usize);
                 let (before, dy) = pass.grads.split_at_mut(y.at as usize);
                 let (dx, dy) = (&mut before[x.range()], &dy[..(y.rows * y.cols) as usize]);

@@ -16,9 +16,11 @@
 //! The squashed sums are computed again by the backward pass: to keep `S · A` floats for every step
 //! would cost more in memory traffic than it saves.
 
+use crate::backward::Backward;
+use crate::deferred::Matrix;
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Graph, Op, Var};
 
 /// What queries are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -221,22 +223,38 @@ impl Graph<'_> {
 impl Mix {
     /// `dα_s += dy · value_s`, `dvalue_s += α_s dy`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        let Mix { weights, values, y, .. } = *self;
+        let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(values));
+        if !self.is_product() {
+            return self.each_backward(pass, wants_weights, wants_values);
+        }
+        let (positions, size) = (weights.cols as usize, values.cols as usize);
+        if wants_weights && pass.can_wait(weights, y) {
+            pass.defer_input(weights, Matrix::Var(values), y);
+        } else if wants_weights {
+            let known = &pass.values[values.range()];
+            let (before, dy) = pass.grads.split_at_mut(y.at as usize);
+            let (dweights, dy) = (&mut before[weights.range()], &dy[..y.rows as usize * size]);
+            kernels::add_product_transposed(dweights, dy, known, positions, size, pass.panel);
+        }
+        if wants_values && pass.can_wait(values, y) {
+            pass.defer_matrix(weights, values, y);
+        } else if wants_values {
+            self.each_backward(pass, false, true);
+        }
+    }
+
+    /// The same for every row on its own, which may look at an input of its own.
+    fn each_backward(&self, pass: &mut Backward<'_>, wants_weights: bool, wants_values: bool) {
         let (weights, size) = (self.weights, self.values.cols as usize);
-        let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(self.values));
         let (values, indices) = (pass.values, pass.indices);
         let (before, dys) = pass.grads.split_at_mut(self.y.at as usize);
-        let is_product = self.is_product();
-        if wants_weights && is_product {
-            let (positions, dy) = (weights.cols as usize, &dys[..self.y.rows as usize * size]);
-            let (dweights, values) = (&mut before[weights.range()], &values[self.values.range()]);
-            kernels::add_product_transposed(dweights, dy, values, positions, size, pass.panel);
-        }
         for i in 0..self.y.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
             let dy = &dys[i * size..(i + 1) * size];
             for s in 0..self.length(values, b) {
                 let (value, weight) = (self.value(s, b), weights.row_at(i) + s);
-                if wants_weights && !is_product {
+                if wants_weights {
                     before[weight] += kernels::dot(dy, &values[value..][..size]);
                 }
                 if wants_values {

@@ -1,6 +1,7 @@
 //! `y = [x₁ x₂ …]`: matrices side by side.
 
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::backward::Backward;
+use crate::tape::{Graph, Op, Var};
 
 /// Matrices one operation can join.
 const PARTS: usize = 5;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::backward::Backward;
+use crate::tape::{Graph, Op, Var};
 
 /// Inputs an operation of one's own can have.
 const INPUTS: usize = 4;

@@ -1,6 +1,7 @@
 //! Dropout: during training, some units are silent and the others speak up for them.
 
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::backward::Backward;
+use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct Dropout {
     pub(crate) x: Var,

@@ -1,7 +1,8 @@
 //! Rows of a parameter table by symbol: the vectors that words start as.
 
+use crate::backward::Backward;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct Embedding {
     pub(crate) table: Param,

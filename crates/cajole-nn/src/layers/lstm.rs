@@ -10,9 +10,10 @@
 //! for a whole source sentence, for an embedding table, for a context that stays the same. Rows
 //! whose sequence has ended keep their state.
 
+use crate::backward::Backward;
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Tape, Var};
+use crate::tape::{Graph, Op, Tape, Var};
 
 /// Projected inputs one step can add up.
 const INPUTS: usize = 3;

@@ -15,9 +15,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backward::Backward;
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Backward, Graph, Op, Tape, Var};
+use crate::tape::{Graph, Op, Tape, Var};
 
 /// Which way a sequence is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Chosen rows of a matrix on the tape: the hypotheses a beam keeps, or look-ups in a table that
 //! was itself computed.
 
+use crate::backward::Backward;
 use crate::kernels;
-use crate::tape::{Backward, Graph, Op, Tape, Var};
+use crate::tape::{Graph, Op, Tape, Var};
 
 pub(crate) struct Rows {
     pub(crate) x: Var,

@@ -1,8 +1,9 @@
 //! Log-probabilities of the next symbol. Marks point at their elements, so picking the symbol that
 //! was decoded, or several, needs no operation of its own.
 
+use crate::backward::Backward;
 use crate::kernels;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct LogSoftmax {
     pub(crate) x: Var,

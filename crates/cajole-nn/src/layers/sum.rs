@@ -1,7 +1,8 @@
 //! `y = a + b`: what a residual connection does with a layer and its input.
 
+use crate::backward::Backward;
 use crate::kernels;
-use crate::tape::{Backward, Graph, Op, Var};
+use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct Sum {
     pub(crate) terms: [Var; 2],

@@ -435,6 +435,9 @@ impl AutoRegressive for Seq2Seq {
             g.mix(weights, memory[PROJECTED + i], lengths, inputs)
         };
 
+        // The bottom layer is fed with what it attended to, the others with those below them alone.
+        let level = |layer: usize| 2 * layer as u8;
+        g.level(1);
         let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
         let fed = self.decoder[0].w_y.map(|w_y| match is_projected {
@@ -456,38 +459,41 @@ impl AutoRegressive for Seq2Seq {
         let (h, c) = g.lstm(&terms[..n_terms], (state[0], state[1]), self.decoder[0].w_h, None);
         next[..2].copy_from_slice(&[h, c]);
         let mut context = self.is_gnmt().then(|| attend(g, h));
+        match context {
+            Some(Context::Weights(weights)) => next[2 * layers] = seen(g, weights, 0),
+            Some(Context::Vector(context)) => next[2 * layers] = context,
+            None => {}
+        }
         let mut x = self.dropout(g, h); // (R, H)
         for (i, cell) in self.decoder.iter().enumerate().skip(1) {
             let before = (state[2 * i], state[2 * i + 1]);
-            let (h, c) = match context {
-                Some(Context::Weights(weights)) => {
-                    let terms = [cell.project(g, x, None), seen(g, weights, i)]; // (R, 4H) each
-                    g.lstm(&terms, before, cell.w_h, None)
-                }
-                Some(Context::Vector(_)) | None => {
-                    let z = cell.project(g, x, context.and_then(Context::vector)); // (R, 4H)
-                    g.lstm(&[z], before, cell.w_h, None)
-                }
+            g.level(level(i));
+            let z = cell.project(g, x, context.and_then(Context::vector)); // (R, 4H)
+            let projected = match context {
+                Some(Context::Weights(weights)) => Some(seen(g, weights, i)), // (R, 4H)
+                Some(Context::Vector(_)) | None => None,
+            };
+            g.level(level(i) + 1);
+            let (h, c) = match projected {
+                Some(seen) => g.lstm(&[z, seen], before, cell.w_h, None),
+                None => g.lstm(&[z], before, cell.w_h, None),
             };
             next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
             let h = self.dropout(g, h);
             x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
         }
+        g.level(level(layers));
         let Output { w_h, w_context, b } = self.output;
         let scores = match *context.get_or_insert_with(|| attend(g, x)) {
             Context::Weights(weights) => {
-                next[2 * layers] = seen(g, weights, 0);
                 let own = g.affine(&[(x, w_h)], Some(b));
                 let seen = seen(g, weights, layers);
                 g.sum(own, seen)
             }
-            Context::Vector(context) => {
-                if self.is_gnmt() {
-                    next[2 * layers] = context;
-                }
-                g.affine(&[(x, w_h), (context, w_context)], Some(b))
-            }
+            Context::Vector(context) => g.affine(&[(x, w_h), (context, w_context)], Some(b)),
         }; // (R, V)
-        (Vars::new(&next[..self.n_state()]), g.log_softmax(scores))
+        let log_probs = g.log_softmax(scores);
+        g.level(0);
+        (Vars::new(&next[..self.n_state()]), log_probs)
     }
 }
