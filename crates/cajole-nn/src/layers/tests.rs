@@ -295,3 +295,39 @@ fn a_residual_sum() {
         g.sum(x, y)
     });
 }
+
+/// Three steps of two layers, the upper one of which sees a mix of values besides the lower one; if
+/// it is fed back, the lower one sees the upper one of the step before. `h` of the upper layer.
+fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) -> Var {
+    let (values, keys) = (g.param(p[0]), g.param(p[1]));
+    let lengths = g.constant(&[3.0], 1);
+    let inputs = vec![0; rows];
+    let mut lower = (g.zeros(rows, 2), g.zeros(rows, 2));
+    let mut upper = lower;
+    let mut seen = g.zeros(rows, 2);
+    for _ in 0..3 {
+        g.level(1);
+        let z = g.affine(&[(seen, p[2])], Some(p[3])); // (R, 4H)
+        lower = g.lstm(&[z], lower, p[4], None);
+        let weights = g.attention(lower.0, Keys { keys, lengths }, p[5], &inputs);
+        g.level(2);
+        let (z, mixed) =
+            (g.affine(&[(lower.0, p[6])], None), g.mix(weights, values, lengths, &inputs));
+        g.level(3);
+        upper = g.lstm(&[z, mixed], upper, p[7], None);
+        g.level(0);
+        // As a beam does between steps.
+        upper.0 = g.rows(upper.0, (0..rows as u32).rev());
+        seen = if is_fed_back { upper.0 } else { lower.0 };
+    }
+    upper.0
+}
+
+#[test]
+fn levels_declared_rightly_and_wrongly() {
+    let shapes = [(3, 8), (3, 2), (2, 8), (1, 8), (2, 8), (1, 2), (2, 8), (2, 8)];
+    for rows in [1, 3] {
+        check(&shapes, &|g, p| two_layers(g, p, rows, false));
+        check(&shapes, &|g, p| two_layers(g, p, rows, true));
+    }
+}
