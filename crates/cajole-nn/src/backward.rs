@@ -121,7 +121,7 @@ impl Op {
             Op::Param(p) => is(*p),
             Op::Embedding(op) => is(op.table),
             Op::Affine(op) => op.params().any(is),
-            Op::Lstm(op) => is(op.w_h),
+            Op::Lstm(op) => op.params().any(is),
             Op::LstmLayer(op) => is(op.w_h),
             Op::Attention(op) => is(op.v),
             Op::Leaf
@@ -143,7 +143,7 @@ impl Op {
             Op::Lstm(op) => op.inputs().for_each(show),
             Op::LstmLayer(op) => show(op.x),
             Op::Attention(op) => op.inputs().for_each(show),
-            Op::Mix(op) => [op.weights, op.values].into_iter().for_each(show),
+            Op::Mix(op) => op.seen.inputs().for_each(show),
             Op::Concat(op) => op.parts().iter().copied().for_each(show),
             Op::Sum(op) => op.terms.into_iter().for_each(show),
             Op::Rows(op) => show(op.x),
@@ -294,34 +294,75 @@ impl<'a> Backward<'a> {
         self.grads.split_at_mut(at)
     }
 
+    /// Back through `y = x · M`: `dx += dy · Mᵀ` and `dM += xᵀ · dy`, at once or when there is more
+    /// of the kind.
+    pub(crate) fn through_product(&mut self, x: Var, m: Matrix, y: Var) {
+        if self.wants(x) {
+            match self.can_wait(x, y) {
+                true => self.rows(x, y, |deferred, at, dy_at| deferred.input(m, at, dy_at)),
+                false => self.add_to_input(x, m, y),
+            }
+        }
+        match m {
+            Matrix::Param(w) => {
+                for i in 0..y.rows as usize {
+                    self.note_use(w, x.row_at(i), y.row_at(i));
+                }
+            }
+            Matrix::Var(m) if self.wants(m) => match self.can_wait(m, y) {
+                true => self.rows(x, y, |deferred, at, dy_at| deferred.matrix(m, at, dy_at)),
+                false => self.add_to_matrix(x, m, y),
+            },
+            Matrix::Var(_) => {}
+        }
+    }
+
     /// Whether the gradient of `x` can wait until all that is on the level of `y` has been walked.
-    pub(crate) fn can_wait(&self, x: Var, y: Var) -> bool {
+    fn can_wait(&self, x: Var, y: Var) -> bool {
         let levels = &self.reach.levels;
         y.rows < MANY && levels[x.op as usize] < levels[y.op as usize]
     }
 
-    /// Defers `dx += dy · Mᵀ`.
-    pub(crate) fn defer_input(&mut self, x: Var, m: Matrix, y: Var) {
+    /// Lets each row wait: where `x` starts, and where `dy` does.
+    fn rows(&mut self, x: Var, y: Var, mut wait: impl FnMut(&mut Deferred, usize, usize)) {
         for i in 0..y.rows as usize {
-            self.deferred.input(m, x.row_at(i), y.row_at(i));
+            wait(self.deferred, x.row_at(i), y.row_at(i));
         }
     }
 
-    /// Defers `dM += xᵀ · dy` for a matrix on the tape.
-    pub(crate) fn defer_matrix(&mut self, x: Var, m: Var, y: Var) {
+    /// `dx += dy · Mᵀ`.
+    fn add_to_input(&mut self, x: Var, m: Matrix, y: Var) {
+        let (k, n) = (x.cols as usize, y.cols as usize);
+        let weights = match m {
+            Matrix::Param(w) => self.halves.again(w, self.w, y.rows as usize),
+            Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
+        };
+        let (before, dy) = self.grads.split_at_mut(y.at as usize);
+        let (dx, dy) = (&mut before[x.range()], &dy[..y.rows as usize * n]);
+        weights.add_product_transposed(dx, dy, k, n, self.panel);
+    }
+
+    /// `dM += xᵀ · dy`.
+    fn add_to_matrix(&mut self, x: Var, m: Var, y: Var) {
+        let (k, n) = (x.cols as usize, y.cols as usize);
+        let (before, dy) = self.grads.split_at_mut(y.at as usize);
+        for (i, dy) in dy[..y.rows as usize * n].chunks_exact(n).enumerate() {
+            let x = &self.values[x.row_at(i)..][..k];
+            for (&x, dm) in x.iter().zip(before[m.range()].chunks_exact_mut(n)) {
+                kernels::add_scaled(dm, x, dy);
+            }
+        }
+    }
+
+    /// Notes that the gradient of a bias is that of every row of `y`.
+    pub(crate) fn note_bias(&mut self, b: Param, y: Var) {
         for i in 0..y.rows as usize {
-            self.deferred.matrix(m, x.row_at(i), y.row_at(i));
+            self.note_lookup(b, 0, y.row_at(i));
         }
     }
 
-    /// Notes `y = x · W` for `rows` rows, for the gradient of `W`.
-    pub(crate) fn note_product(&mut self, w: Param, x: Var, dy_at: usize, rows: usize) {
-        for i in 0..rows {
-            self.note_use(w, x.row_at(i), dy_at + i * w.cols as usize);
-        }
-    }
-
-    /// Notes one row of such a product, by where it starts in the values and in the gradients.
+    /// Notes one row of `y = x · W`, by where it starts in the values and in the gradients, for the
+    /// gradient of `W`.
     pub(crate) fn note_use(&mut self, w: Param, x_at: usize, dy_at: usize) {
         self.uses.products[w.id as usize].push((x_at as u32, dy_at as u32));
     }

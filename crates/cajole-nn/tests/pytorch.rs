@@ -147,7 +147,7 @@ fn an_lstm_with_a_softmax_on_top() {
     let (mut h, mut c) = (zero, zero);
     let mut blame = Vec::new();
     for t in 0..T {
-        (h, c) = g.lstm(&[inputs.row(t)], (h, c), w_h, None);
+        (h, c) = g.lstm(&[inputs.row(t).into()], (h, c), w_h, None);
         let scores = g.affine(&[(h, w_o)], Some(b_o)); // (1, V)
         let row = g.log_softmax(scores);
         close("log_probs", g.tape.value(row), &log_probs[t * V..(t + 1) * V]);

@@ -244,22 +244,15 @@ fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16], p
     let stride = stride(dy.len());
     assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "shapes of a product");
     let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = match stride <= SHORT {
-        true => half_dots::<A, 8, true>(lanes, dy, w, 0),
-        false => half_dots::<A, 8, false>(lanes, dy, w, 0),
-    };
-    half_dots::<A, 1, false>(lanes, dy, w, kk);
+    let kk = half_dots::<A, 8>(lanes, dy, w, 0);
+    half_dots::<A, 1>(lanes, dy, w, kk);
     add_lanes(dx, lanes, halves);
 }
 
-/// Rows of so many halves leave room in the innermost cache for the eight after those that are read.
-const SHORT: usize = 768;
-
 /// The dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time, each as a vector
-/// whose lanes are yet to be added up; returns the first row of `W` not done. May ask for the next
-/// rows, in the order they lie in.
+/// whose lanes are yet to be added up; returns the first row of `W` not done.
 #[inline(always)]
-fn half_dots<A: Convert, const R: usize, const ASKS: bool>(
+fn half_dots<A: Convert, const R: usize>(
     lanes: &mut [f32],
     dy: &[f32],
     w: &[f16],
@@ -276,11 +269,6 @@ fn half_dots<A: Convert, const R: usize, const ASKS: bool>(
             std::array::from_fn(|r| &rows[r].as_chunks().0[..dys.len()]);
         let mut sums = [A::splat(0.0); R];
         for (i, dy) in dys.iter().enumerate() {
-            if ASKS {
-                for line in 0..R * LANES / LINE {
-                    prefetch(w, (kk + R) * stride(n) + i * R * LANES + line * LINE);
-                }
-            }
             let dy = A::load(dy);
             for r in 0..R {
                 // SAFETY: there are as many vectors in each of the rows as in `dy`.

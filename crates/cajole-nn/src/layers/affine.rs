@@ -67,26 +67,11 @@ impl Affine {
 
     /// `dx += dy · Wᵀ`, `dW += xᵀ · dy`, `db += Σ_rows dy`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let y = self.y;
         for &(x, w) in self.terms() {
-            pass.note_product(w, x, y.at as usize, y.rows as usize);
-            if !pass.wants(x) {
-                continue;
-            }
-            if pass.can_wait(x, y) {
-                pass.defer_input(x, Matrix::Param(w), y);
-            } else {
-                let weights = pass.weights(w, y.rows as usize);
-                let (before, dy) = pass.grads.split_at_mut(y.at as usize);
-                let (dx, dy) = (&mut before[x.range()], &dy[..(y.rows * y.cols) as usize]);
-                let (k, n) = (w.rows as usize, w.cols as usize);
-                weights.add_product_transposed(dx, dy, k, n, pass.panel);
-            }
+            pass.through_product(x, Matrix::Param(w), self.y);
         }
         if let Some(b) = self.bias {
-            for i in 0..y.rows as usize {
-                pass.note_lookup(b, 0, y.row_at(i));
-            }
+            pass.note_bias(b, self.y);
         }
     }
 }

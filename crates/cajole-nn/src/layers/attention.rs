@@ -20,7 +20,7 @@ use crate::backward::Backward;
 use crate::deferred::Matrix;
 use crate::kernels;
 use crate::layout::Param;
-use crate::tape::{Graph, Op, Var};
+use crate::tape::{Graph, Op, Tape, Var};
 
 /// What queries are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -165,16 +165,18 @@ impl Attention {
     }
 }
 
-pub(crate) struct Mix {
+/// What rows see of values `(S·B, M)` that they give weights `(R, S)`: a sum that something else
+/// takes up.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
     pub(crate) weights: Var,
     pub(crate) values: Var,
     lengths: Var,
     /// Which input each row looks at, in the tape's indices.
     inputs: u32,
-    y: Var,
 }
 
-impl Mix {
+impl Seen {
     /// Where the value of position `s` of input `b` lies.
     fn value(&self, s: usize, b: usize) -> usize {
         self.values.row_at(s * self.lengths.cols as usize + b)
@@ -188,68 +190,38 @@ impl Mix {
     fn is_product(&self) -> bool {
         self.lengths.cols == 1
     }
-}
 
-impl Graph<'_> {
-    /// `y (R, M)`: what is seen of `values (S·B, M)` with these weights `(R, S)`; row `i` looks at
-    /// input `inputs[i]`.
-    pub fn mix(&mut self, weights: Var, values: Var, lengths: Var, inputs: &[u32]) -> Var {
-        let size = values.cols as usize;
-        let kept = self.tape.indices.len() as u32;
-        self.tape.indices.extend_from_slice(inputs);
-        let at = self.tape.open(inputs.len() * size);
-        let (rows, cols) = (inputs.len() as u32, values.cols);
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
-        let op = Mix { weights, values, lengths, inputs: kept, y };
-        let (before, own) = self.tape.split(at);
-        own.fill(0.0);
-        if op.is_product() {
-            let (weights, values) = (&before[weights.range()], &before[values.range()]);
-            kernels::add_product(own, weights, values, op.weights.cols as usize, size);
-        } else {
-            for (i, (y, &b)) in own.chunks_exact_mut(size).zip(inputs).enumerate() {
-                let b = b as usize;
-                let weights = &before[weights.row_at(i)..][..op.length(before, b)];
-                for (s, &weight) in weights.iter().enumerate() {
-                    kernels::add_scaled(y, weight, &before[op.value(s, b)..][..size]);
-                }
+    /// `Y (R, M) += what is seen`.
+    pub(crate) fn add_to(&self, y: &mut [f32], values: &[f32], indices: &[u32]) {
+        let (weights, size) = (self.weights, self.values.cols as usize);
+        if self.is_product() {
+            let (weights, seen) = (&values[weights.range()], &values[self.values.range()]);
+            return kernels::add_product(y, weights, seen, self.weights.cols as usize, size);
+        }
+        let inputs = &indices[self.inputs as usize..];
+        for (i, (y, &b)) in y.chunks_exact_mut(size).zip(inputs).enumerate() {
+            let b = b as usize;
+            let weights = &values[weights.row_at(i)..][..self.length(values, b)];
+            for (s, &weight) in weights.iter().enumerate() {
+                kernels::add_scaled(y, weight, &values[self.value(s, b)..][..size]);
             }
         }
-        self.tape.record(Op::Mix(op), at);
-        y
     }
-}
 
-impl Mix {
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
+        [self.weights, self.values].into_iter()
+    }
+
     /// `dα_s += dy · value_s`, `dvalue_s += α_s dy`.
-    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let Mix { weights, values, y, .. } = *self;
-        let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(values));
-        if !self.is_product() {
-            return self.each_backward(pass, wants_weights, wants_values);
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>, y: Var) {
+        if self.is_product() {
+            return pass.through_product(self.weights, Matrix::Var(self.values), y);
         }
-        let (positions, size) = (weights.cols as usize, values.cols as usize);
-        if wants_weights && pass.can_wait(weights, y) {
-            pass.defer_input(weights, Matrix::Var(values), y);
-        } else if wants_weights {
-            let known = &pass.values[values.range()];
-            let (before, dy) = pass.grads.split_at_mut(y.at as usize);
-            let (dweights, dy) = (&mut before[weights.range()], &dy[..y.rows as usize * size]);
-            kernels::add_product_transposed(dweights, dy, known, positions, size, pass.panel);
-        }
-        if wants_values && pass.can_wait(values, y) {
-            pass.defer_matrix(weights, values, y);
-        } else if wants_values {
-            self.each_backward(pass, false, true);
-        }
-    }
-
-    /// The same for every row on its own, which may look at an input of its own.
-    fn each_backward(&self, pass: &mut Backward<'_>, wants_weights: bool, wants_values: bool) {
         let (weights, size) = (self.weights, self.values.cols as usize);
+        let (wants_weights, wants_values) = (pass.wants(weights), pass.wants(self.values));
         let (values, indices) = (pass.values, pass.indices);
-        let (before, dys) = pass.grads.split_at_mut(self.y.at as usize);
-        for i in 0..self.y.rows as usize {
+        let (before, dys) = pass.grads.split_at_mut(y.at as usize);
+        for i in 0..y.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
             let dy = &dys[i * size..(i + 1) * size];
             for s in 0..self.length(values, b) {
@@ -262,5 +234,41 @@ impl Mix {
                 }
             }
         }
+    }
+}
+
+pub(crate) struct Mix {
+    pub(crate) seen: Seen,
+    y: Var,
+}
+
+impl Graph<'_> {
+    /// What is seen of `values (S·B, M)` with these weights `(R, S)`; row `i` looks at input
+    /// `inputs[i]`.
+    pub fn seen(&mut self, weights: Var, values: Var, lengths: Var, inputs: &[u32]) -> Seen {
+        assert!(inputs.len() == weights.rows as usize, "{} rows of weights", weights.rows);
+        let kept = self.tape.indices.len() as u32;
+        self.tape.indices.extend_from_slice(inputs);
+        Seen { weights, values, lengths, inputs: kept }
+    }
+
+    /// What is seen, as a matrix `(R, M)`.
+    pub fn mix(&mut self, seen: Seen) -> Var {
+        let (rows, cols) = (seen.weights.rows, seen.values.cols);
+        let at = self.tape.open((rows * cols) as usize);
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        let Tape { values, indices, .. } = &mut *self.tape;
+        let (before, own) = values.split_at_mut(at);
+        let own = &mut own[..(rows * cols) as usize];
+        own.fill(0.0);
+        seen.add_to(own, before, indices);
+        self.tape.record(Op::Mix(Mix { seen, y }), at);
+        y
+    }
+}
+
+impl Mix {
+    pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
+        self.seen.backward(pass, self.y);
     }
 }

@@ -6,28 +6,70 @@
 //! h'       = σ(o) ∘ tanh(c')             (B, H)
 //! ```
 //!
-//! Inputs arrive already multiplied by their weights, since that can be done once for many steps:
-//! for a whole source sentence, for an embedding table, for a context that stays the same. Rows
-//! whose sequence has ended keep their state.
+//! Inputs arrive already multiplied by their weights, where that can be done once for many steps:
+//! for a whole source sentence, for an embedding table, for a context that stays the same. Others
+//! are multiplied here, straight into the gates, and the gradient of the gates is theirs. Rows whose
+//! sequence has ended keep their state.
 
 use crate::backward::Backward;
+use crate::deferred::Matrix;
 use crate::kernels;
+use crate::layers::attention::Seen;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// Projected inputs one step can add up.
+/// Inputs one step can add up.
 const INPUTS: usize = 3;
+
+/// Something that is added to the gates, `(B, 4H)`.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    /// As it is; one row counts for every row.
+    Projected(Var),
+    /// The same for every row, `(4H)`.
+    Bias(Param),
+    /// `x (B, K)` times `W (K, 4H)`.
+    Times(Var, Param),
+    /// What is seen of projected values.
+    Seen(Seen),
+}
+
+impl From<Var> for Input {
+    fn from(x: Var) -> Self {
+        Input::Projected(x)
+    }
+}
+
+impl Input {
+    /// What it depends on.
+    fn vars(&self) -> impl Iterator<Item = Var> {
+        let (first, second) = match *self {
+            Input::Projected(x) | Input::Times(x, _) => (Some(x), None),
+            Input::Bias(_) => (None, None),
+            Input::Seen(seen) => (Some(seen.weights), Some(seen.values)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    fn param(&self) -> Option<Param> {
+        match *self {
+            Input::Bias(p) | Input::Times(_, p) => Some(p),
+            Input::Projected(_) | Input::Seen(_) => None,
+        }
+    }
+}
 
 /// Stands for "all rows are alive".
 const ALL_ALIVE: u32 = u32::MAX;
 
 pub(crate) struct Lstm {
     /// As many as `n_inputs`.
-    inputs: [Var; INPUTS],
+    inputs: [Input; INPUTS],
     n_inputs: u32,
+    op: u32,
     h_prev: Var,
     c_prev: Var,
-    pub(crate) w_h: Param,
+    w_h: Param,
     /// Where one flag per row lies in the tape's indices, if some rows may have ended.
     alive: u32,
     /// Gates `(B, 4H)`, then `c`, `tanh c` and `h`, each `(B, H)`, in one stretch of the arena.
@@ -52,11 +94,11 @@ impl Places {
 }
 
 impl Graph<'_> {
-    /// The state `(h', c')` after `(h, c)`, each `(B, H)`, given projected inputs `(B, 4H)` or
-    /// `(1, 4H)`, which then count for every row. Rows not `alive` keep their state.
+    /// The state `(h', c')` after `(h, c)`, each `(B, H)`, given inputs, which are added up in order;
+    /// products do not come first. Rows not `alive` keep their state.
     pub fn lstm(
         &mut self,
-        inputs: &[Var],
+        inputs: &[Input],
         (h_prev, c_prev): (Var, Var),
         w_h: Param,
         alive: Option<&dyn Fn(usize) -> bool>,
@@ -67,18 +109,40 @@ impl Graph<'_> {
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
-        let Tape { values, halves, .. } = &mut *self.tape;
+        let Tape { values, indices, halves, .. } = &mut *self.tape;
         let (before, own) = values.split_at_mut(gates_at);
 
         let (gates, own) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
         let mut kept = [inputs[0]; INPUTS];
         kept[..inputs.len()].copy_from_slice(inputs);
-        for (j, &x) in inputs.iter().enumerate() {
-            assert!(x.cols as usize == 4 * hidden, "an input of {} for {hidden} units", x.cols);
-            assert!(x.rows == 1 || x.rows as usize == rows, "{} input rows for {rows}", x.rows);
-            for (i, z) in gates.chunks_exact_mut(4 * hidden).enumerate() {
-                let x = &before[x.row_at(i)..][..4 * hidden];
-                if j == 0 { z.copy_from_slice(x) } else { kernels::add_to(z, x) }
+        let put = |z: &mut [f32], x: &[f32], is_first: bool| match is_first {
+            true => z.copy_from_slice(x),
+            false => kernels::add_to(z, x),
+        };
+        for (j, &input) in inputs.iter().enumerate() {
+            let columns = match input {
+                Input::Projected(x) => x.cols,
+                Input::Seen(seen) => seen.values.cols,
+                Input::Bias(p) | Input::Times(_, p) => p.cols,
+            };
+            assert!(columns as usize == 4 * hidden, "an input of {columns} for {hidden} units");
+            match input {
+                Input::Projected(x) => {
+                    assert!(x.rows == 1 || x.rows as usize == rows, "{} rows of {rows}", x.rows);
+                    for (i, z) in gates.chunks_exact_mut(4 * hidden).enumerate() {
+                        put(z, &before[x.row_at(i)..][..4 * hidden], j == 0);
+                    }
+                }
+                Input::Bias(b) => {
+                    let rows = gates.chunks_exact_mut(4 * hidden);
+                    rows.for_each(|z| put(z, b.of(self.w), j == 0));
+                }
+                Input::Times(..) | Input::Seen(..) if j == 0 => panic!("a product comes first"),
+                Input::Times(x, w) => {
+                    let (k, x) = (w.rows as usize, &before[x.range()]);
+                    halves.of(w, self.w, rows).add_product(gates, x, k, 4 * hidden);
+                }
+                Input::Seen(seen) => seen.add_to(gates, before, indices),
             }
         }
         let h_before = &before[h_prev.range()];
@@ -110,19 +174,23 @@ impl Graph<'_> {
         let op = self.tape.next_op();
         let state = |at: usize| Var { op, at: at as u32, rows: rows as u32, cols: hidden as u32 };
         let (n_inputs, gates_at) = (inputs.len() as u32, gates_at as u32);
-        let step = Lstm { inputs: kept, n_inputs, h_prev, c_prev, w_h, alive, gates_at };
+        let step = Lstm { inputs: kept, n_inputs, op, h_prev, c_prev, w_h, alive, gates_at };
         self.tape.record(Op::Lstm(step), at.c);
         (state(at.h), state(at.c))
     }
 }
 
 impl Lstm {
-    fn projected(&self) -> &[Var] {
+    fn summed(&self) -> &[Input] {
         &self.inputs[..self.n_inputs as usize]
     }
 
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
-        self.projected().iter().copied().chain([self.h_prev, self.c_prev])
+        self.summed().iter().flat_map(Input::vars).chain([self.h_prev, self.c_prev])
+    }
+
+    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
+        self.summed().iter().filter_map(Input::param).chain([self.w_h])
     }
 
     /// From `dh'`, `dc'` to `dz`; then `dinput += dz`, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
@@ -166,20 +234,24 @@ impl Lstm {
             );
         }
 
-        for &x in self.projected() {
-            if pass.wants(x) {
-                let (before, own) = pass.split(gates_at);
-                for (i, dz) in own[..4 * rows * hidden].chunks_exact(4 * hidden).enumerate() {
-                    kernels::add_to(&mut before[x.row_at(i)..][..4 * hidden], dz);
+        let (at, cols) = (self.gates_at, 4 * hidden as u32);
+        let z = Var { op: self.op, at, rows: rows as u32, cols };
+        for &input in self.summed() {
+            match input {
+                Input::Projected(x) => {
+                    if pass.wants(x) {
+                        let (before, own) = pass.split(gates_at);
+                        for (i, dz) in own[..4 * rows * hidden].chunks_exact(4 * hidden).enumerate()
+                        {
+                            kernels::add_to(&mut before[x.row_at(i)..][..4 * hidden], dz);
+                        }
+                    }
                 }
+                Input::Bias(b) => pass.note_bias(b, z),
+                Input::Times(x, w) => pass.through_product(x, Matrix::Param(w), z),
+                Input::Seen(seen) => seen.backward(pass, z),
             }
         }
-        pass.note_product(w_h, h_prev, gates_at, rows);
-        if wants_h {
-            let weights = pass.weights(w_h, rows);
-            let (before, own) = pass.grads.split_at_mut(gates_at);
-            let (dh_prev, dz) = (&mut before[h_prev.range()], &own[..4 * rows * hidden]);
-            weights.add_product_transposed(dh_prev, dz, hidden, 4 * hidden, pass.panel);
-        }
+        pass.through_product(h_prev, Matrix::Param(w_h), z);
     }
 }

@@ -7,6 +7,7 @@ use cajole::model::Mark;
 
 use super::attention::Keys;
 use super::custom::Operation;
+use super::lstm::Input;
 use super::lstm_layer::{CellKind, Direction};
 use crate::layout::{Init, Layout, Param};
 use crate::random::Random;
@@ -109,9 +110,9 @@ fn dropout_with_a_fixed_mask() {
 /// Two steps over `B` rows with a broadcast input, optionally with a row that ends early.
 fn two_steps(g: &mut Graph<'_>, p: &[Param], alive: Option<&dyn Fn(usize) -> bool>) -> Var {
     let (x, context, h0, c0) = (g.param(p[0]), g.param(p[1]), g.param(p[2]), g.param(p[3]));
-    let (h, c) = g.lstm(&[x, context], (h0, c0), p[4], None);
-    let (h, c) = g.lstm(&[x], (h, c), p[4], alive);
-    let (h, _) = g.lstm(&[context], (h, c), p[4], None);
+    let (h, c) = g.lstm(&[x.into(), context.into()], (h0, c0), p[4], None);
+    let (h, c) = g.lstm(&[x.into()], (h, c), p[4], alive);
+    let (h, _) = g.lstm(&[context.into()], (h, c), p[4], None);
     h
 }
 
@@ -133,8 +134,8 @@ fn lstm_rows_that_ended_keep_their_state() {
 fn lstm_from_a_constant_state() {
     check(&[(2, 12), (3, 12)], &|g, p| {
         let (x, zero) = (g.param(p[0]), g.zeros(2, 3));
-        let (h, c) = g.lstm(&[x], (zero, zero), p[1], None);
-        g.lstm(&[x], (h, c), p[1], None).1
+        let (h, c) = g.lstm(&[x.into()], (zero, zero), p[1], None);
+        g.lstm(&[x.into()], (h, c), p[1], None).1
     });
 }
 
@@ -254,7 +255,7 @@ fn an_lstm_layer_is_its_steps() {
         let mut state = (zero, zero);
         for t in order {
             let alive = |i: usize| t < [3, 2][i];
-            state = g.lstm(&[inputs.slice(2 * t, 2)], state, w_h, Some(&alive));
+            state = g.lstm(&[inputs.slice(2 * t, 2).into()], state, w_h, Some(&alive));
             assert_eq!(g.tape.value(layer.h.slice(2 * t, 2)), g.tape.value(state.0), "step {t}");
         }
         assert_eq!(g.tape.value(layer.last.0), g.tape.value(state.0));
@@ -270,7 +271,8 @@ fn additive_attention() {
             let (query, keys, values) = (g.param(p[0]), g.param(p[1]), g.param(p[2]));
             let lengths = g.constant(&[3.0, 2.0], 2);
             let weights = g.attention(query, Keys { keys, lengths }, p[3], &[1, 0, 1]);
-            g.mix(weights, values, lengths, &[1, 0, 1])
+            let seen = g.seen(weights, values, lengths, &[1, 0, 1]);
+            g.mix(seen)
         });
     }
 }
@@ -283,7 +285,8 @@ fn attention_where_only_the_query_moves() {
         let values = g.constant(&[1.0, -1.0, 0.5, 2.0, 0.3, 0.2], 3);
         let lengths = g.constant(&[2.0], 1);
         let weights = g.attention(query, Keys { keys, lengths }, p[1], &[0, 0]);
-        g.mix(weights, values, lengths, &[0, 0])
+        let seen = g.seen(weights, values, lengths, &[0, 0]);
+        g.mix(seen)
     });
 }
 
@@ -308,13 +311,12 @@ fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) ->
     for _ in 0..3 {
         g.level(1);
         let z = g.affine(&[(seen, p[2])], Some(p[3])); // (R, 4H)
-        lower = g.lstm(&[z], lower, p[4], None);
+        lower = g.lstm(&[z.into()], lower, p[4], None);
         let weights = g.attention(lower.0, Keys { keys, lengths }, p[5], &inputs);
         g.level(2);
-        let (z, mixed) =
-            (g.affine(&[(lower.0, p[6])], None), g.mix(weights, values, lengths, &inputs));
-        g.level(3);
-        upper = g.lstm(&[z, mixed], upper, p[7], None);
+        let looked = Input::Seen(g.seen(weights, values, lengths, &inputs));
+        let below = [Input::Bias(p[3]), Input::Times(lower.0, p[6]), looked];
+        upper = g.lstm(&below, upper, p[7], None);
         g.level(0);
         // As a beam does between steps.
         upper.0 = g.rows(upper.0, (0..rows as u32).rev());

@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
 use crate::layers::attention::Keys;
+use crate::layers::lstm::Input;
 use crate::layers::lstm_layer::{CellKind, Direction, Layer};
 use crate::layout::{Init, Layout, Param};
 use crate::settings::{optional_size, size};
@@ -104,15 +105,6 @@ pub struct Token {
 enum Context {
     Vector(Var),
     Weights(Var),
-}
-
-impl Context {
-    fn vector(self) -> Option<Var> {
-        match self {
-            Context::Vector(context) => Some(context),
-            Context::Weights(_) => None,
-        }
-    }
 }
 
 /// Where the projected values begin in the memory.
@@ -332,6 +324,22 @@ impl Seq2Seq {
     }
 }
 
+/// A step of `cell`, given what there is of these inputs.
+fn lstm(
+    g: &mut Graph<'_>,
+    cell: &Cell,
+    inputs: [Option<Input>; 3],
+    state: (Var, Var),
+) -> (Var, Var) {
+    let mut given = [Input::Bias(cell.b); 3];
+    let mut n = 0;
+    for input in inputs.into_iter().flatten() {
+        given[n] = input;
+        n += 1;
+    }
+    g.lstm(&given[..n], state, cell.w_h, None)
+}
+
 impl AutoRegressive for Seq2Seq {
     type Input = [Token];
 
@@ -354,7 +362,8 @@ impl AutoRegressive for Seq2Seq {
     /// Memory: keys `(T·B, A)`, values `(T·B, H)`, lengths `(1, B)`, the decoder's table of
     /// projected output symbols `(V, 4H)`; and where contexts are projected beforehand, the values
     /// projected for every layer, `(T·B, 4H)`, and for the output, `(T·B, V)`. State: `h` and `c` of
-    /// every decoder layer, each `(B, H)`, and the context if it is fed back, projected or not.
+    /// every decoder layer, each `(B, H)`, and if it is fed back, the context `(B, H)`, or where to look
+    /// for it `(B, T)`.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> Encoded {
         let (words, vectors) = self.embed(g, xs);
         let (cell, backward) = &self.encoder.first;
@@ -387,7 +396,6 @@ impl AutoRegressive for Seq2Seq {
         let mut memory = [keys; Vars::MOST];
         memory[..PROJECTED].copy_from_slice(&[keys, x, lengths, table]);
         let mut n_memory = PROJECTED;
-        let hidden = self.config.hidden;
         if self.projects_beforehand(g) {
             let uses = self.decoder.iter().filter_map(|cell| cell.w_y);
             for w in uses.chain([self.output.w_context]) {
@@ -396,7 +404,8 @@ impl AutoRegressive for Seq2Seq {
             }
         }
         if self.is_gnmt() {
-            let fed = if self.projects_beforehand(g) { 4 * hidden } else { hidden };
+            let positions = keys.rows as usize / xs.len().max(1);
+            let fed = if self.projects_beforehand(g) { positions } else { self.config.hidden };
             state[2 * self.config.layers] = g.zeros(xs.len(), fed);
         }
         if self.w_next.is_some() {
@@ -427,67 +436,56 @@ impl AutoRegressive for Seq2Seq {
             if is_projected {
                 return Context::Weights(weights);
             }
-            let context = g.mix(weights, values, lengths, inputs); // (R, H)
+            let context = g.seen(weights, values, lengths, inputs);
+            let context = g.mix(context); // (R, H)
             Context::Vector(self.dropout(g, context))
         };
-        // The context times the weights of layer `i`, or of the output: from the projected values.
-        let seen = |g: &mut Graph<'_>, weights: Var, i: usize| {
-            g.mix(weights, memory[PROJECTED + i], lengths, inputs)
+        // What is seen of the values that were projected for layer `i`, or of those as they are.
+        let seen = |g: &mut Graph<'_>, context: Context, i: usize| match context {
+            Context::Vector(context) => self.decoder[i].w_y.map(|w_y| Input::Times(context, w_y)),
+            Context::Weights(weights) => {
+                Some(Input::Seen(g.seen(weights, memory[PROJECTED + i], lengths, inputs)))
+            }
         };
 
         // The bottom layer is fed with what it attended to, the others with those below them alone.
-        let level = |layer: usize| 2 * layer as u8;
         g.level(1);
         let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
-        let fed = self.decoder[0].w_y.map(|w_y| match is_projected {
-            true => state[2 * layers],
-            false => g.affine(&[(state[2 * layers], w_y)], None),
+        let fed = self.is_gnmt().then(|| match is_projected {
+            true => Context::Weights(state[2 * layers]),
+            false => Context::Vector(state[2 * layers]),
         });
+        let fed = fed.and_then(|fed| seen(g, fed, 0));
         let shown = self.w_next.map(|w_next| {
             let taken = self.taken(g, state[self.n_state() - 1], previous);
             next[self.n_state() - 1] = taken;
-            let token = self.next_token(g, values, lengths, taken, inputs); // (R, H)
-            g.affine(&[(token, w_next)], None)
+            Input::Times(self.next_token(g, values, lengths, taken, inputs), w_next)
         });
-        let mut terms = [z; 3];
-        let mut n_terms = 1;
-        for term in [fed, shown].into_iter().flatten() {
-            terms[n_terms] = term;
-            n_terms += 1;
-        }
-        let (h, c) = g.lstm(&terms[..n_terms], (state[0], state[1]), self.decoder[0].w_h, None);
+        let below = [Some(Input::Projected(z)), fed, shown];
+        let (h, c) = lstm(g, &self.decoder[0], below, (state[0], state[1]));
         next[..2].copy_from_slice(&[h, c]);
         let mut context = self.is_gnmt().then(|| attend(g, h));
-        match context {
-            Some(Context::Weights(weights)) => next[2 * layers] = seen(g, weights, 0),
-            Some(Context::Vector(context)) => next[2 * layers] = context,
-            None => {}
+        if let Some(Context::Vector(fed) | Context::Weights(fed)) = context {
+            next[2 * layers] = fed;
         }
         let mut x = self.dropout(g, h); // (R, H)
         for (i, cell) in self.decoder.iter().enumerate().skip(1) {
-            let before = (state[2 * i], state[2 * i + 1]);
-            g.level(level(i));
-            let z = cell.project(g, x, context.and_then(Context::vector)); // (R, 4H)
-            let projected = match context {
-                Some(Context::Weights(weights)) => Some(seen(g, weights, i)), // (R, 4H)
-                Some(Context::Vector(_)) | None => None,
-            };
-            g.level(level(i) + 1);
-            let (h, c) = match projected {
-                Some(seen) => g.lstm(&[z, seen], before, cell.w_h, None),
-                None => g.lstm(&[z], before, cell.w_h, None),
-            };
+            g.level(1 + i as u8);
+            let seen = context.and_then(|context| seen(g, context, i));
+            let below = [Some(Input::Bias(cell.b)), Some(Input::Times(x, cell.w_x)), seen];
+            let (h, c) = lstm(g, cell, below, (state[2 * i], state[2 * i + 1]));
             next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
             let h = self.dropout(g, h);
             x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
         }
-        g.level(level(layers));
+        g.level(1 + layers as u8);
         let Output { w_h, w_context, b } = self.output;
         let scores = match *context.get_or_insert_with(|| attend(g, x)) {
             Context::Weights(weights) => {
                 let own = g.affine(&[(x, w_h)], Some(b));
-                let seen = seen(g, weights, layers);
+                let seen = g.seen(weights, memory[PROJECTED + layers], lengths, inputs);
+                let seen = g.mix(seen);
                 g.sum(own, seen)
             }
             Context::Vector(context) => g.affine(&[(x, w_h), (context, w_context)], Some(b)),

@@ -177,7 +177,7 @@ impl AutoRegressive for Transducer {
             let alive = |i: usize| t < xs[i].len();
             let all_alive = xs.iter().all(|x| t < x.len());
             let x = g.rows(table, symbols); // (B, 4H)
-            (h, c) = g.lstm(&[x], (h, c), enc.w_h, (!all_alive).then_some(&alive));
+            (h, c) = g.lstm(&[x.into()], (h, c), enc.w_h, (!all_alive).then_some(&alive));
         }
         let dec = &self.decoder;
         let table = self.table(g, dec.embedding, dec.w_x, dec.b); // (V, 4H)
@@ -199,7 +199,8 @@ impl AutoRegressive for Transducer {
     ) -> (Vars, Var) {
         let x = g.rows(encoded.memory[0], previous.iter().copied()); // (R, 4H)
         let from_encoder = g.select(encoded.memory[1], inputs); // (R, 4H)
-        let (h, c) = g.lstm(&[x, from_encoder], (state[0], state[1]), self.decoder.w_h, None);
+        let (h, c) =
+            g.lstm(&[x.into(), from_encoder.into()], (state[0], state[1]), self.decoder.w_h, None);
         let features = g.dropout(h, self.config.dropout);
         let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (R, V)
         (Vars::new(&[h, c]), g.log_softmax(scores))
