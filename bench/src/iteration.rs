@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
 use cajole::{
-    Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, StepRule, Violation,
+    Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, Purpose, StepRule,
+    Violation,
 };
 use half::f16;
 use serde_json::{Value, json};
@@ -110,11 +111,11 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Iterates once as Algorithm 1 does, and decodes again; then all is as it was.
     pub(crate) fn after_a_step(&mut self, x: &M::Input) -> Value {
-        self.grad.keep_products(self.of.rule.only_subtracts());
+        self.grad.serve(self.of.rule.purpose());
         self.iterate(x);
         self.decode(x);
         self.restore();
-        self.grad.keep_products(false);
+        self.grad.serve(Purpose::Any);
         let decoded = self.found.best();
         json!({
             "output": decoded.map(|y| &y.output),
@@ -124,7 +125,7 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// How long an iteration takes, and its parts: decoding, differentiating and the step.
     pub(crate) fn times(&mut self, cases: &[impl Borrow<M::Input>], budget: Duration) -> Times {
-        self.grad.keep_products(self.of.rule.only_subtracts()); // as Algorithm 1 does
+        self.grad.serve(self.of.rule.purpose()); // as Algorithm 1 does
         let iteration = per_item(budget, || {
             let mut took = Duration::ZERO;
             for x in cases {

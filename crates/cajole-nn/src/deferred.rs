@@ -112,7 +112,7 @@ impl Deferred {
             rows.iter_mut().for_each(|(_, dy_at)| *dy_at -= m.range().end as u32);
             let shape = (m.rows as usize, m.cols as usize);
             let uses = kernels::Uses { shape, xs: values, dys: after, rows };
-            kernels::add_outer_sum(&mut before[m.range()], 1.0, &uses, panel);
+            kernels::add_outer_sum(&mut before[m.range()], &uses, panel);
         });
     }
 }

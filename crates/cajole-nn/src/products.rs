@@ -1,31 +1,44 @@
 //! Gradients of matrices that are left as products, and what is done with them.
 //!
-//! To write the gradient of a large matrix, to read it for its norm and again for the step takes
-//! longer than to multiply it out. So where an input is short, the matrix is moved by its products
-//! directly, and the norm of their sum follows from how they lie to each other:
+//! To write the gradient of a matrix, to read it for its norm and again for the step takes longer
+//! than need be. A step that does not ask for the norm moves a matrix while its products are
+//! multiplied out. One that does can do the same where an input is short and the matrix large, since
+//! the norm of a sum follows from how its terms lie to each other:
 //! `‖Σ_t x_t ⊗ dy_t‖² = Σ_s Σ_t (x_s · x_t)(dy_s · dy_t)`.
 
 use std::cell::RefCell;
 
-use cajole::gradient::{Gradient, Multiply, Products};
+use cajole::gradient::{Gradient, Multiply, Products, Purpose};
 
-use crate::kernels::{self, Panel, Uses};
+use crate::kernels::{self, Packed, Panel, Uses};
 
 /// Leaves the gradient of `range` as products, if that is faster and wanted; returns whether it is.
 pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Uses<'_>) -> bool {
     let Uses { shape: (k, n), xs, dys, rows } = *uses;
-    // Either way all is multiplied out once. Besides, there are four passes over a matrix that no
-    // cache holds, or one product of all `x` and one of all `dy` with each other.
     let terms = rows.len();
-    let is_worth_while = LARGE <= k * n && terms * terms * (k + n) < 10 * k * n;
-    if !grad.keeps_products() || !is_worth_while {
-        return false;
-    }
-    let products = grad.product(range, &Kernels);
-    products.terms = terms;
-    for &(x_at, dy_at) in rows {
-        products.x.extend_from_slice(&xs[x_at as usize..][..k]);
-        products.dy.extend_from_slice(&dys[dy_at as usize..][..n]);
+    match grad.purpose() {
+        Purpose::Any => return false,
+        Purpose::Subtract => {
+            let products = grad.product(range, &AsPacked);
+            (products.shape, products.terms) = ((k, n), terms);
+            let sizes = kernels::packed_sizes((k, n), terms);
+            products.x.resize(sizes.0, 0.0);
+            products.dy.resize(sizes.1, 0.0);
+            kernels::pack(uses, &mut products.x, &mut products.dy);
+        }
+        Purpose::SubtractByNorm => {
+            // Either way all is multiplied out once. Besides, there are four passes over a matrix that
+            // no cache holds, or one product of all `x` and one of all `dy` with each other.
+            if k * n < LARGE || 10 * k * n <= terms * terms * (k + n) {
+                return false;
+            }
+            let products = grad.product(range, &AsRows);
+            (products.shape, products.terms) = ((k, n), terms);
+            for &(x_at, dy_at) in rows {
+                products.x.extend_from_slice(&xs[x_at as usize..][..k]);
+                products.dy.extend_from_slice(&dys[dy_at as usize..][..n]);
+            }
+        }
     }
     true
 }
@@ -36,13 +49,20 @@ const ABREAST: usize = 5;
 /// The gradient of a smaller matrix stays in a cache.
 const LARGE: usize = 1 << 17;
 
+/// Products as they are multiplied out.
 #[derive(Debug)]
-struct Kernels;
+struct AsPacked;
+
+/// Products row by row, which can meet each other.
+#[derive(Debug)]
+struct AsRows;
 
 #[derive(Default)]
 struct Buffers {
     panel: Panel,
     rows: Vec<(u32, u32)>,
+    /// `x` and `dy`.
+    packed: (Vec<f32>, Vec<f32>),
     /// `x_s · x_t` and `dy_s · dy_t`, some rows of each.
     dots: Vec<f32>,
 }
@@ -51,19 +71,36 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-impl Multiply for Kernels {
+impl Multiply for AsPacked {
     fn add_to(&self, w: &mut [f32], scale: f32, of: &Products) {
-        let (k, n) = shape(of);
-        BUFFERS.with_borrow_mut(|Buffers { panel, rows, .. }| {
+        let Products { shape, terms, x, dy, .. } = of;
+        kernels::add_packed(w, scale, &Packed { shape: *shape, terms: *terms, x, dy });
+    }
+
+    fn squares(&self, of: &Products) -> f64 {
+        let mut values = vec![0.0; of.shape.0 * of.shape.1];
+        self.add_to(&mut values, 1.0, of);
+        values.iter().map(|v| f64::from(*v) * f64::from(*v)).sum()
+    }
+}
+
+impl Multiply for AsRows {
+    fn add_to(&self, w: &mut [f32], scale: f32, of: &Products) {
+        let (k, n) = of.shape;
+        BUFFERS.with_borrow_mut(|Buffers { rows, packed: (x, dy), .. }| {
             rows.clear();
             rows.extend((0..of.terms).map(|t| ((t * k) as u32, (t * n) as u32)));
-            let uses = Uses { shape: (k, n), xs: &of.x, dys: &of.dy, rows };
-            kernels::add_outer_sum(w, scale, &uses, panel);
+            let uses = Uses { shape: of.shape, xs: &of.x, dys: &of.dy, rows };
+            let sizes = kernels::packed_sizes(of.shape, of.terms);
+            x.resize(sizes.0, 0.0);
+            dy.resize(sizes.1, 0.0);
+            kernels::pack(&uses, x, dy);
+            kernels::add_packed(w, scale, &Packed { shape: of.shape, terms: of.terms, x, dy });
         });
     }
 
     fn squares(&self, of: &Products) -> f64 {
-        let ((k, n), terms) = (shape(of), of.terms);
+        let ((k, n), terms) = (of.shape, of.terms);
         BUFFERS.with_borrow_mut(|Buffers { panel, dots, .. }| {
             let mut sum = 0.0;
             // Every pair once: some terms at a time, with those before them and with each other.
@@ -87,9 +124,4 @@ impl Multiply for Kernels {
             sum.max(0.0)
         })
     }
-}
-
-/// `(K, N)`.
-fn shape(of: &Products) -> (usize, usize) {
-    (of.x.len() / of.terms.max(1), of.dy.len() / of.terms.max(1))
 }

@@ -12,6 +12,7 @@
 use crate::config::{Config, Schedule};
 use crate::constraint::{Constraint, Violation};
 use crate::decoder::Decoder;
+use crate::gradient::Purpose;
 use crate::model::{Candidate, Model, Symbol};
 use crate::trace::{Outcome, Stop};
 use crate::workspace::Workspace;
@@ -88,8 +89,8 @@ where
         let mut stop = Stop::StepLimit;
         for schedule in ladder {
             // A step that only subtracts the gradient does not need it multiplied out.
-            let only_subtracts = schedule.rule.only_subtracts() && self.config.pull == 0.0;
-            s.grad.keep_products(only_subtracts);
+            let is_pulled = self.config.pull != 0.0;
+            s.grad.serve(if is_pulled { Purpose::Any } else { schedule.rule.purpose() });
             // In a race, each candidate has to be reached in fewer steps than the one before.
             let mut limit = schedule.max_steps;
             for &target in &targets {

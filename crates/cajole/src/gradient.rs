@@ -6,7 +6,7 @@
 //! The gradient of a matrix is a sum of products, one for each time it was used:
 //! `Σ_t x_t ⊗ dy_t`. Where these are few, they say the same as the matrix in much less memory, and a
 //! step that only subtracts it can do so while multiplying out: the matrix itself is never written
-//! nor read. That is left to whoever computes the gradient, see [`Gradient::keep_products`].
+//! nor read. That is left to whoever computes the gradient, see [`Purpose`].
 
 use std::ops::Range;
 
@@ -22,7 +22,19 @@ pub struct Gradient {
     /// The first `n_products` are of this gradient; others lend their memory to the next.
     products: Vec<Products>,
     n_products: usize,
-    keeps_products: bool,
+    purpose: Purpose,
+}
+
+/// What will be done with a gradient.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anything: every value has to be there.
+    #[default]
+    Any,
+    /// It is subtracted; matrices may be left as [`Products`].
+    Subtract,
+    /// It is subtracted, divided by its norm; matrices may be left as [`Products`].
+    SubtractByNorm,
 }
 
 /// The gradient `(K, N)` of one matrix as a sum of products, `Σ_t x_t ⊗ dy_t`.
@@ -30,11 +42,13 @@ pub struct Gradient {
 pub struct Products {
     /// The matrix' place in the weights.
     pub range: Range<usize>,
+    /// `(K, N)`.
+    pub shape: (usize, usize),
     /// `T`.
     pub terms: usize,
-    /// Every `x_t`, `(T, K)`.
+    /// Every `x_t (K)`, in an order that `multiply` knows.
     pub x: Vec<f32>,
-    /// Every `dy_t`, `(T, N)`.
+    /// Every `dy_t (N)`, in an order that `multiply` knows.
     pub dy: Vec<f32>,
     /// Whoever knows how to multiply them.
     pub multiply: &'static dyn Multiply,
@@ -66,14 +80,14 @@ impl Gradient {
         !self.frozen.iter().any(|f| f.start <= range.start && range.end <= f.end)
     }
 
-    /// Lets matrices be left as [`Products`], for steps that only subtract.
-    pub fn keep_products(&mut self, keep: bool) {
-        self.keeps_products = keep;
+    /// Says what the gradient will be for, before it is computed.
+    pub fn serve(&mut self, purpose: Purpose) {
+        self.purpose = purpose;
     }
 
-    /// Whether matrices may be left as products.
-    pub fn keeps_products(&self) -> bool {
-        self.keeps_products
+    /// What the gradient will be for.
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// Forgets what was touched; the values stay as they are until a range is touched again.
@@ -94,7 +108,7 @@ impl Gradient {
         range: Range<usize>,
         multiply: &'static dyn Multiply,
     ) -> &mut Products {
-        assert!(self.keeps_products, "products nobody asked for");
+        assert!(self.purpose != Purpose::Any, "products nobody asked for");
         let i = self.n_products;
         self.n_products += 1;
         if let Some(products) = self.products.get_mut(i) {
@@ -102,8 +116,8 @@ impl Gradient {
             products.dy.clear();
             (products.range, products.terms, products.multiply) = (range, 0, multiply);
         } else {
-            let (x, dy) = (Vec::new(), Vec::new());
-            self.products.push(Products { range, terms: 0, x, dy, multiply });
+            let (x, dy, shape) = (Vec::new(), Vec::new(), (0, 0));
+            self.products.push(Products { range, shape, terms: 0, x, dy, multiply });
         }
         &mut self.products[i]
     }

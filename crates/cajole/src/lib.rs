@@ -45,7 +45,7 @@ pub use config::{Config, Objective, Positions, Proposals, Schedule};
 pub use constraint::{Constraint, Fault, Part, Violation};
 pub use decoder::{Decoder, Found};
 pub use gbi::Gbi;
-pub use gradient::Gradient;
+pub use gradient::{Gradient, Purpose};
 pub use model::{Candidate, Group, Mark, Model, Symbol};
 pub use step_rule::{Momenta, StepRule};
 pub use trace::{Outcome, Step, Stop, Trace};

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gradient::{Gradient, remember};
+use crate::gradient::{Gradient, Purpose, remember};
 
 /// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,9 +59,16 @@ impl StepRule {
     /// Adam as published.
     pub const ADAM: StepRule = StepRule::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
 
-    /// Whether a step subtracts a multiple of the gradient and does nothing else with it.
-    pub fn only_subtracts(&self) -> bool {
-        self.memory() == 0
+    /// What a step does with a gradient.
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            StepRule::Sgd => Purpose::Subtract,
+            StepRule::UnitNorm { .. } => Purpose::SubtractByNorm,
+            StepRule::Momentum { .. }
+            | StepRule::Adam { .. }
+            | StepRule::RmsProp { .. }
+            | StepRule::Adadelta { .. } => Purpose::Any,
+        }
     }
 
     /// How many numbers per weight the rule remembers.
@@ -96,7 +103,8 @@ impl StepRule {
             StepRule::UnitNorm { growth, cap } => (eta * growth.powi(t as i32)).min(cap) / norm,
             _ => eta,
         };
-        assert!(self.only_subtracts() || grad.products().is_empty(), "a rule needs every value");
+        let needs_values = self.purpose() == Purpose::Any;
+        assert!(!needs_values || grad.products().is_empty(), "a rule needs every value");
         grad.subtract_products(w, eta);
         momenta.prepare(self.memory(), w.len(), grad.touched());
         for range in grad.touched() {

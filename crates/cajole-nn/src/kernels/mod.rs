@@ -32,7 +32,7 @@ pub(crate) use arithmetic::{Arithmetic, LANES, Plain, WIDE, prefetch};
 pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
 pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, stride};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to};
-pub use outer::{Uses, add_outer_sum, outer_sum};
+pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
 
 /// Defines `name` as `body` compiled for the best instruction set of the machine it runs on.
 macro_rules! multiversion {

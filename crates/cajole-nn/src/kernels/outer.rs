@@ -1,35 +1,10 @@
 //! Sums of outer products: the gradient of a weight matrix from all its uses.
 //!
 //! A tile of the matrix stays in registers while all uses are added to it, and is written once; the
-//! uses themselves are packed, since they lie scattered over a recording.
+//! uses themselves are packed, since they lie scattered over a recording. What is packed can be
+//! multiplied out later, when it is known by how much a step is to move the matrix.
 
 use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
-
-widest! {
-    /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` from all its uses.
-    pub fn outer_sum(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) = outer_sum_body
-}
-
-#[inline(always)]
-fn outer_sum_body<A: Arithmetic>(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) {
-    outer::<A, false>(dw, 1.0, uses, panel);
-}
-
-widest! {
-    /// `W += scale · Σ_t x_t ⊗ dy_t`.
-    pub fn add_outer_sum(w: &mut [f32], scale: f32, uses: &Uses<'_>, panel: &mut Panel)
-        = add_outer_sum_body
-}
-
-#[inline(always)]
-fn add_outer_sum_body<A: Arithmetic>(
-    w: &mut [f32],
-    scale: f32,
-    uses: &Uses<'_>,
-    panel: &mut Panel,
-) {
-    outer::<A, true>(w, scale, uses, panel);
-}
 
 /// Where a weight matrix `(K, N)` was used.
 #[derive(Clone, Copy)]
@@ -44,6 +19,19 @@ pub struct Uses<'a> {
     pub rows: &'a [(u32, u32)],
 }
 
+/// Uses of a weight matrix as they are multiplied out.
+#[derive(Clone, Copy)]
+pub struct Packed<'a> {
+    /// `(K, N)`.
+    pub shape: (usize, usize),
+    /// `T`.
+    pub terms: usize,
+    /// Every `x_t` in fives, `(K / 5, T, 5)`; behind the last element anything may stand.
+    pub x: &'a [f32],
+    /// Every `dy_t` in strips of columns, `(T, C)` each.
+    pub dy: &'a [f32],
+}
+
 /// Rows of the register tile of an outer sum; with sixteen columns, ten vectors of sums.
 const TILE: usize = 5;
 
@@ -51,90 +39,154 @@ const TILE: usize = 5;
 /// by row.
 const NEAR: usize = 6 * TILE;
 
+/// Sixteen columns that a strip has at most: as many as leave a tile in registers.
+const fn widest_strip<A: Arithmetic>() -> usize {
+    if A::IS_WIDE { 2 } else { 1 }
+}
+
+/// How many floats `T` uses of a matrix `(K, N)` take when they are packed: `x` and `dy`.
+pub fn packed_sizes((k, n): (usize, usize), terms: usize) -> (usize, usize) {
+    (terms * k.next_multiple_of(TILE), terms * n)
+}
+
+widest! {
+    /// Packs uses into buffers of the [right sizes](packed_sizes).
+    pub fn pack(uses: &Uses<'_>, x: &mut [f32], dy: &mut [f32]) = pack_body
+}
+
 #[inline(always)]
-fn outer<A: Arithmetic, const ADDS: bool>(
-    dw: &mut [f32],
-    scale: f32,
-    uses: &Uses<'_>,
-    panel: &mut Panel,
-) {
+fn pack_body<A: Arithmetic>(uses: &Uses<'_>, x: &mut [f32], dy: &mut [f32]) {
     let Uses { shape: (k, n), xs, dys, rows } = *uses;
-    assert!(dw.len() == k * n, "shape of a weight gradient");
     let t = rows.len();
-    if t == 0 {
+    assert!((x.len(), dy.len()) == packed_sizes((k, n), t), "room for packed uses");
+    let fives = x.as_chunks_mut::<TILE>().0;
+    for (i, five) in (0..k).step_by(TILE).zip(fives.chunks_exact_mut(t.max(1))) {
+        for (packed, &(x_at, _)) in five.iter_mut().zip(rows) {
+            let x = &xs[x_at as usize..][i..k];
+            match x.first_chunk() {
+                Some(x) => *packed = *x,
+                None => packed[..x.len()].copy_from_slice(x),
+            }
+        }
+    }
+    let mut strips = Strips { dy, dys, rows, n, j: 0 };
+    if 1 < widest_strip::<A>() {
+        strips.pack::<{ 2 * WIDE }>();
+    }
+    strips.pack::<WIDE>();
+    strips.pack::<LANES>();
+    strips.pack::<4>();
+    strips.pack::<1>();
+}
+
+/// Packing of `dy_t` under way: columns from `j` on are left.
+struct Strips<'a> {
+    dy: &'a mut [f32],
+    dys: &'a [f32],
+    rows: &'a [(u32, u32)],
+    n: usize,
+    j: usize,
+}
+
+impl Strips<'_> {
+    /// As many strips of `C` columns as there are.
+    #[inline(always)]
+    fn pack<const C: usize>(&mut self) {
+        while self.j + C <= self.n {
+            let strip = self.dy[self.rows.len() * self.j..].as_chunks_mut::<C>().0;
+            for (packed, &(_, dy_at)) in strip.iter_mut().zip(self.rows) {
+                packed.copy_from_slice(&self.dys[dy_at as usize + self.j..][..C]);
+            }
+            self.j += C;
+        }
+    }
+}
+
+widest! {
+    /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` from all its uses.
+    pub fn outer_sum(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) = outer_sum_body
+}
+
+#[inline(always)]
+fn outer_sum_body<A: Arithmetic>(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) {
+    multiply::<A, false>(dw, 1.0, &in_panel::<A>(uses, panel));
+}
+
+widest! {
+    /// `W += Σ_t x_t ⊗ dy_t`.
+    pub fn add_outer_sum(w: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) = add_outer_sum_body
+}
+
+#[inline(always)]
+fn add_outer_sum_body<A: Arithmetic>(w: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) {
+    multiply::<A, true>(w, 1.0, &in_panel::<A>(uses, panel));
+}
+
+widest! {
+    /// `W += scale · Σ_t x_t ⊗ dy_t`.
+    pub fn add_packed(w: &mut [f32], scale: f32, packed: &Packed<'_>) = add_packed_body
+}
+
+#[inline(always)]
+fn add_packed_body<A: Arithmetic>(w: &mut [f32], scale: f32, packed: &Packed<'_>) {
+    multiply::<A, true>(w, scale, packed);
+}
+
+#[inline(always)]
+fn in_panel<'p, A: Arithmetic>(uses: &Uses<'_>, panel: &'p mut Panel) -> Packed<'p> {
+    let (shape, terms) = (uses.shape, uses.rows.len());
+    let sizes = packed_sizes(shape, terms);
+    let (x, dy) = panel.two(sizes.0, sizes.1);
+    pack_body::<A>(uses, x, dy);
+    Packed { shape, terms, x, dy }
+}
+
+/// `dW = Σ_t x_t ⊗ dy_t`, or `dW += scale · Σ_t x_t ⊗ dy_t`.
+#[inline(always)]
+fn multiply<A: Arithmetic, const ADDS: bool>(dw: &mut [f32], scale: f32, packed: &Packed<'_>) {
+    let (k, n) = packed.shape;
+    assert!(dw.len() == k * n, "shape of a weight gradient");
+    assert!((packed.x.len(), packed.dy.len()) == packed_sizes((k, n), packed.terms));
+    if packed.terms == 0 {
         if !ADDS {
             dw.fill(0.0);
         }
         return;
     }
-    // All x_t in fives. Behind the last element anything may stand: it is not written.
-    let (strips, fives) = panel.two(t * n.max(LANES), t * k.next_multiple_of(TILE));
-    let fives = fives.as_chunks_mut::<TILE>().0;
-    for (i, five) in (0..k).step_by(TILE).zip(fives.chunks_exact_mut(t)) {
-        for (packed, &(x_at, _)) in five.iter_mut().zip(rows) {
-            let x = &xs[x_at as usize..][i..k];
-            match x.first_chunk() {
-                Some(x) => *packed = x.map(|x| scale * x),
-                None => packed.iter_mut().zip(x).for_each(|(packed, x)| *packed = scale * x),
-            }
-        }
-    }
-    let uses = Packed { fives, dys, rows };
-    let j = match A::IS_WIDE {
-        true => wide_strips::<A, ADDS, 2>(dw, (k, n), &uses, strips, 0),
-        false => 0,
+    let j = match widest_strip::<A>() {
+        2 => wide_strips::<A, ADDS, 2>(dw, scale, packed, 0),
+        _ => 0,
     };
-    let j = wide_strips::<A, ADDS, 1>(dw, (k, n), &uses, strips, j);
-    let j = outer_strips::<A, ADDS, LANES>(dw, (k, n), &uses, strips, j);
-    let j = outer_strips::<A, ADDS, 4>(dw, (k, n), &uses, strips, j);
-    outer_strips::<A, ADDS, 1>(dw, (k, n), &uses, strips, j);
+    let j = wide_strips::<A, ADDS, 1>(dw, scale, packed, j);
+    let j = narrow_strips::<A, ADDS, LANES>(dw, scale, packed, j);
+    let j = narrow_strips::<A, ADDS, 4>(dw, scale, packed, j);
+    narrow_strips::<A, ADDS, 1>(dw, scale, packed, j);
 }
 
-/// What an outer sum goes over: `x_t` packed in fives `(K / 5, T)`, `dy_t` where `rows` say.
-struct Packed<'a> {
-    fives: &'a [[f32; TILE]],
-    dys: &'a [f32],
-    rows: &'a [(u32, u32)],
-}
-
-impl Packed<'_> {
-    /// Columns from `j` on of all `dy_t`, side by side.
-    #[inline(always)]
-    fn pack<const C: usize>(&self, strip: &mut [[f32; C]], j: usize) {
-        for (packed, &(_, dy_at)) in strip.iter_mut().zip(self.rows) {
-            packed.copy_from_slice(&self.dys[dy_at as usize + j..][..C]);
-        }
-    }
-}
-
-/// `dW[.., j..] = Σ_t x_t ⊗ dy_t[j..]`, or `+=`, in strips of `V` times sixteen columns; returns the
-/// first column not done.
+/// Columns from `j` on, `V` times sixteen at a time; returns the first column not done.
 #[inline(always)]
 fn wide_strips<A: Arithmetic, const ADDS: bool, const V: usize>(
     dw: &mut [f32],
-    (k, n): (usize, usize),
-    uses: &Packed<'_>,
-    strips: &mut [f32],
+    scale: f32,
+    packed: &Packed<'_>,
     from: usize,
 ) -> usize {
-    let (t, wide, count) = (uses.rows.len(), V * WIDE, (n - from) / (V * WIDE));
-    for (j, strip) in strips.chunks_exact_mut(t * wide).take(count).enumerate() {
-        for (packed, &(_, dy_at)) in strip.chunks_exact_mut(wide).zip(uses.rows) {
-            packed.copy_from_slice(&uses.dys[dy_at as usize + from + j * wide..][..wide]);
-        }
-    }
+    let ((k, n), t) = (packed.shape, packed.terms);
+    let (wide, count) = (V * WIDE, (n - from) / (V * WIDE));
+    let fives = packed.x.as_chunks::<TILE>().0;
     for near in (0..k).step_by(NEAR) {
-        for (j, strip) in strips.chunks_exact(t * wide).take(count).enumerate() {
+        let strips = packed.dy[t * from..].chunks_exact(t * wide).take(count);
+        for (j, strip) in strips.enumerate() {
             let strip = strip.as_chunks().0.as_chunks::<V>().0;
             for i in (near..(near + NEAR).min(k)).step_by(TILE) {
                 let at = i * n + from + j * wide;
-                let five = &uses.fives[i / TILE * t..][..t];
+                let five = &fives[i / TILE * t..][..t];
                 match k - i {
-                    1 => wide_tile::<A, ADDS, 1, V>(dw, n, at, five, strip),
-                    2 => wide_tile::<A, ADDS, 2, V>(dw, n, at, five, strip),
-                    3 => wide_tile::<A, ADDS, 3, V>(dw, n, at, five, strip),
-                    4 => wide_tile::<A, ADDS, 4, V>(dw, n, at, five, strip),
-                    _ => wide_tile::<A, ADDS, TILE, V>(dw, n, at, five, strip),
+                    1 => wide_tile::<A, ADDS, 1, V>(dw, scale, (n, at), five, strip),
+                    2 => wide_tile::<A, ADDS, 2, V>(dw, scale, (n, at), five, strip),
+                    3 => wide_tile::<A, ADDS, 3, V>(dw, scale, (n, at), five, strip),
+                    4 => wide_tile::<A, ADDS, 4, V>(dw, scale, (n, at), five, strip),
+                    _ => wide_tile::<A, ADDS, TILE, V>(dw, scale, (n, at), five, strip),
                 }
             }
         }
@@ -146,19 +198,15 @@ fn wide_strips<A: Arithmetic, const ADDS: bool, const V: usize>(
 #[inline(always)]
 fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize, const V: usize>(
     dw: &mut [f32],
-    n: usize,
-    at: usize,
+    scale: f32,
+    (n, at): (usize, usize),
     x: &[[f32; TILE]],
     dy: &[[[f32; WIDE]; V]],
 ) {
     let mut sums = [[A::splat_wide(0.0); V]; R];
     for r in 0..R {
-        let row = dw[at + r * n..][..V * WIDE].as_chunks().0;
         for v in 0..V {
             prefetch(dw, at + r * n + (2 * V + v) * WIDE);
-            if ADDS {
-                sums[r][v] = A::load_wide(&row[v]);
-            }
         }
     }
     for (x, dy) in x.iter().zip(dy) {
@@ -173,46 +221,42 @@ fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize, const V: usize>(
             }
         }
     }
+    let scale = A::splat_wide(scale);
     for r in 0..R {
         let row = dw[at + r * n..][..V * WIDE].as_chunks_mut().0;
         for v in 0..V {
+            if ADDS {
+                sums[r][v] = A::mul_add_wide(scale, sums[r][v], A::load_wide(&row[v]));
+            }
             A::store_wide(sums[r][v], &mut row[v]);
         }
     }
 }
 
-/// `dW[.., j..] = Σ_t x_t ⊗ dy_t[j..]`, or `+=`, in strips of `C` columns; returns the first not done.
+/// Columns from `j` on, `C` at a time; returns the first column not done.
 #[inline(always)]
-fn outer_strips<A: Arithmetic, const ADDS: bool, const C: usize>(
+fn narrow_strips<A: Arithmetic, const ADDS: bool, const C: usize>(
     dw: &mut [f32],
-    (k, n): (usize, usize),
-    uses: &Packed<'_>,
-    strip: &mut [f32],
+    scale: f32,
+    packed: &Packed<'_>,
     mut j: usize,
 ) -> usize {
-    let t = uses.rows.len();
-    let strip = &mut strip.as_chunks_mut::<C>().0[..t];
+    let ((k, n), t) = (packed.shape, packed.terms);
     while j + C <= n {
-        uses.pack(strip, j);
-        for i in (0..k).step_by(TILE) {
-            // Rows behind the last one are read as that one, and not written.
-            let at: [usize; TILE] = std::array::from_fn(|r| (i + r).min(k - 1) * n + j);
+        let strip = &packed.dy[t * j..].as_chunks::<C>().0[..t];
+        for (i, five) in packed.x.as_chunks::<TILE>().0.chunks_exact(t).enumerate() {
             let mut sums = [[0.0f32; C]; TILE];
-            if ADDS {
-                for r in 0..TILE {
-                    sums[r].copy_from_slice(&dw[at[r]..][..C]);
-                }
-            }
-            for (x, dy) in uses.fives[i / TILE * t..][..t].iter().zip(strip.iter()) {
+            for (x, dy) in five.iter().zip(strip) {
                 for r in 0..TILE {
                     for c in 0..C {
                         sums[r][c] = A::mul_add(x[r], dy[c], sums[r][c]);
                     }
                 }
             }
-            for r in 0..TILE {
-                if i + r < k {
-                    dw[at[r]..][..C].copy_from_slice(&sums[r]);
+            for r in 0..TILE.min(k - i * TILE) {
+                let dw = &mut dw[(i * TILE + r) * n + j..][..C];
+                for c in 0..C {
+                    dw[c] = if ADDS { A::mul_add(scale, sums[r][c], dw[c]) } else { sums[r][c] };
                 }
             }
         }
@@ -268,9 +312,16 @@ mod tests {
             }
             for body in [add_outer_sum_body::<Fused>, add_outer_sum_body::<Plain>, add_outer_sum] {
                 let mut moved = w.clone();
-                body(&mut moved, -0.5, &uses, &mut panel());
-                close(&moved, &|at| f64::from(w[at]) - 0.5 * sum(at / n, at % n));
+                body(&mut moved, &uses, &mut panel());
+                close(&moved, &|at| f64::from(w[at]) + sum(at / n, at % n));
             }
+            let sizes = packed_sizes((k, n), t);
+            let (mut x, mut dy) = (vec![f32::NAN; sizes.0], vec![f32::NAN; sizes.1]);
+            pack(&uses, &mut x, &mut dy);
+            let mut moved = w.clone();
+            let packed = Packed { shape: (k, n), terms: t, x: &x, dy: &dy };
+            add_packed(&mut moved, -0.5, &packed);
+            close(&moved, &|at| f64::from(w[at]) - 0.5 * sum(at / n, at % n));
         }
     }
 
@@ -278,7 +329,7 @@ mod tests {
     fn no_uses_make_a_zero_gradient() {
         let uses = Uses { shape: (2, 3), xs: &[], dys: &[], rows: &[] };
         let mut dw = [1.0; 6];
-        add_outer_sum(&mut dw, 1.0, &uses, &mut Panel::default());
+        add_outer_sum(&mut dw, &uses, &mut Panel::default());
         assert_eq!(dw, [1.0; 6]);
         outer_sum(&mut dw, &uses, &mut Panel::default());
         assert_eq!(dw, [0.0; 6]);
