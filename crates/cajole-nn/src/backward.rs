@@ -17,6 +17,7 @@ use cajole::model::Mark;
 use crate::deferred::{Deferred, Matrix};
 use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
+use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
 use crate::products;
 use crate::tape::{Op, Tape, Var};
@@ -63,16 +64,27 @@ impl Tape {
         grad: &mut Gradient,
     ) {
         let len = self.len();
-        let Tape { values, ops, levels, inflows, indices, halves, way_back, .. } = self;
+        let Tape { values, ops, levels, inflows, indices, inputs, halves, way_back, .. } = self;
         let WayBack { grads, panel, reach, order, uses, deferred } = way_back;
         if grads.len() < len {
             grads.resize(len);
         }
         uses.clear(layout.entries().len());
-        reach.begin(ops, levels, layout, grad);
+        reach.begin(ops, levels, inputs, layout, grad);
         reach.sort(order);
-        let mut pass =
-            Backward { w, halves, values, grads, inflows, indices, panel, reach, uses, deferred };
+        let mut pass = Backward {
+            w,
+            halves,
+            values,
+            grads,
+            inflows,
+            indices,
+            inputs,
+            panel,
+            reach,
+            uses,
+            deferred,
+        };
         for &(Mark(mark), cost) in blame {
             let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
             if pass.awaken(op) {
@@ -116,12 +128,12 @@ impl Tape {
 
 impl Op {
     /// Whether it has a parameter of which this holds.
-    fn has_param(&self, is: impl Fn(Param) -> bool) -> bool {
+    fn has_param(&self, inputs: &[Input], is: impl Fn(Param) -> bool) -> bool {
         match self {
             Op::Param(p) => is(*p),
             Op::Embedding(op) => is(op.table),
             Op::Affine(op) => op.params().any(is),
-            Op::Lstm(op) => op.params().any(is),
+            Op::Lstm(op) => op.params(inputs).any(is),
             Op::LstmLayer(op) => is(op.w_h),
             Op::Attention(op) => is(op.v),
             Op::Leaf
@@ -136,11 +148,11 @@ impl Op {
     }
 
     /// Shows every matrix it depends on.
-    fn each_input(&self, mut show: impl FnMut(Var)) {
+    fn each_input(&self, inputs: &[Input], mut show: impl FnMut(Var)) {
         match self {
             Op::Leaf | Op::Param(_) | Op::Embedding(_) => {}
             Op::Affine(op) => op.inputs().for_each(show),
-            Op::Lstm(op) => op.inputs().for_each(show),
+            Op::Lstm(op) => op.each_input(inputs, show),
             Op::LstmLayer(op) => show(op.x),
             Op::Attention(op) => op.inputs().for_each(show),
             Op::Mix(op) => op.seen.inputs().for_each(show),
@@ -156,7 +168,14 @@ impl Op {
 
 impl Reach {
     /// One sweep forward: an operation is needed if a moving parameter or a needed input feeds it.
-    fn begin(&mut self, ops: &[Op], declared: &[u8], layout: &Layout, grad: &Gradient) {
+    fn begin(
+        &mut self,
+        ops: &[Op],
+        declared: &[u8],
+        inputs: &[Input],
+        layout: &Layout,
+        grad: &Gradient,
+    ) {
         let Reach { needed, live, levels } = self;
         live.clear();
         live.resize(ops.len(), false);
@@ -164,8 +183,8 @@ impl Reach {
         levels.clear();
         let moves = |p: Param| grad.moves(&layout.entries()[p.id as usize].param.range());
         for (op, &declared) in ops.iter().zip(declared) {
-            let (mut is_needed, mut level) = (op.has_param(moves), declared);
-            op.each_input(|v| {
+            let (mut is_needed, mut level) = (op.has_param(inputs, moves), declared);
+            op.each_input(inputs, |v| {
                 is_needed |= needed[v.op as usize];
                 level = level.max(levels[v.op as usize]);
             });
@@ -255,6 +274,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) grads: &'a mut [f32],
     inflows: &'a [(u32, u32)],
     pub(crate) indices: &'a [u32],
+    pub(crate) inputs: &'a [Input],
     pub(crate) panel: &'a mut Panel,
     reach: &'a mut Reach,
     uses: &'a mut Uses,

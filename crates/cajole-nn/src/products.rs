@@ -18,6 +18,7 @@ pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Us
     let terms = rows.len();
     match grad.purpose() {
         Purpose::Any => return false,
+        Purpose::Subtract if k * n < SMALL => return false,
         Purpose::Subtract => {
             let products = grad.product(range, &AsPacked);
             (products.shape, products.terms) = ((k, n), terms);
@@ -46,7 +47,10 @@ pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Us
 /// Terms whose products with others are taken together.
 const ABREAST: usize = 5;
 
-/// The gradient of a smaller matrix stays in a cache.
+/// The gradient of a smaller matrix stays in the innermost cache.
+const SMALL: usize = 1 << 13;
+
+/// The gradient of a smaller matrix stays in some cache.
 const LARGE: usize = 1 << 17;
 
 /// Products as they are multiplied out.

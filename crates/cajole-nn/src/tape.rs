@@ -87,6 +87,8 @@ pub struct Tape {
     pub(crate) inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
+    /// What steps of LSTMs add up.
+    pub(crate) inputs: Vec<lstm::Input>,
     /// Weights as products with one row read them.
     pub(crate) halves: Halves,
     /// What is declared of the operations to come.
@@ -100,6 +102,7 @@ pub(crate) struct Position {
     len: usize,
     ops: usize,
     indices: usize,
+    inputs: usize,
 }
 
 impl Tape {
@@ -111,12 +114,18 @@ impl Tape {
         self.levels.clear();
         self.inflows.clear();
         self.indices.clear();
+        self.inputs.clear();
         self.halves.clear();
     }
 
     /// How far the recording has come, to [go back](Tape::rewind) to.
     pub(crate) fn position(&self) -> Position {
-        Position { len: self.len, ops: self.ops.len(), indices: self.indices.len() }
+        Position {
+            len: self.len,
+            ops: self.ops.len(),
+            indices: self.indices.len(),
+            inputs: self.inputs.len(),
+        }
     }
 
     /// Forgets everything recorded after `position`.
@@ -126,6 +135,7 @@ impl Tape {
         self.levels.truncate(position.ops);
         self.inflows.truncate(position.ops);
         self.indices.truncate(position.indices);
+        self.inputs.truncate(position.inputs);
     }
 
     /// The values of `v`, `(rows, cols)`.

@@ -18,9 +18,6 @@ use crate::layers::attention::Seen;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// Inputs one step can add up.
-const INPUTS: usize = 3;
-
 /// Something that is added to the gates, `(B, 4H)`.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
@@ -41,16 +38,6 @@ impl From<Var> for Input {
 }
 
 impl Input {
-    /// What it depends on.
-    fn vars(&self) -> impl Iterator<Item = Var> {
-        let (first, second) = match *self {
-            Input::Projected(x) | Input::Times(x, _) => (Some(x), None),
-            Input::Bias(_) => (None, None),
-            Input::Seen(seen) => (Some(seen.weights), Some(seen.values)),
-        };
-        first.into_iter().chain(second)
-    }
-
     fn param(&self) -> Option<Param> {
         match *self {
             Input::Bias(p) | Input::Times(_, p) => Some(p),
@@ -63,8 +50,8 @@ impl Input {
 const ALL_ALIVE: u32 = u32::MAX;
 
 pub(crate) struct Lstm {
-    /// As many as `n_inputs`.
-    inputs: [Input; INPUTS],
+    /// Where its inputs lie among the tape's, and how many.
+    inputs: u32,
     n_inputs: u32,
     op: u32,
     h_prev: Var,
@@ -103,7 +90,7 @@ impl Graph<'_> {
         w_h: Param,
         alive: Option<&dyn Fn(usize) -> bool>,
     ) -> (Var, Var) {
-        assert!(!inputs.is_empty() && inputs.len() <= INPUTS, "{} inputs", inputs.len());
+        assert!(!inputs.is_empty(), "a step without inputs");
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
         assert!(w_h.rows as usize == hidden && w_h.cols as usize == 4 * hidden, "shape of W_h");
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
@@ -113,8 +100,6 @@ impl Graph<'_> {
         let (before, own) = values.split_at_mut(gates_at);
 
         let (gates, own) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
-        let mut kept = [inputs[0]; INPUTS];
-        kept[..inputs.len()].copy_from_slice(inputs);
         let put = |z: &mut [f32], x: &[f32], is_first: bool| match is_first {
             true => z.copy_from_slice(x),
             false => kernels::add_to(z, x),
@@ -173,7 +158,9 @@ impl Graph<'_> {
         });
         let op = self.tape.next_op();
         let state = |at: usize| Var { op, at: at as u32, rows: rows as u32, cols: hidden as u32 };
-        let (n_inputs, gates_at) = (inputs.len() as u32, gates_at as u32);
+        let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
+        self.tape.inputs.extend_from_slice(inputs);
+        let gates_at = gates_at as u32;
         let step = Lstm { inputs: kept, n_inputs, op, h_prev, c_prev, w_h, alive, gates_at };
         self.tape.record(Op::Lstm(step), at.c);
         (state(at.h), state(at.c))
@@ -181,16 +168,26 @@ impl Graph<'_> {
 }
 
 impl Lstm {
-    fn summed(&self) -> &[Input] {
-        &self.inputs[..self.n_inputs as usize]
+    /// Its inputs among all of the tape's.
+    fn summed<'t>(&self, all: &'t [Input]) -> &'t [Input] {
+        &all[self.inputs as usize..][..self.n_inputs as usize]
     }
 
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = Var> {
-        self.summed().iter().flat_map(Input::vars).chain([self.h_prev, self.c_prev])
+    /// Shows every matrix it depends on.
+    pub(crate) fn each_input(&self, all: &[Input], mut show: impl FnMut(Var)) {
+        show(self.h_prev);
+        show(self.c_prev);
+        for input in self.summed(all) {
+            match input {
+                Input::Projected(x) | Input::Times(x, _) => show(*x),
+                Input::Bias(_) => {}
+                Input::Seen(seen) => seen.inputs().for_each(&mut show),
+            }
+        }
     }
 
-    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
-        self.summed().iter().filter_map(Input::param).chain([self.w_h])
+    pub(crate) fn params(&self, all: &[Input]) -> impl Iterator<Item = Param> {
+        self.summed(all).iter().filter_map(Input::param).chain([self.w_h])
     }
 
     /// From `dh'`, `dc'` to `dz`; then `dinput += dz`, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
@@ -236,7 +233,7 @@ impl Lstm {
 
         let (at, cols) = (self.gates_at, 4 * hidden as u32);
         let z = Var { op: self.op, at, rows: rows as u32, cols };
-        for &input in self.summed() {
+        for &input in self.summed(pass.inputs) {
             match input {
                 Input::Projected(x) => {
                     if pass.wants(x) {
