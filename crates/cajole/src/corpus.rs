@@ -16,7 +16,7 @@ use crate::trace::Outcome;
 use crate::workspace::{UnknownGroup, Workspace};
 
 /// Inputs that run through the network together on a first pass.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 /// Does `work` for every index below `n` on the current thread pool, each thread with a state of
 /// its own, and returns the results in order.
