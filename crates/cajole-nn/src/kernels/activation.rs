@@ -1,6 +1,6 @@
 //! Squashing functions, the LSTM's gates and the softmax.
 
-use super::{Arithmetic, LANES, multiversion};
+use super::{Arithmetic, LANES, multiversion, widest};
 
 /// `eˣ` to about 1e-7, without a branch: 2ⁿ from the exponent bits, the rest from a polynomial.
 ///
@@ -56,7 +56,7 @@ fn tanh_body<A: Arithmetic>(v: &mut [f32]) {
     v.iter_mut().for_each(|v| *v = tanh_with::<A>(*v));
 }
 
-multiversion! {
+widest! {
     /// One LSTM step of one row, from the gates' sums to the new state.
     ///
     /// `gates (4·H)`, in the order `i, f, g, o`, are squashed in place. Out come the cell
@@ -97,7 +97,7 @@ fn lstm_body<A: Arithmetic>(
     }
 }
 
-multiversion! {
+widest! {
     /// The backward pass of [`lstm`]: from `dh` and `dc` to the gates' sums and the cell before.
     ///
     /// `dc` is the gradient that arrives at the cell from later steps; `dc_prev` is added to.
@@ -139,7 +139,7 @@ fn lstm_backward_body<A: Arithmetic>(
     }
 }
 
-multiversion! {
+widest! {
     /// One step of an LSTM with a highway connection, of one row: [`lstm`] with a fifth gate `t`.
     ///
     /// `gates (5·H)`, in the order `i, f, g, o, t`, are squashed in place, and the hidden state is
@@ -173,7 +173,7 @@ fn highway_body<A: Arithmetic>(
     }
 }
 
-multiversion! {
+widest! {
     /// The backward pass of [`highway`], given what it left: `k`, `c_prev`, `tanh c`, and the
     /// gradients `dh`, `dc`. `dk` and `dc_prev` are added to.
     pub fn highway_backward(

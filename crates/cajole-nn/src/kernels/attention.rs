@@ -1,9 +1,9 @@
 //! The loops of additive attention, one key at a time.
 
 use super::activation::{exp_with, fold, tanh_with};
-use super::{Arithmetic, LANES, multiversion};
+use super::{Arithmetic, LANES, multiversion, widest};
 
-multiversion! {
+widest! {
     /// `score = v · tanh(q + key)`; `squashed` is scratch. All of width `A`.
     pub fn additive_score(q: &[f32], key: &[f32], v: &[f32], squashed: &mut [f32], score: &mut f32)
         = additive_score_body
@@ -25,7 +25,7 @@ fn additive_score_body<A: Arithmetic>(
     *score = fold(squashed, 0.0, |a, b| a + b);
 }
 
-multiversion! {
+widest! {
     /// The backward pass of [`additive_score`]: adds to the gradients of query, key and `v`.
     pub fn additive_score_backward(
         q: &[f32],
