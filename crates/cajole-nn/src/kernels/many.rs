@@ -1,10 +1,11 @@
 //! Products of many rows with a matrix.
 //!
 //! Many rows use each weight many times, so the multipliers can be kept busy, if three things hold.
-//! A tile of five rows and two vectors has enough sums to hide how long a multiply-add takes, and few
-//! enough to stay in registers. What a tile walks over is small, and stays in the innermost cache
-//! until all rows have met it. And weights are asked for some time before they are needed, since a
-//! walk over part of many rows is nothing that a processor foresees.
+//! A tile of five rows and two vectors, or eight where registers are wide and many, has enough sums to
+//! hide how long a multiply-add takes, and few enough to stay in registers. What a tile walks over is
+//! small, and stays in the innermost cache until all rows have met it. And weights are asked for some
+//! time before they are needed, since a walk over part of many rows is nothing that a processor
+//! foresees.
 //!
 //! Tiles are short, so that what they cost besides multiplying would show: they do not check where
 //! they read and write. Those who call them have checked that the shapes agree, and stay within them.
@@ -22,8 +23,8 @@ const fn near<A: Arithmetic>(n: usize) -> usize {
     }
 }
 
-/// How much of what lies ahead a tile asks for: the first one for all, or the first two for
-/// half of it each, where it is more than can be under way.
+/// How much of what lies ahead a tile asks for: the first one for all, or the first two for half of it
+/// each, where it is more than can be under way.
 const fn share<A: Arithmetic>(of: usize) -> usize {
     if A::IS_WIDE { of.div_ceil(2) } else { of }
 }

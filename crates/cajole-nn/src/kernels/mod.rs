@@ -3,10 +3,10 @@
 //! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats stand for
 //! vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles it with
 //! AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64 NEON and fused
-//! multiply-add are always there. So one binary is fast everywhere, and the portable twin is the same
-//! text. `unsafe` are the call across the feature boundary, the few instructions that are named
-//! (`arithmetic.rs`), and inner loops that would spend more on checks than on work (`many.rs`,
-//! `half.rs`).
+//! multiply-add are always there. `widest!` does so with AVX-512 as well, where that pays. So one
+//! binary is fast everywhere, and the portable twin is the same text. `unsafe` are the call across
+//! the feature boundary, the few instructions that are named (`arithmetic.rs`), and inner loops that
+//! would spend more on checks than on work (`many.rs`, `half.rs`).
 //!
 //! Every product adds up its terms in an order that does not depend on the number of rows. Hence a
 //! batch gives each of its rows the very bits that a pass on its own would give, and batching is
