@@ -354,7 +354,7 @@ impl<'a> Backward<'a> {
     fn add_to_input(&mut self, x: Var, m: Matrix, y: Var) {
         let (k, n) = (x.cols as usize, y.cols as usize);
         let weights = match m {
-            Matrix::Param(w) => self.halves.again(w, self.w, y.rows as usize),
+            Matrix::Param(w) => self.weights(w, y.rows as usize),
             Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
         };
         let (before, dy) = self.grads.split_at_mut(y.at as usize);

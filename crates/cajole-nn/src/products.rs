@@ -22,10 +22,7 @@ pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Us
         Purpose::Subtract => {
             let products = grad.product(range, &AsPacked);
             (products.shape, products.terms) = ((k, n), terms);
-            let sizes = kernels::packed_sizes((k, n), terms);
-            products.x.resize(sizes.0, 0.0);
-            products.dy.resize(sizes.1, 0.0);
-            kernels::pack(uses, &mut products.x, &mut products.dy);
+            pack(uses, &mut products.x, &mut products.dy);
         }
         Purpose::SubtractByNorm => {
             // Either way all is multiplied out once. Besides, there are four passes over a matrix that
@@ -35,6 +32,8 @@ pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Us
             }
             let products = grad.product(range, &AsRows);
             (products.shape, products.terms) = ((k, n), terms);
+            products.x.clear();
+            products.dy.clear();
             for &(x_at, dy_at) in rows {
                 products.x.extend_from_slice(&xs[x_at as usize..][..k]);
                 products.dy.extend_from_slice(&dys[dy_at as usize..][..n]);
@@ -42,6 +41,14 @@ pub(crate) fn keep(grad: &mut Gradient, range: std::ops::Range<usize>, uses: &Us
         }
     }
     true
+}
+
+/// Packs uses, over whatever was in the buffers.
+fn pack(uses: &Uses<'_>, x: &mut Vec<f32>, dy: &mut Vec<f32>) {
+    let sizes = kernels::packed_sizes(uses.shape, uses.rows.len());
+    x.resize(sizes.0, 0.0);
+    dy.resize(sizes.1, 0.0);
+    kernels::pack(uses, x, dy);
 }
 
 /// Terms whose products with others are taken together.
@@ -81,6 +88,7 @@ impl Multiply for AsPacked {
         kernels::add_packed(w, scale, &Packed { shape: *shape, terms: *terms, x, dy });
     }
 
+    /// Steps for which products are packed do not ask for this.
     fn squares(&self, of: &Products) -> f64 {
         let mut values = vec![0.0; of.shape.0 * of.shape.1];
         self.add_to(&mut values, 1.0, of);
@@ -95,10 +103,7 @@ impl Multiply for AsRows {
             rows.clear();
             rows.extend((0..of.terms).map(|t| ((t * k) as u32, (t * n) as u32)));
             let uses = Uses { shape: of.shape, xs: &of.x, dys: &of.dy, rows };
-            let sizes = kernels::packed_sizes(of.shape, of.terms);
-            x.resize(sizes.0, 0.0);
-            dy.resize(sizes.1, 0.0);
-            kernels::pack(&uses, x, dy);
+            pack(&uses, x, dy);
             kernels::add_packed(w, scale, &Packed { shape: of.shape, terms: of.terms, x, dy });
         });
     }

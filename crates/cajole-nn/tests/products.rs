@@ -101,7 +101,8 @@ fn repairs_leave_no_trace() {
     let rule = StepRule::UnitNorm { growth: 1.2, cap: 0.3 };
     let plain = Schedule { rule, step_size: 0.01, max_steps: 40 };
     let adam = Schedule { rule: StepRule::ADAM, step_size: 1e-3, max_steps: 40 };
-    for schedule in [plain, adam] {
+    let sgd = Schedule { rule: StepRule::Sgd, step_size: 0.02, max_steps: 40 };
+    for schedule in [plain, adam, sgd] {
         let config = Config { schedule, ..Config::paper() };
         let gbi = Gbi {
             model: &model,

@@ -102,7 +102,7 @@ impl Gradient {
         &mut self.values[range]
     }
 
-    /// The products of the matrix in `range`, about to be filled by the caller; none so far.
+    /// The products of the matrix in `range`, about to be overwritten by the caller.
     pub fn product(
         &mut self,
         range: Range<usize>,
@@ -112,8 +112,6 @@ impl Gradient {
         let i = self.n_products;
         self.n_products += 1;
         if let Some(products) = self.products.get_mut(i) {
-            products.x.clear();
-            products.dy.clear();
             (products.range, products.terms, products.multiply) = (range, 0, multiply);
         } else {
             let (x, dy, shape) = (Vec::new(), Vec::new(), (0, 0));

@@ -178,7 +178,7 @@ impl Product<'_> {
         }
     }
 
-    /// The same for `B` rows of `X` from `i` on. One of the tiles asks for what lies ahead.
+    /// The same for `B` rows of `X` from `i` on. Some of the tiles ask for what lies ahead.
     ///
     /// # Safety
     /// Rows and columns must be within the shapes.
@@ -317,7 +317,7 @@ impl Dots<'_> {
         }
     }
 
-    /// The same for `B` rows of `dY` from `i` on. One of the tiles asks for the next rows of `W`.
+    /// The same for `B` rows of `dY` from `i` on. Some of the tiles ask for the next rows of `W`.
     /// A row that has no other to make a pair with is its own; what that gives is never read.
     ///
     /// # Safety

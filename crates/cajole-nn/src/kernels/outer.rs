@@ -39,7 +39,7 @@ const TILE: usize = 5;
 /// by row.
 const NEAR: usize = 6 * TILE;
 
-/// Sixteen columns that a strip has at most: as many as leave a tile in registers.
+/// How many times sixteen columns a strip has at most: its tiles stay in registers.
 const fn widest_strip<A: Arithmetic>() -> usize {
     if A::IS_WIDE { 2 } else { 1 }
 }

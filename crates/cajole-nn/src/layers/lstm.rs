@@ -1,4 +1,4 @@
-//! One step of an LSTM, from projected inputs to the new state, as one operation.
+//! One step of an LSTM, from its inputs to the new state, as one operation.
 //!
 //! ```text
 //! z        = Σ inputs + h · W_h          (B, 4H)   gates in the order i, f, g, o
@@ -90,7 +90,8 @@ impl Graph<'_> {
         w_h: Param,
         alive: Option<&dyn Fn(usize) -> bool>,
     ) -> (Var, Var) {
-        assert!(!inputs.is_empty(), "a step without inputs");
+        let starts = matches!(inputs.first(), Some(Input::Projected(_) | Input::Bias(_)));
+        assert!(starts, "a step's inputs start with one that is projected, or a bias");
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
         assert!(w_h.rows as usize == hidden && w_h.cols as usize == 4 * hidden, "shape of W_h");
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
@@ -122,7 +123,6 @@ impl Graph<'_> {
                     let rows = gates.chunks_exact_mut(4 * hidden);
                     rows.for_each(|z| put(z, b.of(self.w), j == 0));
                 }
-                Input::Times(..) | Input::Seen(..) if j == 0 => panic!("a product comes first"),
                 Input::Times(x, w) => {
                     let (k, x) = (w.rows as usize, &before[x.range()]);
                     halves.of(w, self.w, rows).add_product(gates, x, k, 4 * hidden);
@@ -190,7 +190,7 @@ impl Lstm {
         self.summed(all).iter().filter_map(Input::param).chain([self.w_h])
     }
 
-    /// From `dh'`, `dc'` to `dz`; then `dinput += dz`, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
+    /// From `dh'`, `dc'` to `dz`; then back through each input, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         let Lstm { h_prev, c_prev, w_h, alive, .. } = *self;
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
