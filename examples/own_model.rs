@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use cajole::{Config, Gbi, StepRule, Symbol, Workspace};
+use cajole_core::{Config, Gbi, StepRule, Symbol, Workspace};
 use cajole_nn::decoders::Beam;
 use cajole_nn::kernels;
 use cajole_nn::layers::custom::Operation;
@@ -169,5 +169,5 @@ fn main() {
         let first = outcome.trace.output(&outcome.trace.steps()[0]);
         println!("{x:?}: {first:?} became {:?} in {} steps", outcome.output, outcome.steps);
     }
-    assert!(outcomes.iter().all(cajole::Outcome::is_satisfied), "every output is as long");
+    assert!(outcomes.iter().all(cajole_core::Outcome::is_satisfied), "every output is as long");
 }

@@ -1,7 +1,7 @@
 //! A network and a rule of one's own: `cargo run --release -p cajole-infer --example own_rule`
 #![allow(clippy::print_stdout)] // an example shows its results
 
-use cajole::{Config, Gbi, Symbol, Workspace};
+use cajole_core::{Config, Gbi, Symbol, Workspace};
 use cajole_nn::decoders::Beam;
 use cajole_nn::models::Token;
 use cajole_tasks::pairs::model;

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use cajole::corpus::decode_all;
-use cajole::{Decoder, Found, Model};
+use cajole_core::corpus::decode_all;
+use cajole_core::{Decoder, Found, Model};
 use cajole_nn::Trained;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
-use cajole::{
+use cajole_core::{
     Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, Purpose, StepRule,
     Violation,
 };

@@ -4,7 +4,7 @@
 //! as long as trees are, the end symbol is made so improbable that it is never decoded, and a cap
 //! ends every output in its stead: several symbols per token of the input.
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use cajole_nn::layout::Layout;
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::random::Random;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use cajole::{StepRule, Symbol};
+use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Seq2SeqConfig, Token};

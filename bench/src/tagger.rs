@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use cajole::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
-use cajole::{StepRule, Symbol};
+use cajole_core::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
+use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::decoders::{Tagged, Viterbi};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};

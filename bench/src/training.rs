@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use cajole::{StepRule, Symbol};
+use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::models::Token;
 use cajole_nn::random::Random;

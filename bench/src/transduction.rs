@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cajole::corpus::decode_all;
-use cajole::{Config, Constraint, Gbi, Outcome, StepRule, Symbol, Workspace};
+use cajole_core::corpus::decode_all;
+use cajole_core::{Config, Constraint, Gbi, Outcome, StepRule, Symbol, Workspace};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
@@ -200,7 +200,7 @@ fn cases(model: &Net, constraint: &Count) -> Result<Vec<Vec<Symbol>>> {
     let test = Splits::new(0).test;
     let refs: Vec<&[Symbol]> = test.iter().map(Vec::as_slice).collect();
     let decoded = decode_all(model, &Greedy, &refs);
-    let violates = |(x, y): &(Vec<Symbol>, cajole::Candidate)| {
+    let violates = |(x, y): &(Vec<Symbol>, cajole_core::Candidate)| {
         !y.capped && !constraint.check(x, &y.output).is_satisfied()
     };
     let mut failures: Vec<_> =

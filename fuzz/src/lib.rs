@@ -1,7 +1,7 @@
 //! What holds of every rule, whoever wrote it.
 
-use cajole::constraints::Automaton;
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::Automaton;
+use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Subject, Vocabulary};
 
 /// Letters without anything between them, as transducers write them; one name is part of another.

@@ -2,7 +2,7 @@
 //! those of a line do, so that they start no program and read no file.
 #![no_main]
 
-use cajole::Constraint;
+use cajole_core::Constraint;
 use cajole_fuzz::{check, commands, letters, outputs, tags, words};
 use cajole_rules::{Rules, Subject};
 use cajole_tasks::treebank::penn::parse_tree;

@@ -2,7 +2,7 @@
 //! zero where distances are.
 #![no_main]
 
-use cajole::Constraint;
+use cajole_core::Constraint;
 use cajole_fuzz::{check, letters, outputs};
 use cajole_rules::{Formula, Subject};
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 //! are the same language.
 #![no_main]
 
-use cajole::Constraint;
+use cajole_core::Constraint;
 use cajole_fuzz::{check, letters, outputs, words};
 use cajole_rules::{NamedGrammar, NamedRegular, Subject, Vocabulary};
 use libfuzzer_sys::fuzz_target;

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 use cajole_infer::line::Line;
 use cajole_infer::task::{Case, Task};
 use cajole_infer::{AnyTask, BUILT_IN};

@@ -1,7 +1,7 @@
 //! Regular expressions over the text of outputs, compared with a search of the whole text.
 #![no_main]
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 use cajole_fuzz::{check, letters, outputs, words};
 use cajole_rules::{NamedRegular, Subject, Vocabulary};
 use libfuzzer_sys::fuzz_target;

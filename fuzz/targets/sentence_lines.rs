@@ -1,7 +1,7 @@
 //! Lines as `cajole parse` and `cajole tag` read them: text, or JSON objects.
 #![no_main]
 
-use cajole::constraints::TagSet;
+use cajole_core::constraints::TagSet;
 use cajole_tasks::parsing::input;
 use cajole_tasks::srl::{Query, Vocabulary};
 use cajole_tasks::treebank::tokenize;

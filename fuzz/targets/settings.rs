@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 fuzz_target!(|text: &str| {
-    check::<cajole::Config>(text);
+    check::<cajole_core::Config>(text);
     check::<TransductionConfig>(text);
     check::<ParsingConfig>(text);
     check::<SrlConfig>(text);

@@ -3,8 +3,8 @@
 //! The first byte is the number of tokens, every other a symbol.
 #![no_main]
 
-use cajole::Symbol;
-use cajole::constraint::Constraint;
+use cajole_core::Symbol;
+use cajole_core::constraint::Constraint;
 use cajole_tasks::parsing::commands::{Commands, Invalid};
 use cajole_tasks::parsing::constraint::ShiftReduce;
 use cajole_tasks::parsing::repair::repair;

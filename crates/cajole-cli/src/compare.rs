@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use cajole::report::Report;
+use cajole_core::report::Report;
 use cajole_infer::AnyTask;
 use cajole_infer::compare::Comparison;
 use cajole_infer::line::{Line, LineError};

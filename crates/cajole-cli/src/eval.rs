@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cajole::Symbol;
-use cajole::report::{Cell, Table};
+use cajole_core::Symbol;
+use cajole_core::report::{Cell, Table};
 use cajole_tasks::experiment::{Repair, Watch};
 use cajole_tasks::transduction::{Failures, Splits};
 

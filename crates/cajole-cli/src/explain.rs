@@ -1,6 +1,6 @@
 //! `cajole explain`: the trace of single inputs.
 
-use cajole::{Outcome, Symbol, Workspace};
+use cajole_core::{Outcome, Symbol, Workspace};
 use cajole_tasks::transduction::{Failures, Splits, Text, parse, trace_of, transduce};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use cajole::{Constraint, Decoder, Gbi, Symbol};
+use cajole_core::{Constraint, Decoder, Gbi, Symbol};
 use cajole_nn::decoders::{Beam, Greedy, MaskedBeam};
 use cajole_tasks::transduction::{ConstraintKind, Net, TransductionConfig, checkpoint};
 

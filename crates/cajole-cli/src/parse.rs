@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole::{Decoder, Gbi, Outcome};
+use cajole_core::{Decoder, Gbi, Outcome};
 use cajole_nn::decoders::MaskedBeam;
 use cajole_nn::models::Token;
 use cajole_tasks::parsing::input::Sentence;

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::Context;
-use cajole::report::Report;
+use cajole_core::report::Report;
 use cajole_nn::checkpoint::write_atomically;
 use cajole_tasks::experiment::Watch;
 use cajole_tasks::transduction::TransductionConfig;

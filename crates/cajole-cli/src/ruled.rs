@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole::Config;
+use cajole_core::Config;
 use cajole_infer::engine::{Engine, Limits, Preset as Name, Rival};
 use cajole_infer::task::Task;
 use cajole_infer::{AnyTask, BUILT_IN};

@@ -3,11 +3,11 @@
 //! Satisfying rules is easy for who may answer anything; what counts is what it costs, how probable
 //! the network finds the answers, and, where the right outputs are known, how good they are.
 
-use cajole::corpus::in_parallel;
-use cajole::report::{
+use cajole_core::corpus::in_parallel;
+use cajole_core::report::{
     Align, Axis, CaseStep, CaseStudy, Cell, Piece, Plot, Report, Row, Series, Table,
 };
-use cajole::{Candidate, Config, Constraint, Symbol, UnknownGroup};
+use cajole_core::{Candidate, Config, Constraint, Symbol, UnknownGroup};
 use cajole_rules::Rules;
 use cajole_tasks::experiment::Watch;
 

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use cajole::{
+use cajole_core::{
     Candidate, Config, Constraint, Fault, Found, Gbi, Model, Outcome, Stop, Symbol, Trace,
     UnknownGroup, Workspace,
 };

@@ -1,6 +1,6 @@
 //! A number that tells weights apart.
 
-use cajole::Model;
+use cajole_core::Model;
 
 /// A hash (FNV-1a) of every bit of a network's weights: another one, if a single bit changes.
 pub fn fingerprint(model: &impl Model) -> u64 {

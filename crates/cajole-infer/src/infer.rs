@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cajole::{Candidate, Config, Fault, UnknownGroup};
+use cajole_core::{Candidate, Config, Fault, UnknownGroup};
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 

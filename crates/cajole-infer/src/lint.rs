@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cajole::report::{Align, Cell, Report, Row, Table};
+use cajole_core::report::{Align, Cell, Report, Row, Table};
 use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
 use serde_json::{Value, json};

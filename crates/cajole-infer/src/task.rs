@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use cajole::{Config, Decoder, Model, Symbol};
+use cajole_core::{Config, Decoder, Model, Symbol};
 use cajole_rules::{Bound, Rules, Subject, Vocabulary};
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 use cajole_infer::engine::{Answer, Engine, Limits, Preset, Rival, Status, Worker};
 use cajole_infer::line::Line;
 use cajole_infer::task::{Case, Task};

@@ -341,7 +341,7 @@ fn a_checker_that_fails_costs_only_its_own_input() {
     let text = lines.join("\n");
     let of = |then: &str| {
         let rules = checked(folder.path(), &task, then);
-        let config = cajole::Config { restarts: Vec::new(), ..task.gbi(Preset::Paper) };
+        let config = cajole_core::Config { restarts: Vec::new(), ..task.gbi(Preset::Paper) };
         let ran = run(&Inference { config, ..settings(&task, &rules) }, text.as_bytes());
         ran.ended.as_ref().unwrap();
         (ran.records(), Tally::get(&ran.tally.unmeasured))

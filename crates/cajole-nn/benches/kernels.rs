@@ -9,7 +9,7 @@
 
 use std::hint::black_box;
 
-use cajole::Aligned;
+use cajole_core::Aligned;
 use cajole_nn::kernels::{self, Panel, Uses};
 use cajole_nn::random::Random;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

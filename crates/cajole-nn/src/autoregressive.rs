@@ -4,7 +4,7 @@
 //! parameters, say how inputs are read and how one step is taken. Every decoder, training and
 //! gradient-based inference then work with it, through [`Trained`](crate::Trained).
 
-use cajole::model::{Candidate, Mark, Symbol};
+use cajole_core::model::{Candidate, Mark, Symbol};
 
 use crate::layout::Layout;
 use crate::network::Network;

@@ -10,9 +10,9 @@
 //! - levels of a network that do not depend on each other step by step are walked one after the
 //!   other, so that what every step of one hands down to the next is handed down at once.
 
-use cajole::Aligned;
-use cajole::gradient::Gradient;
-use cajole::model::Mark;
+use cajole_core::Aligned;
+use cajole_core::gradient::Gradient;
+use cajole_core::model::Mark;
 
 use crate::deferred::{Deferred, Matrix};
 use crate::halves::{Halves, Weights};

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use cajole::model::Group;
+use cajole_core::model::Group;
 
 use crate::random::Random;
 

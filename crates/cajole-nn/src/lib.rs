@@ -9,7 +9,7 @@
 //!   it. Decoding records; the backward pass reuses the decode's activations.
 //! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
 //!   [`Tagger`]: the one for a tagger. [`Trained`] joins either with weights and makes it a
-//!   [`cajole::Model`].
+//!   [`cajole_core::Model`].
 //! - [`decoders`]: greedy, beam, masked beam, doubling beam, best-first, sampling; for tags Viterbi,
 //!   k best, exact within brackets, A*, masked, doubling lists, sampling.
 //! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.

@@ -5,9 +5,9 @@
 //! symbol. Either makes them a `Network`, which can be trained, stored, and, with its weights, be
 //! worked on by Algorithm 1.
 
-use cajole::Aligned;
-use cajole::gradient::Gradient;
-use cajole::model::{Candidate, Group, Mark, Model, Symbol};
+use cajole_core::Aligned;
+use cajole_core::gradient::Gradient;
+use cajole_core::model::{Candidate, Group, Mark, Model, Symbol};
 
 use crate::layout::Layout;
 use crate::tape::{Graph, Tape};

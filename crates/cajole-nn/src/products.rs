@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 
-use cajole::gradient::{Gradient, Multiply, Products, Purpose};
+use cajole_core::gradient::{Gradient, Multiply, Products, Purpose};
 
 use crate::kernels::{self, Packed, Panel, Uses};
 

@@ -5,8 +5,8 @@
 //! decoders then choose among them without running the network again.
 //!
 //! ```
-//! use cajole::constraints::TagSet;
-//! use cajole::corpus::decode_all;
+//! use cajole_core::constraints::TagSet;
+//! use cajole_core::corpus::decode_all;
 //! use cajole_nn::layout::{Init, Layout, Param};
 //! use cajole_nn::tape::{Graph, Var};
 //! use cajole_nn::{Tagger, Tagging, Trained, decoders::Tagged};
@@ -45,10 +45,10 @@
 //! let outputs = decode_all(&model, &Tagged::viterbi(&tags), &[x, y]);
 //! assert!(outputs.iter().all(|y| tags.is_valid(&y.output)));
 //! assert_eq!(outputs[1].output.len(), 2);
-//! # Ok::<(), cajole::constraints::TagSetError>(())
+//! # Ok::<(), cajole_core::constraints::TagSetError>(())
 //! ```
 
-use cajole::model::{Candidate, Mark, Symbol};
+use cajole_core::model::{Candidate, Mark, Symbol};
 
 use crate::decoders::TagBuffers;
 use crate::layout::Layout;

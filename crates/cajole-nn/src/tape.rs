@@ -9,8 +9,8 @@
 //! of a beam, and one row when a single input is repaired. Each operation lives in its own file
 //! under `layers/`, forward beside backward.
 
-use cajole::Aligned;
-use cajole::model::Mark;
+use cajole_core::Aligned;
+use cajole_core::model::Mark;
 
 use crate::backward::WayBack;
 use crate::halves::Halves;

@@ -8,9 +8,9 @@
 //! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with whatever it measures
 //! on development data, until [`Trainer::is_done`].
 
-use cajole::gradient::Gradient;
-use cajole::model::{Mark, Symbol};
-use cajole::{Aligned, Momenta, StepRule};
+use cajole_core::gradient::Gradient;
+use cajole_core::model::{Mark, Symbol};
+use cajole_core::{Aligned, Momenta, StepRule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

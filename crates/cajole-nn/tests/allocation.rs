@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout as Request, System};
 use std::borrow::Borrow;
 use std::cell::Cell;
 
-use cajole::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
-use cajole::{
+use cajole_core::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
+use cajole_core::{
     Config, Constraint, Decoder, Gbi, Model, Objective, Positions, Proposals, Schedule, StepRule,
     Symbol, Workspace,
 };

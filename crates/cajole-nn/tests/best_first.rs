@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cajole::constraint::{Constraint, Violation};
-use cajole::constraints::{Automaton, Dfa, Language, Regular};
-use cajole::{Candidate, Decoder, Found, Gradient, Model, Symbol};
+use cajole_core::constraint::{Constraint, Violation};
+use cajole_core::constraints::{Automaton, Dfa, Language, Regular};
+use cajole_core::{Candidate, Decoder, Found, Gradient, Model, Symbol};
 use cajole_nn::decoders::{Beam, BestFirst, DoublingBeam};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::{

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cajole::Symbol;
-use cajole::constraint::{Constraint, Violation};
-use cajole::constraints::{Automaton, Dfa, TagSet};
+use cajole_core::Symbol;
+use cajole_core::constraint::{Constraint, Violation};
+use cajole_core::constraints::{Automaton, Dfa, TagSet};
 use cajole_nn::decoders::{
     DoublingTags, MaskedTags, SamplingTags, SuffixLists, TagScores, Trellis,
 };

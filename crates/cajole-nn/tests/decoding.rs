@@ -1,8 +1,8 @@
 //! Decoders against exhaustive search, on networks small enough to try every output.
 
-use cajole::constraint::{Constraint, Violation};
-use cajole::constraints::{Dfa, Language, Regular};
-use cajole::{Candidate, Decoder, Found, Model, Symbol};
+use cajole_core::constraint::{Constraint, Violation};
+use cajole_core::constraints::{Dfa, Language, Regular};
+use cajole_core::{Candidate, Decoder, Found, Model, Symbol};
 use cajole_nn::decoders::{Beam, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;
@@ -204,12 +204,12 @@ fn an_output_that_never_ends_is_cut_off_and_says_so() {
         assert_eq!(found[0].marks.len(), found[0].output.len(), "no end symbol was recorded");
     }
     let satisfied = |_: &[Symbol], _: &[Symbol]| 0.0;
-    let gbi = cajole::Gbi {
+    let gbi = cajole_core::Gbi {
         model: &model,
         decoder: &Greedy,
         constraint: &satisfied,
         sources: Vec::new(),
-        config: cajole::Config::paper(),
+        config: cajole_core::Config::paper(),
     };
     let first = decode(&model, &Greedy);
     assert!(matches!(gbi.check(INPUT, &first[0]), Violation::Whole(g) if 0.0 < g));

@@ -1,6 +1,6 @@
 //! Networks stored in half precision: read so, they give the bits they would give in single.
 
-use cajole::{Candidate, Decoder, Found, Gradient, Model};
+use cajole_core::{Candidate, Decoder, Found, Gradient, Model};
 use cajole_nn::decoders::{Greedy, Tagged, Viterbi};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::{
@@ -115,7 +115,7 @@ fn check<N: Network>(net: N, decoder: &dyn Decoder<Trained<N>>, x: &N::Input) {
 
 #[test]
 fn a_tagger_stored_in_half_precision_gives_the_same_bits() {
-    let tags = cajole::constraints::TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap();
+    let tags = cajole_core::constraints::TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap();
     let viterbi: Tagged<'_, Viterbi> = Tagged::viterbi(&tags);
     let x = Features { tokens: tokens(12, 1), predicate: 3, ..Features::default() };
     assert_eq!(tagger().len(&x), 12);

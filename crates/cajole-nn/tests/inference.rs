@@ -1,7 +1,7 @@
 //! Algorithm 1 on real networks: nothing leaks, nothing depends on threads, runs resume.
 
-use cajole::constraints::Count;
-use cajole::{
+use cajole_core::constraints::Count;
+use cajole_core::{
     Config, Gbi, Objective, Outcome, Positions, Proposals, StepRule, Stop, Symbol, Workspace,
 };
 use cajole_nn::checkpoint::{load_training, save_training};
@@ -84,7 +84,7 @@ fn run_all(model: &Trained<Transducer>, config: &Config, threads: usize) -> Vec<
 
 /// Everything but the times.
 fn facts(outcomes: &[Outcome]) -> Vec<String> {
-    let step = |s: &cajole::Step| {
+    let step = |s: &cajole_core::Step| {
         format!("{} {} {:08x} {:08x}", s.attempt, s.iteration, s.g.to_bits(), s.distance.to_bits())
     };
     let facts = outcomes.iter().map(|o| {

@@ -1,8 +1,8 @@
 //! Gradients that are left as products move the weights as those that are multiplied out do.
 
-use cajole::constraints::TagSet;
-use cajole::corpus::decode_all;
-use cajole::{
+use cajole_core::constraints::TagSet;
+use cajole_core::corpus::decode_all;
+use cajole_core::{
     Config, Decoder, Found, Gbi, Gradient, Model, Momenta, Outcome, Purpose, Schedule, StepRule,
     Symbol, Workspace,
 };

@@ -1,6 +1,6 @@
 //! Encoder-decoder networks against PyTorch, finite differences, exhaustive search and themselves.
 
-use cajole::{Candidate, Decoder, Found, Gradient, Model, StepRule, Symbol};
+use cajole_core::{Candidate, Decoder, Found, Gradient, Model, StepRule, Symbol};
 use cajole_nn::checkpoint::{load_training, save_training};
 use cajole_nn::decoders::{Beam, Greedy};
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};

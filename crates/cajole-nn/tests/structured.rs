@@ -4,8 +4,8 @@
 //! with some that are no numbers in between. What a sequence of tags means is worked out here anew,
 //! from the names of the tags.
 
-use cajole::Symbol;
-use cajole::constraints::{Brackets, RoleSet, TagSet};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Brackets, RoleSet, TagSet};
 use cajole_nn::decoders::{
     AStar, Agenda, Chart, Exact, Heuristic, KBest, Penalties, Search, Space, SuffixLists, Suffixes,
     TagScores, Viterbi,

@@ -2,8 +2,8 @@
 
 use std::borrow::Borrow;
 
-use cajole::constraints::{Bracketed, Brackets, Language, Regular, RoleSet, TagSet};
-use cajole::{Candidate, Decoder, Found, Gradient, Model, Symbol};
+use cajole_core::constraints::{Bracketed, Brackets, Language, Regular, RoleSet, TagSet};
+use cajole_core::{Candidate, Decoder, Found, Gradient, Model, Symbol};
 use cajole_nn::decoders::{DoublingTags, Exact, KBest, MaskedTags, SamplingTags, Space, Tagged};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
 use cajole_nn::random::Random;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use cajole::Symbol;
-use cajole::constraints::{Automaton, Dfa, State};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Automaton, Dfa, State};
 
 /// A language that cannot tell symbols of the same class apart.
 #[derive(Clone, Debug)]

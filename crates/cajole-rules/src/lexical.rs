@@ -13,8 +13,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use cajole::constraints::Automaton;
-use cajole::{Constraint, Fault, Part, Symbol, Violation};
+use cajole_core::constraints::Automaton;
+use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
 
 use crate::classes::Classes;
 use crate::matcher::Matcher;

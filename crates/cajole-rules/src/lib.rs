@@ -1,7 +1,7 @@
 //! Constraints that users write down.
 //!
 //! Who has a network and a rule should not have to write Rust. A rule is a few lines of TOML, or a
-//! program that looks at an output; here it becomes a [`Constraint`](cajole::Constraint), over the
+//! program that looks at an output; here it becomes a [`Constraint`](cajole_core::Constraint), over the
 //! names that the network's symbols have.
 //!
 //! - [`Rules`]: a constraint [file](mod@file); there, all kinds of rules are listed.

@@ -1,7 +1,7 @@
 //! Languages as rules: constraints that say in names what is wrong.
 
-use cajole::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 
 use crate::ebnf::{self, EbnfError, Place, Problem};
 use crate::subject::Subject;

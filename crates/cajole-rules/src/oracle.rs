@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use cajole::constraints::{Automaton, State};
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::{Automaton, State};
+use cajole_core::{Constraint, Symbol};
 
 use crate::Subject;
 

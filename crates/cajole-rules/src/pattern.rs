@@ -7,8 +7,8 @@
 
 use std::error::Error;
 
-use cajole::Symbol;
-use cajole::constraints::{Dfa, Regular};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Dfa, Regular};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
@@ -120,7 +120,7 @@ fn root_cause(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cajole::Constraint;
+    use cajole_core::Constraint;
     use regex::Regex;
 
     use super::*;

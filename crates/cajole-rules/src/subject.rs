@@ -7,8 +7,8 @@
 
 use std::sync::OnceLock;
 
-use cajole::constraints::{Automaton, Brackets};
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::constraints::{Automaton, Brackets};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_tasks::parsing::Tokens;
 use cajole_tasks::srl::{Reading, nodes};
 use cajole_tasks::treebank::Tree;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use cajole::Symbol;
-use cajole::constraints::TagSet;
+use cajole_core::Symbol;
+use cajole_core::constraints::TagSet;
 use cajole_tasks::parsing::Commands;
 
 /// The names of a network's output symbols, without the end symbol's.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_rules::{Cause, Checker, CheckerConfig, Judgement, Mode, Pass, Subject, Vocabulary};
 use serde_json::json;
 

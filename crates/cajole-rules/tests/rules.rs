@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::srl::Reading;
 use cajole_tasks::treebank::penn::parse_tree;

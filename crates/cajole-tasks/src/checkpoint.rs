@@ -59,7 +59,7 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: cajole::constraints::TagSetError,
+        source: cajole_core::constraints::TagSetError,
     },
     /// An unfinished training run with other settings lies there.
     #[error(

@@ -2,7 +2,7 @@
 //!
 //! A task says what its inputs and outputs are, how outputs are scored, and which constraints
 //! they have to satisfy. Its experiment trains networks, lets gradient-based inference and its
-//! rivals repair their failures, and returns a [`Report`](cajole::report::Report); it prints
+//! rivals repair their failures, and returns a [`Report`](cajole_core::report::Report); it prints
 //! nothing.
 
 pub mod checkpoint;

@@ -6,9 +6,9 @@ mod corpora;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cajole::corpus::decode_all;
-use cajole::decoder::Found;
-use cajole::{Decoder, Model};
+use cajole_core::corpus::decode_all;
+use cajole_core::decoder::Found;
+use cajole_core::{Decoder, Model};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Space;
 use cajole_nn::import::allennlp::Archive;

@@ -7,7 +7,7 @@ mod killer;
 use std::fs;
 use std::path::Path;
 
-use cajole::corpus::decode_all;
+use cajole_core::corpus::decode_all;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
 use cajole_tasks::checkpoint::LoadError;

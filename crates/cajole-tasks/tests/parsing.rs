@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 use cajole_tasks::experiment::{KeptError, Silent, Watch};
 use cajole_tasks::parsing::config::Source;
 use cajole_tasks::parsing::{

@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use cajole::constraints::{All, Automaton, Dfa, Length};
-use cajole::decoder::Found;
-use cajole::{Constraint, Decoder, Model, Part, Symbol, Violation};
+use cajole_core::constraints::{All, Automaton, Dfa, Length};
+use cajole_core::decoder::Found;
+use cajole_core::{Constraint, Decoder, Model, Part, Symbol, Violation};
 use cajole_nn::decoders::MaskedBeam;
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;

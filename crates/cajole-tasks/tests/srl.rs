@@ -6,8 +6,8 @@ mod killer;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cajole::corpus::decode_all;
-use cajole::{Config, Gradient, Outcome, Symbol};
+use cajole_core::corpus::decode_all;
+use cajole_core::{Config, Gradient, Outcome, Symbol};
 use cajole_nn::tape::{Graph, Tape};
 use cajole_nn::{Example, Network, Trainer};
 use cajole_tasks::experiment::{KeptError, Repair, Silent, Watch};

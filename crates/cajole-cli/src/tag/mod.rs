@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole::{Config, Gbi, Outcome};
+use cajole_core::{Config, Gbi, Outcome};
 use cajole_nn::decoders::{Exact, Tagged};
 use cajole_tasks::srl::input::is_columns;
 use cajole_tasks::srl::{

@@ -1,6 +1,6 @@
 //! What was found, in the format that was asked for.
 
-use cajole::{Stop, Symbol};
+use cajole_core::{Stop, Symbol};
 use cajole_tasks::srl::show::{Bracketing, bio_columns, conll2012, props};
 use cajole_tasks::srl::{
     Proposition, RoleFault, RoleTagger, Sentence, faults_in_words, trace_of, wrong_spans,

@@ -1,6 +1,6 @@
 //! Users' own pairs: symbols in, symbols out.
 
-use cajole::{Config, Symbol};
+use cajole_core::{Config, Symbol};
 use cajole_nn::models::Token;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::pairs::PairsModel;

@@ -1,6 +1,6 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
-use cajole::{Config, Symbol};
+use cajole_core::{Config, Symbol};
 use cajole_nn::models::Token;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::parsing::evalb::Params;

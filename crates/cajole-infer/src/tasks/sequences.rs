@@ -1,7 +1,7 @@
 //! What all networks that write symbol by symbol have in common: their decoders, and how outputs are
 //! written and scored.
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use cajole_nn::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_nn::{AutoRegressive, Trained};
 use cajole_rules::{Bound, Rules, Vocabulary};

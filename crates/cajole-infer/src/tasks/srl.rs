@@ -1,6 +1,6 @@
 //! Semantic role labeling: sentences in, tags for each predicate out.
 
-use cajole::{Config, Symbol};
+use cajole_core::{Config, Symbol};
 use cajole_nn::decoders::{
     AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
 };

@@ -1,6 +1,6 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
-use cajole::{Config, Symbol};
+use cajole_core::{Config, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
 use serde_json::{Map, Value};

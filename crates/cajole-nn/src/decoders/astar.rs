@@ -20,8 +20,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use cajole::Symbol;
-use cajole::constraints::{
+use cajole_core::Symbol;
+use cajole_core::constraints::{
     Brackets, Continuations, PREDICATE_ROLES, References, Role, RoleSet, SpansInTree, Tag, TagSet,
     UniqueRoles,
 };

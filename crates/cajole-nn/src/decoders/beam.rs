@@ -4,9 +4,9 @@
 //! Since a prefix never scores less than what it is extended to, the search may stop as soon as
 //! nothing unfinished can overtake the finished.
 
-use cajole::constraints::{Automaton, State};
-use cajole::decoder::{Decoder, Found};
-use cajole::model::{Mark, Symbol};
+use cajole_core::constraints::{Automaton, State};
+use cajole_core::decoder::{Decoder, Found};
+use cajole_core::model::{Mark, Symbol};
 
 use crate::autoregressive::{AutoRegressive, Scratch};
 use crate::network::Trained;

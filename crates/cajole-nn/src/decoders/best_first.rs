@@ -15,8 +15,8 @@
 
 use std::time::Duration;
 
-use cajole::constraint::Constraint;
-use cajole::decoder::{Decoder, Found};
+use cajole_core::constraint::Constraint;
+use cajole_core::decoder::{Decoder, Found};
 
 use super::clock::Clock;
 use super::frontier::Frontier;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 
 use super::clock::Clock;
 use super::{KBest, Space, SuffixLists, TagScores};

@@ -16,8 +16,8 @@
 //! starts with its `B-`, neighbours of the same role stay apart. It knows the constraint, so it is
 //! a rival of gradient-based inference, and a source of satisfying candidates.
 
-use cajole::Symbol;
-use cajole::constraints::{Brackets, Role, RoleSet};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Brackets, Role, RoleSet};
 
 use super::TagScores;
 use super::viterbi::better;

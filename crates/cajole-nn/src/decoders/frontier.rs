@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use cajole::constraints::{Automaton, State};
-use cajole::model::Symbol;
+use cajole_core::constraints::{Automaton, State};
+use cajole_core::model::Symbol;
 
 use super::beam::is_allowed;
 use super::clock::Clock;

@@ -1,7 +1,7 @@
 //! Greedy decoding: the most probable symbol at every step.
 
-use cajole::decoder::{Decoder, Found};
-use cajole::model::Symbol;
+use cajole_core::decoder::{Decoder, Found};
+use cajole_core::model::Symbol;
 
 use super::argmax;
 use crate::autoregressive::{AutoRegressive, Scratch};
@@ -65,7 +65,7 @@ impl<N: AutoRegressive> Decoder<Trained<N>> for Greedy {
         let mut g = Graph::new(w, tape);
         let start = g.tape.position();
         let mut state = encoded.state;
-        let mut decoded: Vec<_> = xs.iter().map(|_| cajole::Candidate::default()).collect();
+        let mut decoded: Vec<_> = xs.iter().map(|_| cajole_core::Candidate::default()).collect();
         // The rows that go on: which input each belongs to, and the symbol before.
         let mut inputs: Vec<u32> = (0..xs.len() as u32).collect();
         let mut previous = vec![net.end(); xs.len()];

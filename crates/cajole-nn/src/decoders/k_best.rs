@@ -7,8 +7,8 @@
 //! that begin with `O` or `B-…`, or with `I-X`; here each is the list of the `k` best. What may
 //! follow a tag of role `X` is two such lists merged.
 
-use cajole::Symbol;
-use cajole::constraints::Role;
+use cajole_core::Symbol;
+use cajole_core::constraints::Role;
 
 use super::{Space, TagScores};
 

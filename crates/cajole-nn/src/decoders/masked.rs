@@ -4,8 +4,8 @@
 //! it applies. With width 1 it is masked greedy decoding. It always satisfies the constraint, and
 //! it repairs at the point where the mask first bites, which is often later than the mistake.
 
-use cajole::constraint::Constraint;
-use cajole::decoder::{Decoder, Found};
+use cajole_core::constraint::Constraint;
+use cajole_core::decoder::{Decoder, Found};
 
 use super::beam::search;
 use crate::autoregressive::{AutoRegressive, Scratch};

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use cajole::constraints::{Automaton, Role, State, Tag};
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::{Automaton, Role, State, Tag};
+use cajole_core::{Constraint, Symbol};
 
 use super::TagScores;
 

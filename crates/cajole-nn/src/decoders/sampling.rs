@@ -3,9 +3,9 @@
 //! Samples are drawn as rows of one batch; of those that satisfy the constraint the most probable
 //! is taken.
 
-use cajole::constraint::Constraint;
-use cajole::decoder::{Decoder, Found};
-use cajole::model::{Candidate, Symbol};
+use cajole_core::constraint::Constraint;
+use cajole_core::decoder::{Decoder, Found};
+use cajole_core::model::{Candidate, Symbol};
 
 use crate::autoregressive::{AutoRegressive, Scratch};
 use crate::network::Trained;

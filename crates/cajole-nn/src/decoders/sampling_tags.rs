@@ -3,7 +3,7 @@
 //! Positions are drawn one after another from those tags that may follow the one before, so every
 //! sample is valid.
 
-use cajole::{Constraint, Symbol};
+use cajole_core::{Constraint, Symbol};
 
 use super::TagScores;
 use crate::random::Random;

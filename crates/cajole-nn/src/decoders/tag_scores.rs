@@ -1,7 +1,7 @@
 //! What a tagger says about one input: a log-probability for every tag at every position.
 
-use cajole::Symbol;
-use cajole::constraints::TagSet;
+use cajole_core::Symbol;
+use cajole_core::constraints::TagSet;
 
 /// A matrix of scores with what its columns stand for. T positions, V tags.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! A search looks at one matrix of log-probabilities and never at the network. So the network runs
 //! once per decode, in one batch for many inputs, and not at all where its recording is still there.
 
-use cajole::constraints::{Bracketed, TagSet};
-use cajole::model::Candidate;
-use cajole::{Constraint, Decoder, Found, Symbol};
+use cajole_core::constraints::{Bracketed, TagSet};
+use cajole_core::model::Candidate;
+use cajole_core::{Constraint, Decoder, Found, Symbol};
 
 use super::astar::{AStar, Agenda, Search};
 use super::doubling_tags::DoublingTags;

@@ -13,8 +13,8 @@
 //! best sequence runs from the start: of equals, the one with the smallest symbol where they
 //! first differ is found. A* searches use the same table as their estimate of what is to come.
 
-use cajole::Symbol;
-use cajole::constraints::Tag;
+use cajole_core::Symbol;
+use cajole_core::constraints::Tag;
 use serde::{Deserialize, Serialize};
 
 use super::TagScores;
@@ -44,7 +44,7 @@ impl Space {
 /// Finds the best valid sequence of tags.
 ///
 /// ```
-/// use cajole::constraints::TagSet;
+/// use cajole_core::constraints::TagSet;
 /// use cajole_nn::decoders::{Space, Suffixes, TagScores, Viterbi};
 ///
 /// let tags = TagSet::new(["O", "B-A", "I-A"])?;
@@ -55,7 +55,7 @@ impl Space {
 /// assert_eq!(y, [0, 0]);
 /// Viterbi { space: Space::Probability }.tag(&scores, &mut suffixes, &mut y);
 /// assert_eq!(y, [1, 2]);
-/// # Ok::<(), cajole::constraints::TagSetError>(())
+/// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Viterbi {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cajole::gradient::Gradient;
-use cajole::model::Mark;
+use cajole_core::gradient::Gradient;
+use cajole_core::model::Mark;
 
 use super::attention::Keys;
 use super::custom::Operation;

@@ -11,7 +11,7 @@
 //! Alphabet: `E` and `P` sizes of the two embeddings, `H` hidden units, `A` width of the attention,
 //! `V` output symbols, `T` tokens, `B` inputs, `R` rows of a step; time-major, row `t · B + b`.
 
-use cajole::model::Symbol;
+use cajole_core::model::Symbol;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};

@@ -13,7 +13,7 @@ use std::borrow::Borrow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use cajole::model::Symbol;
+use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::Token;

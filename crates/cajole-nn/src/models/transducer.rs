@@ -8,7 +8,7 @@
 //! whole vocabulary, and a step looks its row up. The encoder's state does not change during
 //! decoding, so its product is taken once as well.
 
-use cajole::model::Symbol;
+use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};

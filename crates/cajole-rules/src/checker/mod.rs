@@ -31,7 +31,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -8,7 +8,7 @@
 //! checker may count in units of its own, and a sum that is off by a rounding is no mistake. What
 //! cannot be shared is one: a loss that no part bears, or parts that bear what is no loss.
 
-use cajole::{Fault, Part, Violation};
+use cajole_core::{Fault, Part, Violation};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cajole::constraints::{Element, Grammar, Language, Production};
+use cajole_core::constraints::{Element, Grammar, Language, Production};
 
 use super::parse::{Expression, Rule, Times};
 use super::{EbnfError, Place, Problem};

@@ -27,7 +27,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use cajole::constraints::{Grammar, GrammarError, Language};
+use cajole_core::constraints::{Grammar, GrammarError, Language};
 
 use crate::vocabulary::{UnknownSymbol, Vocabulary};
 

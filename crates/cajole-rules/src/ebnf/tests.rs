@@ -1,5 +1,5 @@
-use cajole::constraints::{Automaton, ContextFree, Edit, EditDistance};
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance};
+use cajole_core::{Constraint, Symbol};
 use proptest::prelude::*;
 
 use super::*;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use cajole::constraints::{
+use cajole_core::constraints::{
     All, Any, Automaton, Bio, Continuations, PREDICATE_ROLES, References, RoleSet, SpansInTree,
     TagSet, UniqueRoles,
 };
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_tasks::parsing::{Blame, Formula as TreeFormula, ShiftReduce};
 use cajole_tasks::srl::Reading;
 use toml::Spanned;

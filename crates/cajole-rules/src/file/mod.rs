@@ -39,8 +39,8 @@ mod table;
 use std::fs;
 use std::path::Path;
 
-use cajole::constraints::{All, Automaton, RoleSet};
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::constraints::{All, Automaton, RoleSet};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_tasks::srl::Reading;
 
 use crate::subject::Subject;

@@ -7,7 +7,7 @@
 //! A difference that can go both ways has no such end. It may still be bounded, by what the other
 //! comparisons allow: whether it is shows in the exploration.
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 
 use super::{Comparison, Relation};
 use crate::Subject;

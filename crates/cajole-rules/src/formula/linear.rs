@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 
 use crate::Subject;
 

@@ -24,8 +24,8 @@ mod lex;
 mod linear;
 mod parse;
 
-use cajole::constraints::Automaton;
-use cajole::{Constraint, Fault, Symbol, Violation};
+use cajole_core::constraints::Automaton;
+use cajole_core::{Constraint, Fault, Symbol, Violation};
 
 pub use self::error::FormulaError;
 use self::linear::{Form, Term};
@@ -34,7 +34,7 @@ use crate::{Subject, Vocabulary};
 /// Comparisons of counts and lengths, all of which must hold.
 ///
 /// ```
-/// use cajole::Constraint;
+/// use cajole_core::Constraint;
 /// use cajole_rules::{Formula, Subject, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::new(["a", "b"], "");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cajole::UnknownGroup;
+use cajole_core::UnknownGroup;
 
 use super::kept::file_name;
 use super::{CorpusError, KeptError};

@@ -6,9 +6,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use cajole::Step;
-use cajole::corpus::in_parallel;
-use cajole::{Candidate, Constraint, Decoder, Found, Gbi, Model, Outcome, Symbol, UnknownGroup};
+use cajole_core::Step;
+use cajole_core::corpus::in_parallel;
+use cajole_core::{
+    Candidate, Constraint, Decoder, Found, Gbi, Model, Outcome, Symbol, UnknownGroup,
+};
 
 use super::Watch;
 

@@ -1,6 +1,6 @@
 //! Figures over several networks: mean and range.
 
-use cajole::report::{Cell, Row, Table};
+use cajole_core::report::{Cell, Row, Table};
 
 use super::Repair;
 

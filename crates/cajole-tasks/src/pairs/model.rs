@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::{AutoRegressive, Trained};

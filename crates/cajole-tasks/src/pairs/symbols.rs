@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 
 /// The names of symbols, by number, and the numbers by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

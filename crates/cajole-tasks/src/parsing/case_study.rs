@@ -1,7 +1,7 @@
 //! Single sentences followed step by step, like the tables in the paper's appendix.
 
-use cajole::report::{CaseStep, CaseStudy, Piece};
-use cajole::{Gbi, Outcome, Symbol, UnknownGroup, Workspace};
+use cajole_core::report::{CaseStep, CaseStudy, Piece};
+use cajole_core::{Gbi, Outcome, Symbol, UnknownGroup, Workspace};
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;
 

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use serde::{Deserialize, Serialize};
 
 use crate::treebank::Tree;

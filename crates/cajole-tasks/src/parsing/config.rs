@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cajole::Config;
+use cajole_core::Config;
 use cajole_nn::models::{Architecture, layers};
 use cajole_nn::settings::{dropout, optional_size, positive, size};
 use cajole_nn::{Curriculum, TrainConfig};

@@ -6,8 +6,8 @@
 //! ([`MaskedBeam`](cajole_nn::decoders::MaskedBeam) with [`ShiftReduce`](super::ShiftReduce)) is
 //! its twin: there the network chooses what to do instead of an impossible command.
 
-use cajole::Symbol;
-use cajole::constraints::{Automaton, State};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Automaton, State};
 
 use super::commands::{Command, Commands, FIRST_CLOSE, REDUCE, SHIFT};
 use super::language::ShiftReduceLanguage;

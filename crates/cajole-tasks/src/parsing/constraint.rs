@@ -21,9 +21,9 @@
 
 use std::ops::Range;
 
-use cajole::Symbol;
-use cajole::constraint::{Constraint, Part, Violation};
-use cajole::constraints::Automaton;
+use cajole_core::Symbol;
+use cajole_core::constraint::{Constraint, Part, Violation};
+use cajole_core::constraints::Automaton;
 use serde::{Deserialize, Serialize};
 
 use super::commands::{Command, Commands, Invalid};
@@ -68,7 +68,7 @@ pub enum Blame {
 /// The output must be commands that build one tree over the tokens of the input.
 ///
 /// ```
-/// use cajole::Constraint;
+/// use cajole_core::Constraint;
 /// use cajole_tasks::parsing::{Commands, ShiftReduce};
 ///
 /// let commands = Commands::new(vec!["NP".into()]);
@@ -192,9 +192,9 @@ impl<X: Tokens + ?Sized> Constraint<X> for ShiftReduce {
         if parts.is_empty() { Violation::Whole(cost(total)) } else { Violation::Parts(parts) }
     }
 
-    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<cajole::Fault> {
+    fn explain(&self, x: &X, y: &[Symbol]) -> Vec<cajole_core::Fault> {
         let (m, n) = (x.n_tokens(), y.len());
-        let fault = |fault: Fault| cajole::Fault {
+        let fault = |fault: Fault| cajole_core::Fault {
             at: blamed(fault.at, n),
             cost: weight(fault.kind) as f32 / (m + n).max(1) as f32,
             message: fault.message,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cajole::report::{CaseStudy, Report, Row};
+use cajole_core::report::{CaseStudy, Report, Row};
 use cajole_nn::checkpoint::Precision;
 use serde::{Deserialize, Serialize};
 

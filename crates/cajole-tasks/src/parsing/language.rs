@@ -20,8 +20,8 @@
 //!              1 + l + (j + 1 + l + 1)     otherwise: a close must come first
 //! ```
 
-use cajole::Symbol;
-use cajole::constraints::{Automaton, State};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Automaton, State};
 
 use super::commands::{Command, FIRST_CLOSE};
 

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use cajole::corpus::decode_all;
-use cajole::report::Row;
-use cajole::{Candidate, Config, Constraint, Decoder, Gbi, UnknownGroup};
+use cajole_core::corpus::decode_all;
+use cajole_core::report::Row;
+use cajole_core::{Candidate, Config, Constraint, Decoder, Gbi, UnknownGroup};
 use cajole_nn::decoders::{Beam, Greedy, MaskedBeam};
 use cajole_nn::models::Token;
 

@@ -2,8 +2,8 @@
 
 use std::ops::AddAssign;
 
-use cajole::Symbol;
-use cajole::corpus::in_parallel;
+use cajole_core::Symbol;
+use cajole_core::corpus::in_parallel;
 
 use super::evalb::{self, Params};
 use super::parser::Parser;

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use cajole::corpus::decode_all;
-use cajole::{Decoder, Symbol};
+use cajole_core::corpus::decode_all;
+use cajole_core::{Decoder, Symbol};
 use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::{AutoRegressive, Trained};

@@ -13,7 +13,7 @@
 
 use std::ops::AddAssign;
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::commands::{Command, Commands, Item};

@@ -1,6 +1,6 @@
 //! The experiment's figures as tables and plots: the paper's Tables 2, 3 and 4, rivals, genres.
 
-use cajole::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
+use cajole_core::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
 use cajole_nn::models::Architecture;
 
 use super::config::{NetworkConfig, ParsingConfig};

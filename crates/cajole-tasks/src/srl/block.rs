@@ -1,8 +1,8 @@
 //! One block of the experiment: every method on the failures of one tagger, among one set of
 //! sentences, under one kind of constraint.
 
-use cajole::report::Row;
-use cajole::{Config, UnknownGroup};
+use cajole_core::report::Row;
+use cajole_core::{Config, UnknownGroup};
 use serde::{Deserialize, Serialize};
 
 use super::choice::{Caution, Kind};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use cajole::report::{CaseStep, CaseStudy};
-use cajole::{Config, Gbi, Outcome, Step, Symbol, UnknownGroup, Workspace};
+use cajole_core::report::{CaseStep, CaseStudy};
+use cajole_core::{Config, Gbi, Outcome, Step, Symbol, UnknownGroup, Workspace};
 
 use super::bio;
 use super::instance::Instance;

@@ -1,6 +1,6 @@
 //! What depends on the network and on the kind of constraint, chosen by F1 on development failures.
 
-use cajole::Config;
+use cajole_core::Config;
 use serde::{Deserialize, Serialize};
 
 use super::config::{Nudge, groups};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cajole::Config;
+use cajole_core::Config;
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{CellKind, Reading as Direction};
 use cajole_nn::settings::{depth, dropout, non_empty, optional_size, positive, size};

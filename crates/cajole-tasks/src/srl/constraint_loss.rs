@@ -10,9 +10,9 @@
 //! The second term is what gradient-based inference lowers, so its weights learn in training what
 //! they would be nudged to at inference.
 
-use cajole::constraints::SpansInTree;
-use cajole::model::{Candidate, Mark};
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::SpansInTree;
+use cajole_core::model::{Candidate, Mark};
+use cajole_core::{Constraint, Symbol};
 use cajole_nn::decoders::{Space, Suffixes, TagScores, Viterbi};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::LstmTagger;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cajole::report::Report;
+use cajole_core::report::Report;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::decoders::Greedy;
 

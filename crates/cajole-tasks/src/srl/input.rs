@@ -225,7 +225,7 @@ fn unknown(predicate: usize) -> Proposition {
 
 #[cfg(test)]
 mod tests {
-    use cajole::constraints::TagSet;
+    use cajole_core::constraints::TagSet;
 
     use super::*;
     use crate::words::Lexicon;

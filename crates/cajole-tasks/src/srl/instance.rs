@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use cajole::constraints::{Bracketed, Brackets};
+use cajole_core::constraints::{Bracketed, Brackets};
 use cajole_nn::models::Features;
 
 use super::bio::Argument;

@@ -1,9 +1,9 @@
 //! A tagger's failures, and every way of repairing them.
 
-use cajole::constraints::{Brackets, SpansInTree};
-use cajole::corpus::decode_all;
-use cajole::report::Row;
-use cajole::{Candidate, Config, Constraint, Decoder, Gbi, Outcome, Symbol, UnknownGroup};
+use cajole_core::constraints::{Brackets, SpansInTree};
+use cajole_core::corpus::decode_all;
+use cajole_core::report::Row;
+use cajole_core::{Candidate, Config, Constraint, Decoder, Gbi, Outcome, Symbol, UnknownGroup};
 use cajole_nn::decoders::{AStar, Exact, Heuristic, Penalties, Tagged};
 
 use super::eval::{Counts, Score};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use cajole::report::Piece;
+use cajole_core::report::Piece;
 
 use super::bio::Argument;
 use super::conll2012::Table;

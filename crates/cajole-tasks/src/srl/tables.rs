@@ -1,7 +1,7 @@
 //! The experiment's figures as tables and plots: the paper's Table 1, the SRL half of its Table 5,
 //! noisy constraints, run time, and what a step limit costs.
 
-use cajole::report::{Axis, Cell, Plot, Report, Row, Series, Table};
+use cajole_core::report::{Axis, Cell, Plot, Report, Row, Series, Table};
 
 use super::block::Measured;
 use super::choice::Caution;

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cajole::Symbol;
-use cajole::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
+use cajole_core::Symbol;
+use cajole_core::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_nn::checkpoint::{Precision, from_bytes};
 use cajole_nn::decoders::{Space, Tagged, Viterbi};
 use cajole_nn::models::elmo::Mix;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cajole::Symbol;
-use cajole::constraints::TagSet;
-use cajole::corpus::decode_all;
+use cajole_core::Symbol;
+use cajole_core::constraints::TagSet;
+use cajole_core::corpus::decode_all;
 use cajole_nn::models::{LstmTagger, TaggerConfig};
 use cajole_nn::{Example, Tagging, TrainConfig, Trained};
 use serde::Serialize;

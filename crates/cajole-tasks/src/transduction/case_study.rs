@@ -1,7 +1,7 @@
 //! Single inputs followed step by step, like the tables in the paper's appendix.
 
-use cajole::report::{CaseStep, CaseStudy, Piece};
-use cajole::{Config, Gbi, Outcome, Symbol, UnknownGroup, Workspace};
+use cajole_core::report::{CaseStep, CaseStudy, Piece};
+use cajole_core::{Config, Gbi, Outcome, Symbol, UnknownGroup, Workspace};
 use cajole_nn::decoders::Greedy;
 
 use super::config::TransductionConfig;
@@ -102,7 +102,7 @@ fn pieces(y: &[Symbol], gold: &[Symbol]) -> Vec<Piece> {
 pub(super) fn sample_repairs(failures: &Failures<'_>, repairs: &[Repair]) -> Vec<String> {
     let every = (repairs.len() / 3).max(1);
     let shown = failures.cases.iter().zip(repairs).step_by(every).take(3);
-    let line = |((x, first), repair): (&(&[Symbol], cajole::Candidate), &Repair)| {
+    let line = |((x, first), repair): (&(&[Symbol], cajole_core::Candidate), &Repair)| {
         let verdict = match (repair.converted, repair.output == transduce(x)) {
             (true, true) => "right",
             (true, false) => "satisfied",

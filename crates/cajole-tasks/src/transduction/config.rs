@@ -1,6 +1,6 @@
 //! The settings of the experiment: one TOML file, built in and overridable.
 
-use cajole::Config;
+use cajole_core::Config;
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{StartState, TransducerConfig};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! What outputs have to satisfy: the paper's count, or all that the transducer implies.
 
-use cajole::Symbol;
-use cajole::constraint::{Constraint, Violation};
-use cajole::constraints::{All, Automaton, Count, Language, Length, Regular};
+use cajole_core::Symbol;
+use cajole_core::constraint::{Constraint, Violation};
+use cajole_core::constraints::{All, Automaton, Count, Language, Length, Regular};
 use serde::{Deserialize, Serialize};
 
 use super::language::{A, B, END, Z};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cajole::report::{Report, Row};
-use cajole::{Symbol, UnknownGroup};
+use cajole_core::report::{Report, Row};
+use cajole_core::{Symbol, UnknownGroup};
 use cajole_nn::models::StartState;
 
 use super::case_study::{case_study, sample_repairs};

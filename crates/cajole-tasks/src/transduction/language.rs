@@ -1,6 +1,6 @@
 //! The two languages, the transducer between them, and the paper's splits.
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 use cajole_nn::random::Random;
 
 /// `a`.

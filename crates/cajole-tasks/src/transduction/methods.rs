@@ -1,8 +1,8 @@
 //! The network's failures, and every way of repairing them.
 
-use cajole::corpus::decode_all;
-use cajole::report::Row;
-use cajole::{Candidate, Config, Constraint, Decoder, Gbi, Symbol, UnknownGroup};
+use cajole_core::corpus::decode_all;
+use cajole_core::report::Row;
+use cajole_core::{Candidate, Config, Constraint, Decoder, Gbi, Symbol, UnknownGroup};
 use cajole_nn::Trained;
 use cajole_nn::decoders::{Beam, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_nn::models::Transducer;

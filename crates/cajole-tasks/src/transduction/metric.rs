@@ -1,6 +1,6 @@
 //! Accuracy as in the paper: positional matches over the longer length, end symbol counted.
 
-use cajole::Symbol;
+use cajole_core::Symbol;
 
 /// The share of positions at which `y` and `gold` agree. Its end symbol is a position of each.
 pub fn accuracy(y: &[Symbol], gold: &[Symbol]) -> f64 {

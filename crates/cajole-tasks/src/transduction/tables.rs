@@ -1,6 +1,6 @@
 //! The experiment's figures as tables and plots: the paper's beside ours.
 
-use cajole::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
+use cajole_core::report::{Axis, CaseStudy, Cell, Plot, Report, Row, Series, Table};
 use cajole_nn::models::StartState;
 
 use super::config::TransductionConfig;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cajole::Symbol;
-use cajole::corpus::decode_all;
+use cajole_core::Symbol;
+use cajole_core::corpus::decode_all;
 use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Transducer, TransducerConfig};
 use cajole_nn::{Example, TrainConfig, Trained};

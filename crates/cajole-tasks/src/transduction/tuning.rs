@@ -1,6 +1,6 @@
 //! Choosing the step size of plain SGD for a network, on inputs longer than those of the test set.
 
-use cajole::UnknownGroup;
+use cajole_core::UnknownGroup;
 
 use super::config::TransductionConfig;
 use super::methods::{Failures, Method};

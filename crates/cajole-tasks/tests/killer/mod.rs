@@ -55,7 +55,7 @@ pub(crate) fn kill_until_done<T>(
 }
 
 /// The rows of a report as JSON, but for these figures, which may differ.
-pub(crate) fn rows_without(report: &cajole::report::Report, names: &[&str]) -> Vec<Value> {
+pub(crate) fn rows_without(report: &cajole_core::report::Report, names: &[&str]) -> Vec<Value> {
     let row = |row| {
         let mut row = serde_json::to_value(row).unwrap();
         for name in names {

@@ -16,7 +16,7 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
-use cajole::constraints::TagSet;
+use cajole_core::constraints::TagSet;
 use cajole_nn::decoders::Space;
 use cajole_nn::import::ImportError;
 use cajole_nn::import::allennlp::Archive;

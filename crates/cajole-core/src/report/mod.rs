@@ -6,7 +6,7 @@
 //! flat object per net, method and constraint.
 //!
 //! ```
-//! use cajole::report::{Cell, Report, Row, Table};
+//! use cajole_core::report::{Cell, Report, Row, Table};
 //!
 //! let report = Report {
 //!     rows: vec![Row::new("net 1", "gbi", "counts").counted(1500, 312).with("conversion", 98.2)],

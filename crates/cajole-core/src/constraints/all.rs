@@ -25,7 +25,7 @@ const MOST_ARCS_IN_ALL: usize = 1 << 20;
 /// Without any constraints, every output is feasible.
 ///
 /// ```
-/// use cajole::constraints::{All, Count, Language, Regular};
+/// use cajole_core::constraints::{All, Count, Language, Regular};
 ///
 /// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
 /// let as_many = Count { source: 0, target: 0, ratio: 1, n_symbols: 2 };

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use cajole::corpus::in_parallel;
-use cajole::{
+use cajole_core::corpus::in_parallel;
+use cajole_core::{
     Candidate, Config, Constraint, Decoder, Found, Gbi, Gradient, Group, Mark, Model, Objective,
     Outcome, Part, Positions, Proposals, Schedule, Step, StepRule, Stop, Symbol, UnknownGroup,
     Violation, Workspace,

@@ -19,7 +19,7 @@ use crate::model::Symbol;
 /// A deterministic, partial automaton over the symbols `0..n_symbols`.
 ///
 /// ```
-/// use cajole::constraints::{Automaton, Dfa};
+/// use cajole_core::constraints::{Automaton, Dfa};
 ///
 /// let two_ones = Dfa::exactly_n(3, 1, 2).intersect(&Dfa::length(3, 4));
 /// assert!(two_ones.contains(&[1, 0, 2, 1]));

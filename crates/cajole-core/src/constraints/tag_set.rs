@@ -102,7 +102,7 @@ pub enum TagSetError {
 /// The tags of a network's output, by symbol.
 ///
 /// ```
-/// use cajole::constraints::{Tag, TagSet};
+/// use cajole_core::constraints::{Tag, TagSet};
 ///
 /// let tags = TagSet::new(["O", "B-ARG0", "I-ARG0", "B-V"])?;
 /// let role = tags.role("ARG0").expect("it has tags");
@@ -111,7 +111,7 @@ pub enum TagSetError {
 ///     .filter(|span| span.role == role)
 ///     .collect::<Vec<_>>()[..] else { panic!("one argument") };
 /// assert_eq!(who.at(), 0..2);
-/// # Ok::<(), cajole::constraints::TagSetError>(())
+/// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagSet {

@@ -21,7 +21,7 @@ use crate::model::Symbol;
 /// A set of strings, as a regular expression.
 ///
 /// ```
-/// use cajole::constraints::{Automaton, Language};
+/// use cajole_core::constraints::{Automaton, Language};
 ///
 /// let [a, b, z] = [0, 1, 2];
 /// let source = Language::any_of([a, b]).then(z).star(); // (az|bz)*

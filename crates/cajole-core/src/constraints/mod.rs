@@ -27,7 +27,7 @@
 //! Throughout, `m` and `n` are the lengths of input and output, without end symbols.
 //!
 //! ```
-//! use cajole::constraints::{Automaton, Language};
+//! use cajole_core::constraints::{Automaton, Language};
 //!
 //! let [a, b, z] = [0, 1, 2];
 //! let target = Language::any_of([Language::word(&[a, a, a]), Language::word(&[z, b])]).star();

@@ -18,7 +18,7 @@ use crate::model::Symbol;
 /// The output must hold `ratio` times as many `target` as the input holds `source`.
 ///
 /// ```
-/// use cajole::constraints::Count;
+/// use cajole_core::constraints::Count;
 ///
 /// let (a_in, a_out) = (0, 0);
 /// let three_each = Count { source: a_in, target: a_out, ratio: 3, n_symbols: 3 };

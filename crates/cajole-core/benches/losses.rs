@@ -6,8 +6,8 @@
 
 use std::hint::black_box;
 
-use cajole::constraints::{ContextFree, Element, Grammar, Language, Production, Regular};
-use cajole::{Constraint, Symbol};
+use cajole_core::constraints::{ContextFree, Element, Grammar, Language, Production, Regular};
+use cajole_core::{Constraint, Symbol};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 /// `n`.

@@ -86,8 +86,8 @@ pub const MAX_SHORTEST: usize = 1 << 14;
 /// A context-free grammar over the symbols `0..n_symbols`, without useless productions.
 ///
 /// ```
-/// use cajole::constraints::{ContextFree, Element, Grammar, Production};
-/// use cajole::{Constraint, Violation};
+/// use cajole_core::constraints::{ContextFree, Element, Grammar, Production};
+/// use cajole_core::{Constraint, Violation};
 ///
 /// let [open, close] = [0, 1].map(Element::Symbol);
 /// let list = Element::Variable(0);
@@ -96,7 +96,7 @@ pub const MAX_SHORTEST: usize = 1 << 14;
 /// let balanced = ContextFree::new(Grammar::new(2, 0, vec![nested, empty])?);
 /// assert_eq!(balanced.check(&(), &[0, 0, 1, 1, 0, 1]), Violation::NONE);
 /// assert_eq!(balanced.check(&(), &[0, 1, 1, 0]).total(), 2.0);
-/// # Ok::<(), cajole::constraints::GrammarError>(())
+/// # Ok::<(), cajole_core::constraints::GrammarError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Grammar {

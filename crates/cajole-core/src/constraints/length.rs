@@ -16,7 +16,7 @@ use crate::model::Symbol;
 /// The output must have the length that `required` computes from the input.
 ///
 /// ```
-/// use cajole::constraints::Length;
+/// use cajole_core::constraints::Length;
 ///
 /// // A binary tree over m words takes m shifts and m − 1 reduces.
 /// let one_tree = Length { required: |x: &[u32]| (2 * x.len()).saturating_sub(1), n_symbols: 2 };

@@ -5,12 +5,12 @@ use super::{Role, TagSet};
 /// A set of roles.
 ///
 /// ```
-/// use cajole::constraints::{RoleSet, TagSet};
+/// use cajole_core::constraints::{RoleSet, TagSet};
 ///
 /// let tags = TagSet::new(["O", "B-ARG0", "B-V"])?;
 /// let free = RoleSet::named(&tags, &["V"]);
 /// assert!(free.contains(tags.role("V").expect("it has a tag")));
-/// # Ok::<(), cajole::constraints::TagSetError>(())
+/// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RoleSet {

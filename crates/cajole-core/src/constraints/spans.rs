@@ -16,15 +16,15 @@ use crate::model::Symbol;
 /// Every span, except those of free roles, must be one of the input's [`Brackets`].
 ///
 /// ```
-/// use cajole::Constraint;
-/// use cajole::constraints::{Brackets, RoleSet, SpansInTree, TagSet};
+/// use cajole_core::Constraint;
+/// use cajole_core::constraints::{Brackets, RoleSet, SpansInTree, TagSet};
 ///
 /// let tags = TagSet::new(["O", "B-ARG1", "I-ARG1", "B-V"])?;
 /// let in_tree = SpansInTree { tags: &tags, free: RoleSet::named(&tags, &["V"]) };
 /// let tree = Brackets::from_iter([(0, 3), (1, 3)]);
 /// assert!(in_tree.check(&tree, &[3, 1, 2]).is_satisfied());
 /// assert_eq!(in_tree.check(&tree, &[1, 2, 0]).total(), 1.0 / 2.0);
-/// # Ok::<(), cajole::constraints::TagSetError>(())
+/// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SpansInTree<'a> {

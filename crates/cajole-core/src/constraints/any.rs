@@ -21,7 +21,7 @@ use crate::model::Symbol;
 /// than any other. Without any constraints, no output is feasible, and all violate by 1.
 ///
 /// ```
-/// use cajole::constraints::{Any, Language, Regular};
+/// use cajole_core::constraints::{Any, Language, Regular};
 ///
 /// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
 /// let one = Regular::new(&Language::Any.automaton(2));
