@@ -10,12 +10,9 @@ import sys
 from statistics import median
 from time import perf_counter
 
-import numpy as np
-from safetensors.numpy import load_file
-
 ROUNDS = 7
 LOG_PROB_TOLERANCE = 1e-4
-STEP_TOLERANCE = 1e-3  # moved weights are read in half precision, where the others were stored so
+STEP_TOLERANCE = 1e-3  # moved weights are read in half precision, if W was stored so
 GRADIENT_TOLERANCE = 1e-3  # of the gradient's norm, for each parameter on its own
 # After many steps a last-bit difference can tip a decision, so a repair may rarely go another way.
 LEAST_AGREEMENT = 0.95
@@ -98,6 +95,10 @@ def leave_speedup(folder, speedup):
 
 def check_gradients(variant, exported, folder, tolerance):
     """Output, log-probability and every gradient of some cases against cajole's; says how close."""
+    # Not above: workloads without PyTorch need nothing but Python.
+    import numpy as np
+    from safetensors.numpy import load_file
+
     worst_log_prob = worst_gradient = widest = 0.0
     for case in range(exported["gradients"]):
         output, log_prob, gradients = variant.gradient(case)

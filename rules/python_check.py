@@ -1,7 +1,7 @@
 """A judge for `cajole infer`: is the output an expression that Python compiles?
 
-Reads a request a line, {"input": ..., "output": "...", "symbols": [...], "id": 7}, and replies by
-a line, {"id": 7, "loss": 1.0, "parts": [...], "message": "..."}.
+Reads one request per line, {"input": ..., "output": "...", "symbols": [...], "id": 7}, and replies
+with one line, {"id": 7, "loss": 1.0, "parts": [...], "message": "..."}.
 """
 
 import json
@@ -13,7 +13,7 @@ def verdict(symbols):
         compile(" ".join(symbols), "output", "eval")
         return {"loss": 0.0}
     except SyntaxError as error:
-        # The column, from 1, to the symbol that stands there; the end is the one after the last.
+        # Convert the 1-based column to a symbol index; one past the last is the end.
         column, at = (error.offset or 1) - 1, 0
         while at < len(symbols) and column > len(symbols[at]):
             column -= len(symbols[at]) + 1

@@ -6,10 +6,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use cajole_core::corpus::decode_all;
-use cajole_core::{Decoder, Found, Model};
+use cajole_core::decoders::Greedy;
+use cajole_core::{Decoder, Found, Pass, Workspace};
 use cajole_nn::Trained;
-use cajole_nn::decoders::Greedy;
 use cajole_nn::models::Token;
 use cajole_nn::random::Random;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -28,10 +27,10 @@ type Net = Trained<Net1>;
 pub(crate) fn prepare() -> Result<Value> {
     let (model, sentences) = setting();
     let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
-    let batched = decode_all(&model, &Greedy, &refs);
-    let (scratch, found) = &mut (model.scratch(), Found::default());
+    let batched = model.decode_all(&Greedy, &refs);
+    let mut workspace = Workspace::new(&model);
     for (i, x) in refs.iter().enumerate() {
-        Greedy.decode(&model, &model.weights, x, scratch, found);
+        let found = workspace.decode(&model, &Greedy, x)?;
         let alone = found.best().map(|y| &y.output);
         ensure!(
             alone == Some(&batched[i].output),
@@ -53,8 +52,8 @@ pub(crate) fn time() -> Result<Value> {
     let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
     let [alone, batched] = times(&model, &refs, &pool);
-    let rounded = rounded(model.weights.to_vec());
-    let rounded = Trained { weights: rounded.into(), ..model };
+    let rounded = rounded(model.weights().to_vec());
+    let rounded = Trained::new(model.net, rounded);
     let [half_alone, half_batched] = times(&rounded, &refs, &pool);
     Ok(json!({
         "alone_ms": ms(alone),
@@ -66,17 +65,18 @@ pub(crate) fn time() -> Result<Value> {
 
 /// Per sentence: one by one, and in batches.
 fn times(model: &Net, refs: &[&[Token]], pool: &ThreadPool) -> [Duration; 2] {
-    let (scratch, found) = &mut (model.scratch(), Found::default());
+    let (mut workspace, mut found) = (Workspace::new(model), [Found::default()]);
     let alone = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
-        for x in refs {
-            Greedy.decode(model, &model.weights, x, scratch, found);
+        for &x in refs {
+            let mut session = workspace.session(model);
+            Greedy.decode(&mut session, &[Pass::base(x)], &mut found).expect("the CPU decodes");
         }
         (refs.len(), start.elapsed())
     });
     let batched = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
-        let decoded = pool.install(|| decode_all(model, &Greedy, refs));
+        let decoded = pool.install(|| model.decode_all(&Greedy, refs));
         (decoded.len(), start.elapsed())
     });
     [alone, batched]
@@ -93,5 +93,5 @@ fn setting() -> (Net, Vec<Vec<Token>>) {
         net.input(random, n)
     });
     let sentences = sentences.collect();
-    (Trained { net, weights: weights.into() }, sentences)
+    (Trained::new(net, weights), sentences)
 }

@@ -4,8 +4,7 @@ use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
 use cajole_core::{
-    Aligned, Constraint, Decoder, Found, Gradient, Mark, Model, Momenta, Purpose, StepRule,
-    Violation,
+    Constraint, Decoder, Found, Model, Move, Moving, Pass, Schedule, StepRule, Workspace,
 };
 use half::f16;
 use serde_json::{Value, json};
@@ -25,20 +24,22 @@ pub(crate) struct Iteration<'a, M: Model> {
     pub(crate) constraint: &'a dyn Constraint<M::Input>,
     pub(crate) rule: StepRule,
     pub(crate) step_size: f32,
+    /// Patterns over the parameters that move.
+    pub(crate) moves: &'a [&'a str],
+    /// Inputs that are worked on together.
+    pub(crate) in_step: usize,
 }
 
 /// One thread's private weights and buffers.
 pub(crate) struct Worker<'a, M: Model> {
     of: Iteration<'a, M>,
-    nudged: Aligned,
-    scratch: M::Scratch,
-    pub(crate) found: Found,
+    workspace: Workspace<M>,
+    pub(crate) moves: Vec<Move<M::Nudge>>,
+    pub(crate) found: Vec<Found>,
     pub(crate) costs: Vec<f32>,
-    blame: Vec<(Mark, f32)>,
-    pub(crate) grad: Gradient,
 }
 
-/// What was timed, per case.
+/// What was timed, per input.
 pub(crate) struct Times {
     pub(crate) iteration: Duration,
     /// Decoding, differentiating and the step.
@@ -55,109 +56,120 @@ impl Times {
 
 impl<'a, M: Model> Worker<'a, M> {
     pub(crate) fn new(of: Iteration<'a, M>) -> Self {
-        let weights = of.model.weights();
-        Worker {
-            nudged: weights.into(),
-            scratch: of.model.scratch(),
-            found: Found::default(),
-            costs: Vec::new(),
+        let patterns: Vec<String> = of.moves.iter().map(|p| (*p).to_owned()).collect();
+        let moving = Moving::choose(&of.model.parameters(), &patterns).expect("patterns match");
+        let schedule = Schedule { rule: of.rule, step_size: of.step_size, max_steps: 1 };
+        let new_move = |place| Move {
+            nudge: of.model.nudge(&moving).expect("the CPU has room"),
+            place,
+            t: 0,
+            schedule,
+            pull: 0.0,
             blame: Vec::new(),
-            grad: Gradient::new(weights.len()),
+            norm: 1.0,
+            distance: 0.0,
+            is_over: false,
+        };
+        Worker {
+            moves: (0..of.in_step).map(new_move).collect(),
+            found: vec![Found::default(); of.in_step],
+            workspace: Workspace::new(of.model),
+            costs: Vec::new(),
             of,
         }
     }
 
     /// `W_λ ← W`, where the last step moved it.
     pub(crate) fn restore(&mut self) {
-        let weights = self.of.model.weights();
-        for range in self.grad.ranges() {
-            self.nudged[range.clone()].copy_from_slice(&weights[range.clone()]);
+        for own in &mut self.moves {
+            self.of.model.restore(&mut own.nudge);
+            own.t = 0;
         }
     }
 
-    /// Decodes.
-    pub(crate) fn decode(&mut self, x: &M::Input) {
-        let Iteration { model, decoder, .. } = self.of;
-        decoder.decode(model, &self.nudged, x, &mut self.scratch, &mut self.found);
+    /// Decodes, under `W_λ` once a step was taken.
+    pub(crate) fn decode(&mut self, xs: &[&M::Input]) {
+        let Worker { of, workspace, moves, found, .. } = self;
+        let set: Vec<Pass<'_, M>> = xs
+            .iter()
+            .zip(&*moves)
+            .map(|(&x, own)| Pass { input: x, nudge: Some(&own.nudge), place: None })
+            .collect();
+        let mut session = workspace.session(of.model);
+        of.decoder.decode(&mut session, &set, &mut found[..xs.len()]).expect("the CPU decodes");
     }
 
-    /// Differentiates `Σ g_t · log p(y_t)` for what was decoded; returns `g`.
-    pub(crate) fn differentiate(&mut self, x: &M::Input) -> f32 {
-        let Worker { of, nudged, scratch, found, costs, blame, grad } = self;
-        let Some(decoded) = found.best() else { return 0.0 };
-        let violation: Violation = of.constraint.check(x, &decoded.output);
-        costs.clear();
-        costs.resize(decoded.marks.len(), 0.0);
-        violation.spread(1.0, costs);
-        blame.clear();
-        blame.extend(decoded.marks.iter().copied().zip(costs.iter().copied()));
-        of.model.gradient(nudged, blame, scratch, grad);
-        violation.total()
+    /// Differentiates `Σ g_t · log p(y_t)` for what was decoded; returns the `g` of the first input.
+    pub(crate) fn differentiate(&mut self, xs: &[&M::Input]) -> f32 {
+        let Worker { of, workspace, moves, found, costs, .. } = self;
+        let mut g = 0.0;
+        for (i, x) in xs.iter().enumerate().rev() {
+            let Some(decoded) = found[i].best() else { continue };
+            let violation = of.constraint.check(x, &decoded.output);
+            costs.clear();
+            costs.resize(decoded.marks.len(), 0.0);
+            violation.spread(1.0, costs);
+            moves[i].blame.clear();
+            moves[i].blame.extend(decoded.marks.iter().copied().zip(costs.iter().copied()));
+            g = violation.total();
+        }
+        let session = workspace.session(of.model);
+        let moves = &mut moves[..xs.len()];
+        of.model.gradient(session.scratch, moves).expect("the CPU differentiates");
+        g
     }
 
     /// A step in place.
     pub(crate) fn step(&mut self) {
-        let Iteration { rule, step_size, .. } = self.of;
-        let (norm, momenta) = (rule.norm(&self.grad), &mut Momenta::default());
-        rule.step(0, step_size, &mut self.nudged, &self.grad, norm, momenta);
+        self.of.model.take_step(&mut self.moves).expect("the CPU steps");
+        self.moves.iter_mut().for_each(|own| own.t += 1);
     }
 
     /// Decode, violation, backward pass, step.
-    pub(crate) fn iterate(&mut self, x: &M::Input) {
-        self.decode(x);
-        self.differentiate(x);
+    pub(crate) fn iterate(&mut self, xs: &[&M::Input]) {
+        self.decode(xs);
+        self.differentiate(xs);
         self.step();
     }
 
     /// Iterates once as Algorithm 1 does, and decodes again; then all is as it was.
     pub(crate) fn after_a_step(&mut self, x: &M::Input) -> Value {
-        self.grad.serve(self.of.rule.purpose());
-        self.iterate(x);
-        self.decode(x);
+        self.iterate(&[x]);
+        self.decode(&[x]);
         self.restore();
-        self.grad.serve(Purpose::Any);
-        let decoded = self.found.best();
+        let decoded = self.found[0].best();
         json!({
             "output": decoded.map(|y| &y.output),
             "log_prob": decoded.map(|y| y.log_prob),
         })
     }
 
-    /// How long an iteration takes, and its parts: decoding, differentiating and the step.
+    /// How long an iteration takes per input, and its parts: decoding, differentiating and the step.
+    /// Every input has been nudged once before, so that it is decoded under weights of its own.
     pub(crate) fn times(&mut self, cases: &[impl Borrow<M::Input>], budget: Duration) -> Times {
-        self.grad.serve(self.of.rule.purpose()); // as Algorithm 1 does
+        let cases: Vec<&M::Input> = cases.iter().map(Borrow::borrow).collect();
+        let sets: Vec<&[&M::Input]> = cases.chunks_exact(self.of.in_step).collect();
+        let mut parts = [Duration::ZERO; 3];
+        let mut iterations = 0;
         let iteration = per_item(budget, || {
             let mut took = Duration::ZERO;
-            for x in cases {
+            for xs in &sets {
                 self.restore();
+                self.iterate(xs);
                 let start = Instant::now();
-                self.iterate(x.borrow());
+                self.decode(xs);
+                let decoded = start.elapsed();
+                self.differentiate(xs);
+                let differentiated = start.elapsed();
+                self.step();
                 took += start.elapsed();
+                parts[0] += decoded;
+                parts[1] += differentiated - decoded;
+                parts[2] += start.elapsed() - differentiated;
+                iterations += xs.len() as u32;
             }
-            (cases.len(), took)
+            (sets.len() * self.of.in_step, took)
         });
-        let mut parts = [Duration::ZERO; 3];
-        for x in cases {
-            self.restore();
-            let start = Instant::now();
-            self.decode(x.borrow());
-            let decoded = start.elapsed();
-            self.differentiate(x.borrow());
-            let differentiated = start.elapsed();
-            self.step();
-            parts[0] += decoded;
-            parts[1] += differentiated - decoded;
-            parts[2] += start.elapsed() - differentiated;
-        }
-        Times { iteration, parts: parts.map(|part| part / cases.len() as u32) }
-    }
-
-    /// The gradient as one flat buffer, zero where nothing was touched.
-    pub(crate) fn dense(&self) -> Vec<f32> {
-        let mut dense = vec![0.0; self.nudged.len()];
-        for range in self.grad.touched() {
-            dense[range.clone()].copy_from_slice(self.grad.values(range));
-        }
-        dense
+        Times { iteration, parts: parts.map(|part| part / iterations) }
     }
 }

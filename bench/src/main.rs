@@ -7,6 +7,7 @@
 
 mod bandwidth;
 mod first_pass;
+mod in_step;
 mod iteration;
 mod net1;
 mod parsing;
@@ -42,6 +43,9 @@ enum Workload {
     Tagger,
     /// The parsing network's first outputs for many inputs, batched and one by one.
     FirstPass,
+    /// One iteration of the parsing network and of the role labeler: one input whose weights all
+    /// move, and twenty in step that move only biases.
+    InStep,
     /// Epochs of training the parsing network.
     Training,
 }
@@ -65,6 +69,8 @@ fn main() -> Result<()> {
         (Workload::Tagger, Verb::Time) => tagger::time(&dir)?,
         (Workload::FirstPass, Verb::Prepare) => first_pass::prepare()?,
         (Workload::FirstPass, Verb::Time) => first_pass::time()?,
+        (Workload::InStep, Verb::Prepare) => in_step::prepare()?,
+        (Workload::InStep, Verb::Time) => in_step::time()?,
         (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,
         (Workload::Training, Verb::Time) => training::time()?,
     };

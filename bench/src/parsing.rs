@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use cajole_core::decoders::Greedy;
 use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
-use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Trained};
@@ -37,17 +37,18 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
     let model = model();
     let layout = model.net.layout();
-    checkpoint::save(&dir.join(MODEL_FILE), layout, &model.weights, Precision::F32)?;
-    let mut worker = Worker::new(iteration(&model));
+    checkpoint::save(&dir.join(MODEL_FILE), layout, model.weights(), Precision::F32)?;
+    let mut worker = Worker::new(iteration(&model, &[], 1));
     let mut exported = Vec::new();
-    for (i, x) in cases(&model).iter().enumerate() {
-        worker.decode(x);
-        worker.differentiate(x);
+    for (i, x) in cases(&model, CASES).iter().enumerate() {
+        worker.decode(&[x]);
+        worker.differentiate(&[x]);
         if i < GRADIENTS {
             let path = dir.join(format!("gradient-{i}.safetensors"));
-            checkpoint::save(&path, layout, &worker.dense(), Precision::F32)?;
+            let gradient = worker.moves[0].nudge.gradient(layout);
+            checkpoint::save(&path, layout, &gradient, Precision::F32)?;
         }
-        let decoded = worker.found.best().context("greedy decoding finds one output")?;
+        let decoded = worker.found[0].best().context("greedy decoding finds one output")?;
         let (words, vectors) = model.net.columns(x);
         exported.push(json!({
             "words": words,
@@ -67,17 +68,17 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let path = dir.join("cases.json");
     checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
         .with_context(|| format!("writing {}", path.display()))?;
-    Ok(json!({ "weights": model.weights.len(), "cases": CASES }))
+    Ok(json!({ "weights": model.weights().len(), "cases": CASES }))
 }
 
 /// One round: an iteration, what its parts take, and the machine itself.
 pub(crate) fn time() -> Result<Value> {
     let model = model();
-    let cases = cases(&model);
+    let cases = cases(&model, CASES);
     let peak = peak::gflops();
-    let mut worker = Worker::new(iteration(&model));
+    let mut worker = Worker::new(iteration(&model, &[], 1));
     let times = worker.times(&cases, Duration::from_millis(500));
-    let flops = flops(&model, worker.grad.ranges().map(ExactSizeIterator::len).sum());
+    let flops = flops(&model, worker.moves[0].nudge.n_moved());
     let gflops = flops as f64 / times.iteration.as_secs_f64() / 1e9;
     Ok(json!({
         "iteration_ms": ms(times.iteration),
@@ -89,13 +90,19 @@ pub(crate) fn time() -> Result<Value> {
     }))
 }
 
-fn iteration(model: &Net) -> Iteration<'_, Net> {
+pub(crate) fn iteration<'a>(
+    model: &'a Net,
+    moves: &'a [&'a str],
+    in_step: usize,
+) -> Iteration<'a, Net> {
     Iteration {
         model,
         decoder: &Greedy,
         constraint: &violation,
         rule: StepRule::Sgd,
         step_size: STEP_SIZE,
+        moves,
+        in_step,
     }
 }
 
@@ -103,15 +110,15 @@ fn violation(_: &[Token], _: &[Symbol]) -> f32 {
     1.0
 }
 
-fn model() -> Net {
+pub(crate) fn model() -> Net {
     let net = Net1::new(0.0, |_| SYMBOLS);
     let weights = rounded(net.babbling_weights());
-    Trained { net, weights: weights.into() }
+    Trained::new(net, weights)
 }
 
-fn cases(model: &Net) -> Vec<Vec<Token>> {
+pub(crate) fn cases(model: &Net, n: usize) -> Vec<Vec<Token>> {
     let random = &mut Random::new(1);
-    (0..CASES).map(|_| model.net.input(random, TOKENS)).collect()
+    (0..n).map(|_| model.net.input(random, TOKENS)).collect()
 }
 
 /// Floating-point operations that one iteration cannot do without, `moved` weights being moved.

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use cajole_core::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
+use cajole_core::decoders::tags::{Tagged, Viterbi};
 use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
-use cajole_nn::decoders::{Tagged, Viterbi};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{Tagger, Tagging, Trained};
@@ -43,7 +43,7 @@ const MEMORY: usize = 256 << 20;
 type Net = Trained<Tagging<LstmTagger<Case>>>;
 
 /// A sentence with a tree over it.
-struct Case {
+pub(crate) struct Case {
     features: Features,
     brackets: Brackets,
 }
@@ -61,43 +61,48 @@ impl Bracketed for Case {
 }
 
 /// What decodes and what judges.
-struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     decoder: Tagged<'a, Viterbi>,
     constraint: SpansInTree<'a>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(tags: &'a TagSet) -> Self {
+    pub(crate) fn new(tags: &'a TagSet) -> Self {
         let constraint = SpansInTree { tags, free: RoleSet::default() };
         Parts { decoder: Tagged::viterbi(tags), constraint }
     }
 
-    fn of<'b>(&'b self, model: &'b Net) -> Iteration<'b, Net> {
+    pub(crate) fn of<'b>(
+        &'b self,
+        model: &'b Net,
+        moves: &'b [&'b str],
+        in_step: usize,
+    ) -> Iteration<'b, Net> {
         let Parts { decoder, constraint } = self;
-        Iteration { model, decoder, constraint, rule: RULE, step_size: STEP_SIZE }
+        let (rule, step_size) = (RULE, STEP_SIZE);
+        Iteration { model, decoder, constraint, rule, step_size, moves, in_step }
     }
 }
 
 /// Makes the network and writes what a rival needs into `dir`.
 pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
-    let net = Tagging(network());
-    let weights = loud_weights(&net.0).into();
-    let (model, tags) = (Trained { net, weights }, tags()?);
-    let layout = model.net.0.layout();
-    checkpoint::save(&dir.join(MODEL_FILE), layout, &model.weights, Precision::F32)?;
-    let parts = Parts::new(&tags);
-    let mut worker = Worker::new(parts.of(&model));
+    let model = model()?;
+    let layout = model.net.net.layout();
+    checkpoint::save(&dir.join(MODEL_FILE), layout, model.weights(), Precision::F32)?;
+    let parts = Parts::new(&model.net.tags);
+    let mut worker = Worker::new(parts.of(&model, &[], 1));
     let mut exported = Vec::new();
-    for (i, x) in cases().iter().enumerate() {
-        worker.decode(x);
-        let g = worker.differentiate(x);
+    for (i, x) in cases(CASES).iter().enumerate() {
+        worker.decode(&[x]);
+        let g = worker.differentiate(&[x]);
         ensure!(0.0 < g, "the output for input {i} satisfies the constraint");
         if i < GRADIENTS {
             let path = dir.join(format!("gradient-{i}.safetensors"));
-            checkpoint::save(&path, layout, &worker.dense(), Precision::F32)?;
+            let gradient = worker.moves[0].nudge.gradient(layout);
+            checkpoint::save(&path, layout, &gradient, Precision::F32)?;
         }
-        let decoded = worker.found.best().context("Viterbi finds one output")?;
+        let decoded = worker.found[0].best().context("Viterbi finds one output")?;
         exported.push(json!({
             "words": x.features.tokens.iter().map(|token| token.word).collect::<Vec<_>>(),
             "predicate": x.features.predicate,
@@ -109,7 +114,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         }));
     }
     let report = json!({
-        "layers": model.net.0.config.layers,
+        "layers": model.net.net.config.layers,
         "step_size": STEP_SIZE,
         "gradients": GRADIENTS,
         "cases": exported,
@@ -117,20 +122,20 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let path = dir.join("cases.json");
     checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
         .with_context(|| format!("writing {}", path.display()))?;
-    Ok(json!({ "weights": model.weights.len(), "cases": CASES }))
+    Ok(json!({ "weights": model.weights().len(), "cases": CASES }))
 }
 
 /// One round: an iteration, what its parts take, and the machine itself.
 pub(crate) fn time(dir: &Path) -> Result<Value> {
-    let net = Tagging(network());
-    let weights = checkpoint::load(&dir.join(MODEL_FILE), net.0.layout())?.into();
-    let (model, tags, cases) = (Trained { net, weights }, tags()?, cases());
+    let net = Tagging { net: network(), tags: tags()? };
+    let weights = checkpoint::load(&dir.join(MODEL_FILE), net.net.layout())?;
+    let (model, cases) = (Trained::new(net, weights), cases(CASES));
     let peak = peak::gflops();
-    let parts = Parts::new(&tags);
-    let mut worker = Worker::new(parts.of(&model));
+    let parts = Parts::new(&model.net.tags);
+    let mut worker = Worker::new(parts.of(&model, &[], 1));
     let times = worker.times(&cases, Duration::from_millis(700));
-    let moved = worker.grad.ranges().map(ExactSizeIterator::len).sum();
-    let Work { flops, bytes } = work(&model.net.0.config, moved);
+    let config = &model.net.net.config;
+    let Work { flops, bytes } = work(config, worker.moves[0].nudge.n_moved());
     let seconds = times.iteration.as_secs_f64();
     let gflops = flops as f64 / seconds / 1e9;
     Ok(json!({
@@ -142,9 +147,16 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
         "share_of_peak": gflops / peak,
         "bytes": bytes,
         "gigabytes": bytes as f64 / seconds / 1e9,
-        "cache_gigabytes": bandwidth::gigabytes(recurrent(&model.net.0.config) * size_of::<f16>()),
+        "cache_gigabytes": bandwidth::gigabytes(recurrent(config) * size_of::<f16>()),
         "memory_gigabytes": bandwidth::gigabytes(MEMORY),
     }))
+}
+
+/// The network with random weights.
+pub(crate) fn model() -> Result<Net> {
+    let net = network();
+    let weights = loud_weights(&net);
+    Ok(Trained::new(Tagging { net, tags: tags()? }, weights))
 }
 
 fn network() -> LstmTagger<Case> {
@@ -189,7 +201,7 @@ fn tags() -> Result<TagSet> {
     Ok(TagSet::new(std::iter::once("O".to_owned()).chain(spans))?)
 }
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases(n: usize) -> Vec<Case> {
     let random = &mut Random::new(SEED);
     let mut draw = || {
         let words = (0..TOKENS).map(|_| random.below(10_000) as Symbol);
@@ -200,7 +212,7 @@ fn cases() -> Vec<Case> {
         split(random, 0, TOKENS, &mut spans);
         Case { features, brackets: spans.into_iter().collect() }
     };
-    (0..CASES).map(|_| draw()).collect()
+    (0..n).map(|_| draw()).collect()
 }
 
 /// A random binary tree over `start..end`, without its leaves.

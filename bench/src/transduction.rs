@@ -9,10 +9,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cajole_core::corpus::decode_all;
-use cajole_core::{Config, Constraint, Gbi, Outcome, StepRule, Symbol, Workspace};
+use cajole_core::decoders::Greedy;
+use cajole_core::{Candidate, Config, Constraint, Gbi, Job, Outcome, StepRule, Symbol, Workspace};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
-use cajole_nn::decoders::Greedy;
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
 use cajole_tasks::transduction::{ConstraintKind, END, N_SYMBOLS, Splits, transduce};
@@ -53,7 +52,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         Err(_) => train(&net),
     };
     checkpoint::save(&path, net.layout(), &weights, Precision::F32)?;
-    let model = Trained { net, weights: weights.into() };
+    let model = Trained::new(net, weights);
     let constraint = ConstraintKind::Count.build();
     let cases = cases(&model, &constraint)?;
 
@@ -62,13 +61,15 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     let mut exported = Vec::new();
     for (i, (x, repair)) in cases.iter().zip(&repairs).enumerate() {
         worker.restore();
-        worker.decode(x);
-        let g = worker.differentiate(x);
+        worker.decode(&[x]);
+        let g = worker.differentiate(&[x]);
         if i < GRADIENTS {
             let path = dir.join(format!("gradient-{i}.safetensors"));
-            checkpoint::save(&path, model.net.layout(), &worker.dense(), Precision::F32)?;
+            let layout = model.net.layout();
+            let gradient = worker.moves[0].nudge.gradient(layout);
+            checkpoint::save(&path, layout, &gradient, Precision::F32)?;
         }
-        let decoded = worker.found.best().context("greedy decoding finds one output")?;
+        let decoded = worker.found[0].best().context("greedy decoding finds one output")?;
         exported.push(json!({
             "input": x,
             "output": decoded.output,
@@ -93,7 +94,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         .with_context(|| format!("writing {}", path.display()))?;
     let steps: usize = repairs.iter().map(|repair| repair.steps).sum();
     Ok(json!({
-        "weights": model.weights.len(),
+        "weights": model.weights().len(),
         "cases": cases.len(),
         "satisfied": repairs.iter().filter(|repair| repair.is_satisfied()).count(),
         "mean_steps": steps as f64 / cases.len() as f64,
@@ -104,7 +105,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
 pub(crate) fn time(dir: &Path) -> Result<Value> {
     let net = network();
     let weights = checkpoint::load(&dir.join(MODEL_FILE), net.layout())?;
-    let model = Trained { net, weights: weights.into() };
+    let model = Trained::new(net, weights);
     let constraint = ConstraintKind::Count.build();
     let cases = read_cases(dir)?;
     let peak = peak::gflops();
@@ -117,33 +118,33 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
         for x in &cases {
             worker.restore();
             let start = Instant::now();
-            worker.iterate(x);
+            worker.iterate(&[x]);
             took += start.elapsed();
-            flops += flops_of(&model, x, worker.found.best().map_or(0, |y| y.marks.len()));
+            flops += flops_of(&model, x, worker.found[0].best().map_or(0, |y| y.marks.len()));
         }
         (cases.len(), took)
     });
     let flops = flops as f64 / cases.len() as f64;
     let gflops = flops / iteration.as_secs_f64() / 1e9;
 
-    let gbi = gbi(&model, &constraint);
-    let mut workspace = Workspace::new(&model, &gbi.config)?;
+    let gbi = gbi(&model)?;
+    let jobs = jobs(&cases, &constraint);
+    let mut workspace = Workspace::new(&model);
     let repair = per_item(Duration::from_millis(200), || {
         let start = Instant::now();
-        cases.iter().for_each(|x| drop(gbi.run(x, &mut workspace)));
-        (cases.len(), start.elapsed())
+        gbi.run_set(&jobs, &mut workspace, |_, _| {});
+        (jobs.len(), start.elapsed())
     });
 
     // Enough inputs that threads seldom wait for the last one.
-    let many: Vec<&[Symbol]> =
-        std::iter::repeat_n(&cases, 8).flatten().map(Vec::as_slice).collect();
+    let many = jobs.repeat(8);
     let mut per_second = Vec::new();
     for threads in [1, 2] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let each = per_item(Duration::from_millis(200), || {
             let start = Instant::now();
             let outcomes = pool.install(|| gbi.run_all(&many, |_, _| {}));
-            (outcomes.map_or(0, |outcomes| outcomes.len()), start.elapsed())
+            (outcomes.len(), start.elapsed())
         });
         per_second.push(1.0 / each.as_secs_f64());
     }
@@ -199,8 +200,8 @@ fn train(net: &Transducer) -> Vec<f32> {
 fn cases(model: &Net, constraint: &Count) -> Result<Vec<Vec<Symbol>>> {
     let test = Splits::new(0).test;
     let refs: Vec<&[Symbol]> = test.iter().map(Vec::as_slice).collect();
-    let decoded = decode_all(model, &Greedy, &refs);
-    let violates = |(x, y): &(Vec<Symbol>, cajole_core::Candidate)| {
+    let decoded = model.decode_all(&Greedy, &refs);
+    let violates = |(x, y): &(Vec<Symbol>, Candidate)| {
         !y.capped && !constraint.check(x, &y.output).is_satisfied()
     };
     let mut failures: Vec<_> =
@@ -238,22 +239,24 @@ fn iteration<'a>(model: &'a Net, constraint: &'a Count) -> Iteration<'a, Net> {
         constraint: &**constraint,
         rule: StepRule::Sgd,
         step_size: STEP_SIZE,
+        moves: &[],
+        in_step: 1,
     }
 }
 
-fn gbi<'a>(
-    model: &'a Net,
-    constraint: &'a Count,
-) -> Gbi<'a, Net, Greedy, dyn Constraint<[Symbol]> + Send> {
+fn gbi(model: &Net) -> Result<Gbi<'_, Net>> {
     let mut config = Config::paper();
     config.schedule.step_size = STEP_SIZE;
     config.schedule.max_steps = MAX_STEPS;
-    Gbi { model, decoder: &Greedy, constraint: &**constraint, sources: Vec::new(), config }
+    Ok(Gbi::with(model, config)?)
+}
+
+fn jobs<'a>(cases: &'a [Vec<Symbol>], constraint: &'a Count) -> Vec<Job<'a, [Symbol]>> {
+    cases.iter().map(|x| Job::new(x.as_slice(), &**constraint)).collect()
 }
 
 fn repair_all(model: &Net, constraint: &Count, cases: &[Vec<Symbol>]) -> Result<Vec<Outcome>> {
-    let refs: Vec<&[Symbol]> = cases.iter().map(Vec::as_slice).collect();
-    Ok(gbi(model, constraint).run_all(&refs, |_, _| {})?)
+    Ok(gbi(model)?.run_all(&jobs(cases, constraint), |_, _| {}))
 }
 
 /// Floating-point operations that one iteration cannot do without, for an input `x` and an output
@@ -269,5 +272,5 @@ fn flops_of(model: &Net, x: &[Symbol], positions: usize) -> usize {
     // The encoder's steps, the encoder's state as the decoder sees it, the decoder's steps.
     let recurrent = (x.len() + 1 + positions) * hidden * 4 * hidden;
     let output = positions * hidden * output_symbols;
-    3 * 2 * (tables + recurrent + output) + 2 * model.weights.len()
+    3 * 2 * (tables + recurrent + output) + 2 * model.weights().len()
 }

@@ -2,9 +2,9 @@
 //! understood again from rows of our own.
 #![no_main]
 
-use cajole_tasks::srl::Sentence;
-use cajole_tasks::srl::conll2012::{Document, Table, sentences};
-use cajole_tasks::treebank::tree::{escape, unescape};
+use cajole_treebank::roles::Sentence;
+use cajole_treebank::roles::conll2012::{Document, Table, sentences};
+use cajole_treebank::tree::{escape, unescape};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

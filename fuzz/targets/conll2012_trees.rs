@@ -1,7 +1,7 @@
 //! Trees in CoNLL-2012's columns.
 #![no_main]
 
-use cajole_tasks::treebank::conll2012;
+use cajole_treebank::conll2012;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

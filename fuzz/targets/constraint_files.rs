@@ -5,7 +5,7 @@
 use cajole_core::Constraint;
 use cajole_fuzz::{check, commands, letters, outputs, tags, words};
 use cajole_rules::{Rules, Subject};
-use cajole_tasks::treebank::penn::parse_tree;
+use cajole_treebank::penn::parse_tree;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -6,24 +6,31 @@ use std::sync::OnceLock;
 use cajole_core::{Constraint, Symbol};
 use cajole_infer::line::Line;
 use cajole_infer::task::{Case, Task};
-use cajole_infer::{AnyTask, BUILT_IN};
+use cajole_infer::{Pairs, Parsing, Roles, Transduction};
 use cajole_rules::Rules;
+use cajole_tasks::Checkpoint;
+use cajole_tasks::pairs::PairsModel;
+use cajole_tasks::parsing::Parser;
+use cajole_tasks::srl::RoleTagger;
+use cajole_tasks::transduction::Net;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    static TASKS: OnceLock<Vec<AnyTask>> = OnceLock::new();
-    let built_in = |name| AnyTask::built_in(name).expect("it is built in");
-    let tasks = TASKS.get_or_init(|| BUILT_IN.map(built_in).into());
+    static TASKS: OnceLock<(Transduction, Parsing, Roles, Pairs)> = OnceLock::new();
+    let (transduction, parsing, roles, pairs) = TASKS.get_or_init(|| {
+        (
+            Transduction::new(Net::built_in()),
+            Parsing::new(Parser::built_in()),
+            Roles::new(RoleTagger::built_in()),
+            Pairs::new(PairsModel::built_in()),
+        )
+    });
     for (number, text) in (1..).zip(text.lines()) {
         let Ok(Some(line)) = Line::parse(number, text.to_owned()) else { continue };
-        for task in tasks {
-            match task {
-                AnyTask::Transduction(task) => check(task, &line),
-                AnyTask::Parsing(task) => check(task, &line),
-                AnyTask::Roles(task) => check(task, &line),
-                AnyTask::Pairs(task) => check(task, &line),
-            }
-        }
+        check(transduction, &line);
+        check(parsing, &line);
+        check(roles, &line);
+        check(pairs, &line);
     }
 });
 

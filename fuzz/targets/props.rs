@@ -1,8 +1,8 @@
 //! CoNLL-2005's propositions, and their scores against themselves and each other.
 #![no_main]
 
-use cajole_tasks::srl::eval::{Counts, Evaluation};
-use cajole_tasks::srl::props::{self, Props};
+use cajole_treebank::roles::eval::{Counts, Evaluation};
+use cajole_treebank::roles::props::{self, Props};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

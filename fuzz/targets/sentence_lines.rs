@@ -4,7 +4,7 @@
 use cajole_core::constraints::TagSet;
 use cajole_tasks::parsing::input;
 use cajole_tasks::srl::{Query, Vocabulary};
-use cajole_tasks::treebank::tokenize;
+use cajole_treebank::tokenize;
 use cajole_tasks::words::{Lexicon, Reads};
 use libfuzzer_sys::fuzz_target;
 

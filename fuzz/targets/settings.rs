@@ -1,9 +1,9 @@
 //! Settings of the experiments, in TOML: what is read is written and read again.
 #![no_main]
 
-use cajole_tasks::parsing::ParsingConfig;
-use cajole_tasks::srl::SrlConfig;
-use cajole_tasks::transduction::TransductionConfig;
+use cajole_experiments::parsing::ParsingConfig;
+use cajole_experiments::srl::SrlConfig;
+use cajole_experiments::transduction::TransductionConfig;
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

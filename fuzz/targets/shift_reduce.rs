@@ -5,9 +5,9 @@
 
 use cajole_core::Symbol;
 use cajole_core::constraint::Constraint;
-use cajole_tasks::parsing::commands::{Commands, Invalid};
-use cajole_tasks::parsing::constraint::ShiftReduce;
-use cajole_tasks::parsing::repair::repair;
+use cajole_treebank::shift_reduce::commands::{Commands, Invalid};
+use cajole_treebank::shift_reduce::constraint::ShiftReduce;
+use cajole_treebank::shift_reduce::repair::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,9 +1,9 @@
 //! Roles in JSON Lines, and what is read of them in columns.
 #![no_main]
 
-use cajole_tasks::srl::conll2012::{self, Table};
-use cajole_tasks::srl::jsonl;
-use cajole_tasks::srl::props::{self, Props};
+use cajole_treebank::roles::conll2012::{self, Table};
+use cajole_treebank::roles::jsonl;
+use cajole_treebank::roles::props::{self, Props};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

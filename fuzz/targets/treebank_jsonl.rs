@@ -1,7 +1,7 @@
 //! Treebanks in JSON Lines.
 #![no_main]
 
-use cajole_tasks::treebank::jsonl;
+use cajole_treebank::jsonl;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,8 +1,8 @@
 //! Penn bracketed files, and what is done with every tree: cleaning, drawing, scoring.
 #![no_main]
 
-use cajole_tasks::parsing::evalb::{Evaluation, Params};
-use cajole_tasks::treebank::{Pretty, Tree, clean, penn};
+use cajole_treebank::evalb::{Evaluation, Params};
+use cajole_treebank::{Pretty, Tree, clean, penn};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use cajole_tasks::experiment::Watch;
+use cajole_infer::infer::InferError;
+use cajole_tasks::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Whether standard output is a terminal that shows colours.
@@ -21,6 +22,17 @@ pub(crate) fn width() -> usize {
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     writeln!(stdout().lock(), "{}", text.trim_end_matches('\n'))?;
     Ok(())
+}
+
+/// The same, where records are handed over.
+pub(crate) fn write(text: &str) -> Result<(), InferError> {
+    let written = writeln!(stdout().lock(), "{}", text.trim_end_matches('\n'));
+    written.map_err(InferError::Sink)
+}
+
+/// Tells of a line that is passed over.
+pub(crate) fn complain_of(error: &InferError) {
+    let _ = writeln!(stderr().lock(), "passed over: {error}");
 }
 
 /// Tells what went wrong, with all its causes.

@@ -1,33 +1,67 @@
 //! Settings: the built-in file, or one of the user's, with single values overridden.
 
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde::de::DeserializeOwned;
 
-use crate::args::Settings;
+/// Settings that come from a file and can be overridden.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Settings {
+    /// A TOML file instead of the built-in settings (see configs/)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Override one setting, such as `--set training.epochs=50`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+/// Where corpora are.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Data {
+    /// The folder that holds the corpora
+    #[arg(long = "data", value_name = "FOLDER", env = "CAJOLE_DATA")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Work on generated sentences, with small networks: needs no data, takes minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
 
 /// Reads settings of type `T`.
 pub(crate) fn read<T: DeserializeOwned>(built_in: &str, settings: &Settings) -> anyhow::Result<T> {
-    let (name, text) = match &settings.config {
+    match &settings.config {
         Some(path) => {
             let text = fs::read_to_string(path)
                 .with_context(|| format!("cannot read the settings in {}", path.display()))?;
-            (path.display().to_string(), text)
+            parse(&path.display().to_string(), &text, &settings.overrides)
         }
-        None => ("the built-in settings".to_owned(), built_in.to_owned()),
-    };
-    if settings.overrides.is_empty() {
-        // Straight from the text, so that an error shows the line.
-        return toml::from_str(&text).with_context(|| format!("in {name}"));
+        None => overridden(built_in, &settings.overrides),
     }
-    let mut table: toml::Table = toml::from_str(&text).with_context(|| format!("in {name}"))?;
-    for assignment in &settings.overrides {
+}
+
+/// Built-in settings of type `T`, with single values overridden.
+pub(crate) fn overridden<T: DeserializeOwned>(
+    built_in: &str,
+    overrides: &[String],
+) -> anyhow::Result<T> {
+    parse("the built-in settings", built_in, overrides)
+}
+
+fn parse<T: DeserializeOwned>(name: &str, text: &str, overrides: &[String]) -> anyhow::Result<T> {
+    if overrides.is_empty() {
+        // Straight from the text, so that an error shows the line.
+        return toml::from_str(text).with_context(|| format!("in {name}"));
+    }
+    let mut table: toml::Table = toml::from_str(text).with_context(|| format!("in {name}"))?;
+    for assignment in overrides {
         set(&mut table, assignment).with_context(|| format!("in --set {assignment}"))?;
     }
     toml::Value::Table(table)
         .try_into()
-        .with_context(|| format!("in {name} with --set {}", settings.overrides.join(" --set ")))
+        .with_context(|| format!("in {name} with --set {}", overrides.join(" --set ")))
 }
 
 /// Applies one `key.key=value`.
@@ -44,10 +78,11 @@ fn set(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
     let last = keys.pop().unwrap_or_default();
     let mut place = table;
     for key in keys {
-        let known = place.keys().cloned().collect::<Vec<_>>().join(", ");
-        place = match place.get_mut(key).and_then(toml::Value::as_table_mut) {
-            Some(inner) => inner,
-            None => bail!("there is no section {key:?}; there are {known}"),
+        // A section that is left to its defaults is not in the text.
+        let section = place.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = match section.as_table_mut() {
+            Some(section) => section,
+            None => bail!("{key:?} is a value, not a section"),
         };
     }
     place.insert(last.to_owned(), value);

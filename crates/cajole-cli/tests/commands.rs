@@ -27,6 +27,9 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&cajole(folder, args), args, parts);
 }
 
+/// An input that the built-in transducer gets wrong: it writes an `az` too few.
+const FAILURE: &str = "bzazbzazazazazazazazazaz";
+
 /// A small experiment: one seed, little training, few inputs.
 const SMALL: [&str; 12] = [
     "reproduce",
@@ -87,20 +90,19 @@ fn an_experiment_reports_the_same_at_any_number_of_threads() {
 #[test]
 fn explain_shows_every_step() {
     let folder = tempfile::tempdir().unwrap();
-    let input = "azazazazazazazazazazaz";
-    let all = json(&cajole(folder.path(), &["explain", input, "--json", "--preset=paper"]));
-    let one = &all[0];
-    assert_eq!(one["input"], input);
-    assert_eq!(one["satisfied"], true);
-    assert_eq!(one["output"].as_str().map(str::len), Some(33));
-    let trace = one["trace"].as_array().unwrap();
+    let one = json(&cajole(folder.path(), &["explain", FAILURE, "--json"]));
+    assert_eq!(one["status"], "satisfied");
+    assert_eq!(one["output"].as_str().map(|y| y.matches('a').count()), Some(30));
+    assert_ne!(one["steps"], 0);
+    let trace = one["trace"]["steps"].as_array().unwrap();
     assert_eq!(trace.len() as u64, one["steps"].as_u64().unwrap() + 1);
-    for name in ["iteration", "output", "g", "log_prob", "distance", "elapsed"] {
+    for name in ["iteration", "output", "g", "log_prob", "distance", "milliseconds"] {
         assert!(trace[0].get(name).is_some(), "{name}");
     }
-    let text = cajole(folder.path(), &["explain", input]);
+    let text = cajole(folder.path(), &["explain", FAILURE]);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("iteration") && text.contains("satisfied"));
+    assert!(text.contains("iteration") && text.contains("Satisfied after"), "{text}");
+    assert!(text.contains(&"aaa".repeat(9)), "the right output is known: {text}");
     assert!(!text.contains('\x1b'), "no colours but on a terminal");
     assert!(text.lines().all(|line| line.chars().count() <= 100));
 }
@@ -163,21 +165,77 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
 fn what_is_wrong_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    check_error(at, &["explain", "azby"], &["\"azby\"", "'y' at position 4"]);
-    check_error(at, &["explain", "abz"], &["\"abz\"", "position 2"]);
-    check_error(at, &["explain", "--model=nowhere"], &["nowhere", "config.json", "No such file"]);
+    check_error(at, &["explain", "azby"], &["input:1", "\"y\"", "1 line could not be explained"]);
+    check_error(at, &["explain", "--model=tagger"], &["give the inputs"]);
+    check_error(at, &["eval", "--model=tagger"], &["give a file"]);
+    check_error(at, &["explain", "--model=nowhere"], &["nowhere is no folder", "transducer"]);
     check_error(at, &["train", "transduction", "--config=no.toml"], &["no.toml", "No such file"]);
     check_error(at, &["train", "cooking"], &["cooking", "transduction"]);
-    let set = |what| check_error(at, &["eval", "--set", what], &[what]);
+    let set = |what| {
+        check_error(at, &["train", "transduction", "--out=x", "--set", what], &[what]);
+        assert!(!at.join("x").exists(), "nothing is left behind");
+    };
     set("training.epoch=3");
     set("trainin.epochs=3");
     set("training.epochs=many");
     set("training.epochs");
-    check_error(at, &["eval", "--set", "gbi.best.moves=[\"deco\"]"], &["\"deco\"", "decoder"]);
+    set("training.epochs.first=3");
+    let set = |what| check_error(at, &["eval", "--set", what], &[what]);
+    set("schedule.step=3");
+    set("schedul.max-steps=3");
+    set("width=wide");
+    check_error(at, &["eval", "--set", "moves=[\"deco\"]"], &["\"deco\"", "decoder"]);
 
-    let config = include_str!("../../../configs/transduction.toml");
+    let config = cajole_experiments::transduction::TransductionConfig::DEFAULT;
     fs::write(at.join("own.toml"), config.replace("clip = 1.0", "clip = \"short\"")).unwrap();
-    check_error(at, &["eval", "--config=own.toml"], &["own.toml", "clip", "short"]);
+    let own = ["train", "transduction", "--config=own.toml"];
+    check_error(at, &own, &["own.toml", "clip", "short"]);
     fs::write(at.join("own.toml"), config.replace("hidden = 32", "hiden = 32")).unwrap();
-    check_error(at, &["eval", "--config=own.toml"], &["own.toml", "hiden", "hidden"]);
+    check_error(at, &own, &["own.toml", "hiden", "hidden"]);
+}
+
+#[test]
+fn settings_reach_the_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = |settings: &[&str]| {
+        let args = [&["explain", FAILURE, "--json"], settings].concat();
+        json(&cajole(folder.path(), &args))["trace"].clone()
+    };
+    let all = explained(&[]);
+    let biases = explained(&["--set=moves=[\"*.b\"]"]);
+    assert!(biases["moving"].as_u64() < all["moving"].as_u64(), "fewer weights move");
+    assert_eq!(explained(&["--preset=small"])["moving"], biases["moving"], "biases only");
+    let steps = |trace: &Value| trace["steps"].as_array().unwrap().len();
+    let limited = explained(&["--max-steps=1", "--set=restarts=[]", "--set=sources=[]"]);
+    assert_eq!(steps(&limited), 2, "the network's own output, and one step");
+    let wide = explained(&["--set=width=3", "--set=sources=[]", "--max-steps=1"]);
+    assert_ne!(wide["steps"][0]["passes"], limited["steps"][0]["passes"], "another beam");
+}
+
+#[test]
+fn every_network_is_explained_and_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let tree = "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT the) (NN cat))))";
+    let srl = r#"[{"p": 2, "bio": "B-ARG0 I-ARG0 B-V B-ARG1 I-ARG1"}]"#;
+    fs::write(at.join("sentences"), format!("{{\"tree\": \"{tree}\", \"srl\": {srl}}}\n")).unwrap();
+    let pairs = r#"{"input": "a + b", "output": "( a + b )", "constraint": "must-have = ['(']"}"#;
+    fs::write(at.join("pairs"), pairs).unwrap();
+    for (model, file, measure) in [
+        ("parser", "sentences", "F1"),
+        ("tagger", "sentences", "F1"),
+        ("expressions", "pairs", "accuracy"),
+    ] {
+        let model = format!("--model={model}");
+        let line = fs::read_to_string(at.join(file)).unwrap();
+        let output = cajole(at, &["explain", &model, line.trim()]);
+        let text = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(output.status.success() && text.contains("iteration"), "{model}: {text}");
+        let row = json(&cajole(at, &["eval", &model, file, "--json"]));
+        assert_eq!((&row["total"], &row["measure"]), (&1.into(), &measure.into()), "{row}");
+        let before = row["whole_metric_before"].as_f64().unwrap();
+        assert!((0.0..=100.0).contains(&before), "{row}");
+        let text = String::from_utf8(cajole(at, &["eval", &model, file]).stdout).unwrap();
+        assert!(text.contains(measure) && text.contains("before"), "{text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `cajole import` as a user runs it.
 
 mod failure;
+mod outside;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use serde_json::Value;
 use failure::check_failed;
 
 /// Some tensors, as PyTorch writes them.
-const TENSORS: &[u8] = include_bytes!("../../cajole-nn/tests/data/zip.pt");
+const TENSORS: &[u8] = include_bytes!("data/zip.pt");
 
 fn import(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));
@@ -25,18 +26,9 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     assert!(!folder.join("out").exists(), "nothing is left behind");
 }
 
-/// A file beside the folder that `CAJOLE_DATA` names, or in `shared` beside the workspace; or
-/// nothing, with a word about it.
-// A test has to say that it was skipped.
-#[allow(clippy::print_stderr)]
+/// A file among the fixtures.
 fn fixture(name: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folders = std::env::var_os("CAJOLE_DATA").map(PathBuf::from).into_iter().chain([beside]);
-    let found = folders.map(|folder| folder.join("../fixtures").join(name)).find(|p| p.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {name} in the fixtures beside the folder CAJOLE_DATA names");
-    }
-    found
+    outside::find(&format!("../fixtures/{name}"))
 }
 
 #[test]

@@ -205,25 +205,82 @@ fn an_unfinished_run_is_gone_on_with_by_the_same_settings_only() {
     fs::write(at.join("rule.toml"), "pattern = '.*'").unwrap();
     check_error(at, &["in", "--out=out", "--strict"], &["in:121: "]);
     let before = fs::read(at.join("out")).unwrap();
-    assert_eq!(records(&before).len(), 96, "whole batches before the bad line");
+    assert_eq!(records(&before).len(), 120, "the whole lot before that of the bad line");
     for (args, what) in [
         (&["in", "--engine=beam"][..], "engine"),
         (&["in", "--constraint=rule.toml"], "rules"),
-        (&["in", "--set=schedule.step-size=0.5"], "gbi"),
+        (&["in", "--set=schedule.step-size=0.5"], "settings of gbi"),
+        (&["in", "--preset=small"], "settings of gbi"),
+        (&["in", "--explain"], "traces"),
         (&["in", "--width=2"], "limits"),
         (&["in", "--model=expressions"], "model"),
         (&["as-in"], "input"),
     ] {
         let args = [args, &["--out=out", "--resume"]].concat();
-        check_error(at, &args, &["out is the output of an unfinished run", what, "differs"]);
+        check_error(at, &args, &["out is the output of an unfinished run", "changed", what]);
         assert!(fs::read(at.join("out")).unwrap() == before, "{args:?}");
     }
     let output = command(at, &["in", "--out=out", "--resume", "--json"]).output().unwrap();
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&summary["resumed_after_line"], &summary["lines"], &summary["bad_lines"]),
-        (&json!(96), &json!(25), &json!(1))
+        (&json!(120), &json!(1), &json!(1))
     );
+    assert_eq!(records(&fs::read(at.join("out")).unwrap()).len(), 121);
+}
+
+/// Leaves an unfinished run behind, changes one file that it read, and resumes it.
+#[test]
+fn nothing_that_a_run_reads_may_change_before_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let train = ["train", "transduction", "--set=training.epochs=1", "--out=net"];
+    let mut trained = Command::new(env!("CARGO_BIN_EXE_cajole"));
+    assert!(trained.current_dir(at).args(train).output().unwrap().status.success());
+    let files = [
+        ("in", "az\nbz\n".repeat(60) + "q\n"),
+        (
+            "rule.toml",
+            "[[all]]\ngrammar-file = 'e.ebnf'\n[[all]]\nchecker = {command = \
+          ['sh', 'check.sh'], mode = 'exit-code'}\n"
+                .to_owned(),
+        ),
+        ("e.ebnf", "e = (\"a\" | \"z\" | \"b\")* ;\n".to_owned()),
+        ("check.sh", "true\n".to_owned()),
+    ];
+    let write_all =
+        || files.iter().for_each(|(name, text)| fs::write(at.join(name), text).unwrap());
+    write_all();
+    let run = ["in", "--out=out", "--model=net", "--constraint=rule.toml", "--engine=network"];
+    check_error(at, &[&run[..], &["--strict"]].concat(), &["in:121: "]);
+    let before = fs::read(at.join("out")).unwrap();
+    assert_eq!(records(&before).len(), 120);
+    let resume = [&run[..], &["--resume"]].concat();
+    for (name, changed) in [
+        ("in", "content of in"),
+        ("rule.toml", "rules"),
+        ("e.ebnf", "content of e.ebnf"),
+        ("check.sh", "content of check.sh"),
+        ("net/config.json", "content of net/config.json"),
+    ] {
+        let path = at.join(name);
+        let original = fs::read(&path).unwrap();
+        // As many bytes as before.
+        let text = String::from_utf8(original.clone()).unwrap();
+        let other = match name {
+            "in" => text.replacen("az", "bz", 1),
+            "check.sh" => text.replace("true", "pwd "),
+            "rule.toml" => text.replace("'e.ebnf'", "\"e.ebnf\""),
+            _ => text.replacen('\n', " ", 1),
+        };
+        assert!(other != text && other.len() == text.len(), "{name}");
+        fs::write(&path, other).unwrap();
+        check_error(at, &resume, &["out is the output of an unfinished run", changed]);
+        assert!(fs::read(at.join("out")).unwrap() == before, "{name}");
+        fs::write(&path, original).unwrap();
+    }
+    let output = command(at, &resume).output().unwrap();
+    assert!(said(&output).contains("in:121: "), "{}", said(&output));
     assert_eq!(records(&fs::read(at.join("out")).unwrap()).len(), 121);
 }
 

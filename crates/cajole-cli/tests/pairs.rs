@@ -91,7 +91,8 @@ fn a_network_is_trained_on_pairs_and_bad_lines_are_left_out() {
         assert!(folder.path().join("net").join(file).exists(), "{file}");
     }
     assert!(!folder.path().join("net/training.safetensors").exists());
-    check_error(folder.path(), &["explain", "--model=net"], &["\"pairs\"", "transduction"]);
+    check_error(folder.path(), &["explain", "--model=net"], &["give the inputs"]);
+    check_error(folder.path(), &["parse", "--model=net"], &["\"pairs\"", "not \"parsing\""]);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use cajole_tasks::srl::SrlConfig;
-use cajole_tasks::srl::config::{Source, Unlabelled};
+use cajole_experiments::srl::SrlConfig;
+use cajole_tasks::corpora::Source;
+use cajole_tasks::srl::Unlabelled;
 use serde_json::Value;
 
 use failure::check_failed;
@@ -204,7 +205,7 @@ fn bad_sentences_are_named_and_the_others_tagged() {
         r#""srl": [{"p": 1, "lemma": "bark", "roleset": "bark.01", "bio": "B-ARG0 B-V"}]}"#
     );
     let bad = [
-        (good.replace("B-ARG0", "I-ARG0"), "word 1 has the tag \"I-ARG0\""),
+        (good.replace("B-ARG0", "I-ARG0"), "word 0 has the tag \"I-ARG0\""),
         (good.replace("B-ARG0", "X-ARG0"), "neither O nor B- or I-"),
         (good.replace("B-ARG0 ", ""), "1 tags for 2 words"),
         (good.replace("\"p\": 1", "\"p\": 5"), "word 5, counted from 0, of only 2"),

@@ -70,7 +70,7 @@ Percentage of perfect props :   0.00
 ";
     assert_eq!(String::from_utf8(output.stdout).unwrap(), want);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("sentence 1, word 5: the predicate is \"go\", not \"come\""), "{said}");
+    assert!(said.contains("sentence 1, word 4: the predicate is \"go\", not \"come\""), "{said}");
 }
 
 #[test]

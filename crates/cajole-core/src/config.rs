@@ -1,7 +1,9 @@
 //! The settings of Algorithm 1, as data.
 //!
-//! [`Config::paper`] is what the paper describes; [`Config::best`] is what works best for users.
-//! Both are plain values: every front end can print, store and override them.
+//! A configuration is a complete preset: the decoder's width, the sources of satisfying candidates,
+//! the objective, and which parameters move in which steps. [`Config::paper`] is what the paper
+//! describes, [`Config::best`] works best for users, and [`Config::small`] is fastest for many
+//! inputs. All are plain values that every front end can print, store and override.
 
 use std::time::Duration;
 
@@ -9,21 +11,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::step_rule::StepRule;
 
-/// Everything that can be set about a run.
+/// All settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Config {
-    /// What is lowered and what is raised.
+    /// Beam width of the inner decoder; 1 is greedy.
+    pub width: usize,
+    /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam.
+    pub sources: Vec<Source>,
+    /// What to lower and what to raise.
     pub objective: Objective,
-    /// How steps are taken at first.
+    /// The first schedule.
     pub schedule: Schedule,
-    /// Schedules to start over with, from `W`, when the first has run out of steps.
+    /// Schedules to restart with, from `W`, when the previous one runs out of steps.
     pub restarts: Vec<Schedule>,
     /// `α`: how strongly `W_λ` is pulled back towards `W`.
     pub pull: f32,
-    /// Names of the parameter groups that move; empty means all.
+    /// Name patterns of the parameters that move, see [`Moving`](crate::Moving); empty means all.
     pub moves: Vec<String>,
-    /// When to give up on one input; written down in milliseconds, as `deadline-ms`.
+    /// Time limit per input; serialized in milliseconds, as `deadline-ms`.
     #[serde(
         rename = "deadline-ms",
         with = "milliseconds",
@@ -44,40 +50,58 @@ pub struct Schedule {
     pub max_steps: usize,
 }
 
-/// What the gradient is taken of.
+/// A decoder that knows the constraint, as a source of satisfying candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Source {
+    /// A masked beam, if the constraint has an automaton; for taggers, exact search in it.
+    Masked {
+        /// Its width; 1 is masked greedy decoding.
+        width: usize,
+    },
+    /// Best-first search, if the constraint has no automaton; for taggers, k-best lists of
+    /// increasing length.
+    BlackBox {
+        /// Maximum number of prefixes to extend, or of outputs to list.
+        limit: usize,
+    },
+}
+
+/// The objective whose gradient is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Objective {
-    /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the decoder's best candidates, `p`
-    /// being normalised over them. With one candidate this is the paper's `g·Ψ`.
+    /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the decoder's best candidates, with `p`
+    /// normalised over those candidates. With one candidate this is the paper's `g·Ψ`.
     Lower {
-        /// How many of an inner beam's candidates are looked at.
+        /// How many candidates of the inner beam to consider.
         candidates: usize,
     },
     /// `g·(lower·log p(ŷ) − log p(y⁺))`: lower the decoded output, raise a satisfying one.
     ///
-    /// `y⁺` comes from the sources given to [`Gbi`](crate::Gbi), or from the inner beam. Where
-    /// there is none, this falls back to lowering alone.
+    /// `y⁺` comes from the sources given to [`Gbi`](crate::Gbi), or from the inner beam. If there
+    /// is none, this falls back to lowering alone.
     Contrast {
-        /// How often `y⁺` is looked for.
+        /// How often to look for `y⁺`.
         proposals: Proposals,
-        /// At which positions.
+        /// Which positions to blame.
         positions: Positions,
         /// Weight of the decoded output.
         lower: f32,
-        /// Where nothing satisfying is found: how many of an inner beam's candidates are lowered.
+        /// If nothing satisfying is found: how many candidates of the inner beam to lower.
         otherwise: usize,
     },
 }
 
-/// When satisfying candidates are looked for.
+/// When to look for satisfying candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Proposals {
-    /// Once, under `W`. Several sources then race, each in weights of its own: the candidate that
-    /// the network reaches in the fewest steps wins, and of equals the earlier source's.
+    /// Once, under `W`. Several sources then race, each from its own copy of the weights. The
+    /// candidate that the network reaches in the fewest steps wins; ties go to the earlier source.
     Frozen,
-    /// At every step, under `W_λ`, from the first source that has one.
+    /// At every step, under `W_λ`, from the first source that finds one.
     Fresh,
 }
 
@@ -94,10 +118,11 @@ pub enum Positions {
 impl Config {
     /// Algorithm 1 as printed: lower the decoded output by SGD on all weights, 100 steps.
     ///
-    /// The paper states neither `η` nor `α`. `η` must be tuned for each network, on development
-    /// data; `α` is off.
+    /// The paper states neither `η` nor `α`. Tune `η` per network, on dev data; `α` is off.
     pub fn paper() -> Self {
         Config {
+            width: 1,
+            sources: Vec::new(),
             objective: Objective::Lower { candidates: 1 },
             schedule: Schedule { rule: StepRule::Sgd, step_size: 1e-3, max_steps: 100 },
             restarts: Vec::new(),
@@ -107,29 +132,55 @@ impl Config {
         }
     }
 
-    /// What needs no tuning and converts nearly everything: steps of set length that grow, and
-    /// restarts with other schedules; satisfying candidates race where a source of them is at
-    /// hand, and the candidates of the inner beam are lowered where none is.
-    ///
-    /// Meant for a beam of width 5 as the decoder, with a masked greedy and a masked beam decoder
-    /// as sources if the constraint is an automaton.
+    /// Needs no tuning and converts nearly everything: growing unit-norm steps, restarts with other
+    /// schedules, and a race between satisfying candidates. If no source finds one, the candidates
+    /// of the inner beam are lowered.
     pub fn best() -> Self {
-        let unit = |step_size, growth| Schedule {
-            rule: StepRule::UnitNorm { growth, cap: 0.3 },
-            step_size,
-            max_steps: 100,
-        };
         Config {
+            width: 5,
+            sources: vec![
+                Source::Masked { width: 5 },
+                Source::Masked { width: 1 },
+                Source::BlackBox { limit: 4096 },
+            ],
             objective: Objective::Contrast {
                 proposals: Proposals::Frozen,
                 positions: Positions::Differing,
                 lower: 1.0,
                 otherwise: 5,
             },
-            schedule: unit(1e-3, 1.15),
-            restarts: vec![unit(3e-3, 1.1), unit(3e-4, 1.2), unit(1e-2, 1.05)],
+            schedule: Schedule::unit(1e-3, 1.15, 0.3),
+            restarts: vec![
+                Schedule::unit(3e-3, 1.1, 0.3),
+                Schedule::unit(3e-4, 1.2, 0.3),
+                Schedule::unit(1e-2, 1.05, 0.3),
+            ],
             ..Config::paper()
         }
+    }
+
+    /// Like [`best`](Config::best), but only biases (and gains of norms) move: inputs share every
+    /// matrix and are repaired many at a time. Vectors are few, so steps are longer. If they do not
+    /// suffice, nothing else moves.
+    pub fn small() -> Self {
+        Config {
+            moves: vec![crate::Moving::VECTORS.to_owned()],
+            schedule: Schedule::unit(1e-2, 1.15, 3.0),
+            restarts: vec![
+                Schedule::unit(3e-2, 1.1, 3.0),
+                Schedule::unit(3e-3, 1.2, 3.0),
+                Schedule::unit(1e-1, 1.05, 3.0),
+            ],
+            ..Config::best()
+        }
+    }
+}
+
+impl Schedule {
+    /// At most 100 unit-norm steps: the first of length `step_size`, each longer than the last by a
+    /// factor of `growth`, up to `cap`.
+    pub fn unit(step_size: f32, growth: f32, cap: f32) -> Self {
+        Schedule { rule: StepRule::UnitNorm { growth, cap }, step_size, max_steps: 100 }
     }
 }
 

@@ -1,8 +1,8 @@
 //! `g(y, Lˣ)`: how far an output is from the feasible set.
 //!
 //! A constraint is a black box: any closure `|x, y| …` that returns zero exactly for feasible
-//! outputs will do. One that knows *where* an output errs returns [`Violation::Parts`], and the
-//! gradient then goes to the offending positions only.
+//! outputs will do. One that knows *where* an output errs returns [`Violation::Parts`], and only
+//! the offending positions then receive a gradient.
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use serde::Serialize;
 use crate::constraints::Automaton;
 use crate::model::Symbol;
 
-/// Measures how far `y` is from satisfying what `x` demands.
+/// Measures how far `y` is from what `x` requires.
 pub trait Constraint<X: ?Sized>: Sync {
     /// `g(y, Lˣ)`: zero exactly when `y` is feasible, positive otherwise.
     fn check(&self, x: &X, y: &[Symbol]) -> Violation;
 
-    /// Why `y` is infeasible, in words; nothing, if it is not.
+    /// Why `y` is infeasible, in words; empty if it is feasible.
     ///
-    /// The costs add up to `g`. Those who know what they demand should say so in the message;
-    /// what is said without their help is where it is violated, and by how much.
+    /// The costs add up to `g`. Constraints should override this with messages that say what they
+    /// require; the default only says where the constraint is violated, and by how much.
     fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
         self.check(x, y).into_faults(y.len() + 1, |_| "the constraint is violated".to_owned())
     }
 
-    /// The feasible set for `x` as an automaton, for constraints that are one.
+    /// The feasible set for `x` as an automaton, if the constraint has one.
     ///
     /// Gradient-based inference does not need it; masked decoding does.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
@@ -42,7 +42,7 @@ impl<X: ?Sized, F: Fn(&X, &[Symbol]) -> f32 + Sync> Constraint<X> for F {
 /// The value of `g`, as a whole or broken into parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Violation {
-    /// One cost for the whole output: every position is blamed alike.
+    /// One cost for the whole output: every position is blamed equally.
     Whole(f32),
     /// A cost for each offending part of the output: `g = Σ_k g_k`.
     Parts(Vec<Part>),
@@ -53,11 +53,14 @@ pub enum Violation {
 pub struct Part {
     /// The positions of the output to blame; position `y.len()` is the end symbol.
     pub at: Range<usize>,
-    /// The cost that each of these positions bears.
+    /// The cost to each of these positions.
     pub cost: f32,
 }
 
 /// One reason why an output is infeasible.
+///
+/// Positions count from 0 and ranges are half-open, here and in all messages: `2..4` is the third
+/// and fourth symbol.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fault {
     /// The positions of the output to blame; position `y.len()` is the end symbol.
@@ -69,7 +72,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The same fault at `weight` times its cost.
+    /// The same fault with its cost multiplied by `weight`.
     #[must_use]
     pub fn scaled(self, weight: f32) -> Fault {
         Fault { cost: self.cost * weight, ..self }
@@ -84,7 +87,7 @@ impl Violation {
     pub fn total(&self) -> f32 {
         match self {
             Violation::Whole(g) => *g,
-            // From a positive zero: an empty sum would be a negative one.
+            // Start from +0.0: an empty float sum is −0.0.
             Violation::Parts(parts) => parts.iter().fold(0.0, |g, part| g + part.cost),
         }
     }
@@ -94,8 +97,8 @@ impl Violation {
         self.total() == 0.0
     }
 
-    /// The same violation with every cost multiplied by `weight`, which is positive. It stays above
-    /// zero where rounding would make a tiny violation vanish.
+    /// The same violation with every cost multiplied by `weight`, which must be positive. A
+    /// non-zero violation stays non-zero even if the product underflows.
     #[must_use]
     pub fn scaled(mut self, weight: f32) -> Violation {
         let was_satisfied = self.is_satisfied();
@@ -109,7 +112,7 @@ impl Violation {
         }
     }
 
-    /// Both violations: parts stay parts, and a whole is spread over all `positions`.
+    /// The sum of both violations: parts stay parts, and a whole is spread over all `positions`.
     pub fn and(self, other: Violation, positions: usize) -> Violation {
         match (self, other) {
             (Violation::Whole(a), Violation::Whole(b)) => Violation::Whole(a + b),
@@ -123,7 +126,8 @@ impl Violation {
         }
     }
 
-    /// Adds `scale ×` the cost of each position to `costs`, one entry per recorded position.
+    /// Adds `scale ×` the cost of each position to `costs`, which has one entry per recorded
+    /// position.
     pub fn spread(&self, scale: f32, costs: &mut [f32]) {
         match self {
             Violation::Whole(g) => costs.iter_mut().for_each(|cost| *cost += scale * g),
@@ -136,7 +140,7 @@ impl Violation {
         }
     }
 
-    /// A fault for each part that costs anything, with the `message` for it; a whole is one part.
+    /// A fault for each part of non-zero cost, with its `message`; a whole is one part.
     pub fn into_faults(self, positions: usize, message: impl Fn(&Part) -> String) -> Vec<Fault> {
         let is_fault = |part: &Part| part.cost != 0.0;
         let fault = |part: Part| Fault { message: message(&part), at: part.at, cost: part.cost };

@@ -1,25 +1,30 @@
 //! Many inputs at once, on all cores, in order.
 //!
-//! Inputs are independent: threads share `W` read-only and own a workspace each, so the same
-//! bytes come out at any number of threads. [`decode_all`] runs inputs through the network in
-//! batches of fixed size, since all share `W`; [`Gbi::run_all`] hands them out one by one, since
-//! each may need weights of its own.
+//! Inputs are independent: threads share `W` read-only and have their own workspace, so the results
+//! are identical for any number of threads. [`decode_all`] is a first pass under `W`;
+//! [`Gbi::run_all`] repairs.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 
-use crate::constraint::Constraint;
 use crate::decoder::{Decoder, Found};
+use crate::failure::Failure;
 use crate::gbi::Gbi;
-use crate::model::{Candidate, Model};
+use crate::model::{Candidate, Model, Pass};
+use crate::set::Job;
 use crate::trace::Outcome;
-use crate::workspace::{UnknownGroup, Workspace};
+use crate::workspace::Workspace;
 
-/// Inputs that run through the network together on a first pass.
-const BATCH: usize = 16;
+/// Inputs per batch. Products are computed five rows at a time.
+pub const BATCH: usize = 20;
 
-/// Does `work` for every index below `n` on the current thread pool, each thread with a state of
-/// its own, and returns the results in order.
+/// Number of threads in the current pool.
+pub fn n_threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Calls `work` for every index below `n` on the current thread pool, with per-thread state, and
+/// returns the results in order.
 pub fn in_parallel<S, T: Send + Sync>(
     n: usize,
     state: impl Fn() -> S + Sync,
@@ -35,7 +40,7 @@ pub fn in_parallel<S, T: Send + Sync>(
                 return;
             }
             let own = own.get_or_insert_with(&state);
-            // Each index is handed out once, so this never finds the place taken.
+            // Each index is handed out once, so the slot is always empty.
             let _ = results[i].set(work(own, i));
         }
     };
@@ -48,60 +53,65 @@ pub fn in_parallel<S, T: Send + Sync>(
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
-/// The first output of every input under the model's own weights, batched.
-pub fn decode_all<M: Model, D: Decoder<M>>(
+/// Decodes every input with `decoder`, in batches.
+///
+/// # Errors
+/// If the backend fails.
+pub fn decode_all<M: Model>(
     model: &M,
-    decoder: &D,
+    decoder: &dyn Decoder<M>,
     xs: &[&M::Input],
-) -> Vec<Candidate> {
-    // Inputs that take about as long go together, so that few rows of a batch wait for the last;
-    // the longest batches first, so that no thread is left with one at the end.
+) -> Result<Vec<Candidate>, Failure> {
+    // Batch inputs of similar size, so that few rows wait for the longest. Run the longest batches
+    // first, so that no thread is left with one at the end.
     let mut order: Vec<usize> = (0..xs.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(model.size(xs[i])));
     let batches: Vec<&[usize]> = order.chunks(BATCH).collect();
     let decoded = in_parallel(
         batches.len(),
-        || (model.scratch(), Found::default()),
-        |(scratch, found), i| {
-            let batch: Vec<&M::Input> = batches[i].iter().map(|&i| xs[i]).collect();
-            decoder.decode_many(model, model.weights(), &batch, scratch, found);
-            found.candidates().to_vec()
+        || (Workspace::new(model), vec![Found::default(); BATCH]),
+        |(workspace, found), i| {
+            let set: Vec<Pass<'_, M>> = batches[i].iter().map(|&i| Pass::base(xs[i])).collect();
+            let found = &mut found[..set.len()];
+            decoder.skim(&mut workspace.session(model), &set, found)?;
+            Ok(found
+                .iter()
+                .map(|found| found.best().cloned().unwrap_or_default())
+                .collect::<Vec<_>>())
         },
     );
     let mut outputs = vec![Candidate::default(); xs.len()];
-    for (&i, candidate) in order.iter().zip(decoded.into_iter().flatten()) {
-        outputs[i] = candidate;
+    for (batch, decoded) in batches.into_iter().zip(decoded) {
+        for (&i, candidate) in batch.iter().zip(decoded?) {
+            outputs[i] = candidate;
+        }
     }
-    outputs
+    Ok(outputs)
 }
 
-impl<M, D, C> Gbi<'_, M, D, C>
-where
-    M: Model,
-    D: Decoder<M> + ?Sized,
-    C: Constraint<M::Input> + ?Sized,
-{
-    /// [`Gbi::run`] for every input. `done` is told of each outcome as it comes.
-    ///
-    /// # Errors
-    /// If the configuration names a parameter group that the model does not have.
+impl<M: Model> Gbi<'_, M> {
+    /// [`Gbi::run`] for every job, on all cores. Calls `done` with each outcome as it arrives.
     pub fn run_all(
         &self,
-        xs: &[&M::Input],
+        jobs: &[Job<'_, M::Input>],
         done: impl Fn(usize, &Outcome) + Sync,
-    ) -> Result<Vec<Outcome>, UnknownGroup> {
-        // One workspace is made here, so that a bad configuration is an error before any work.
-        let spare = Mutex::new(Some(Workspace::new(self.model, &self.config)?));
-        let workspace = || {
-            let taken = spare.lock().ok().and_then(|mut spare| spare.take());
-            taken.map_or_else(|| Workspace::new(self.model, &self.config), Ok)
-        };
-        let outcomes = in_parallel(xs.len(), workspace, |workspace, i| {
-            let workspace = workspace.as_mut().map_err(|e| e.clone())?;
-            let outcome = self.run(xs[i], workspace);
-            done(i, &outcome);
-            Ok(outcome)
-        });
-        outcomes.into_iter().collect()
+    ) -> Vec<Outcome> {
+        // Enough inputs per share to keep a set full, enough shares to keep all threads busy.
+        let shares = 4 * rayon::current_num_threads();
+        let size = (4 * self.in_step).min(jobs.len().div_ceil(shares)).max(1);
+        let shares: Vec<&[Job<'_, M::Input>]> = jobs.chunks(size).collect();
+        let outcomes = in_parallel(
+            shares.len(),
+            || Workspace::new(self.model),
+            |workspace, share| {
+                let mut outcomes: Vec<Option<Outcome>> = vec![None; shares[share].len()];
+                self.run_set(shares[share], workspace, |i, outcome| {
+                    done(share * size + i, &outcome);
+                    outcomes[i] = Some(outcome);
+                });
+                outcomes
+            },
+        );
+        outcomes.into_iter().flatten().flatten().collect()
     }
 }

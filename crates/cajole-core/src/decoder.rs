@@ -1,82 +1,137 @@
 //! `f(x; W)`: how outputs are found under given weights.
 //!
-//! A decoder never sees the constraint; that is what makes GBI's inference the network's own.
-//! (Masked and exact constrained decoders are rivals and sources of satisfying candidates: they
-//! implement the same trait and say in their name what they know.)
+//! A [`Decoder`] never sees the constraint, so GBI's inference remains the network's own. A
+//! [`ConstrainedDecoder`] does see it: masked, exact and sampling decoders are baselines for GBI,
+//! and sources of satisfying candidates.
 
-use crate::model::{Candidate, Model};
+use crate::decoders::Buffers;
+use crate::failure::Failure;
+use crate::model::{Candidate, Model, Pass};
+use crate::wanted::Wanted;
 
-/// The network's inference procedure.
+/// A decoder's context: the network, and buffers reused between calls.
+pub struct Session<'a, M: Model + ?Sized> {
+    /// The network.
+    pub model: &'a M,
+    /// Written by its passes.
+    pub scratch: &'a mut M::Scratch,
+    /// Written by searches.
+    pub buffers: &'a mut Buffers,
+}
+
+/// The network's own inference procedure.
 pub trait Decoder<M: Model + ?Sized>: Sync {
-    /// Finds the best outputs for `x` under `w`, best first, and records them in `scratch`.
+    /// Finds the best outputs of every input, best first, and starts a new recording that holds
+    /// them: input `i` has place `i`. Always finds at least one candidate per input.
     ///
-    /// Begins a new recording: marks of earlier decodes are void. A constrained decoder may find
-    /// nothing; an unconstrained one always finds at least one candidate.
+    /// # Errors
+    /// If the backend fails; the whole set then counts as failed.
     fn decode(
         &self,
-        model: &M,
-        w: &[f32],
-        x: &M::Input,
-        scratch: &mut M::Scratch,
-        found: &mut Found,
-    );
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure>;
 
-    /// The same, where `scratch` holds the recording of a decode of the same `x` under the same `w`.
+    /// The same without recording: for a first pass over many inputs.
     ///
-    /// Returns whether that recording is still good: a decoder that only chooses among what has
-    /// been recorded, as those of taggers do, need not run the network again.
-    fn decode_again(
+    /// # Errors
+    /// If the backend fails; the whole set then counts as failed.
+    fn skim(
         &self,
-        model: &M,
-        w: &[f32],
-        x: &M::Input,
-        scratch: &mut M::Scratch,
-        found: &mut Found,
-    ) -> bool {
-        self.decode(model, w, x, scratch, found);
-        false
-    }
-
-    /// The best output of each of several inputs, in order.
-    ///
-    /// All inputs share `w` on a first pass, so a decoder that can run them through the network
-    /// together should: it then reads the weights once for all of them. Outputs must not depend on
-    /// what else is in the batch.
-    fn decode_many(
-        &self,
-        model: &M,
-        w: &[f32],
-        xs: &[&M::Input],
-        scratch: &mut M::Scratch,
-        found: &mut Found,
-    ) {
-        let mut own = Found::default();
-        found.clear();
-        for x in xs {
-            self.decode(model, w, x, scratch, &mut own);
-            found.passes += own.passes;
-            found.add().clone_from(own.best().unwrap_or(&Candidate::default()));
-        }
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.decode(at, set, found)
     }
 }
 
-/// What a decode found, best first. Candidates are pooled, so that decoding again allocates nothing.
+/// A decoder that knows the constraint.
+pub trait ConstrainedDecoder<M: Model + ?Sized>: Sync {
+    /// Finds satisfying outputs of every input, best first; none where none exist or a limit is
+    /// reached. Leaves the current recording untouched.
+    ///
+    /// # Errors
+    /// If the backend fails; the whole set then counts as failed.
+    fn search(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Sought<'_, '_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure>;
+}
+
+/// One input of a constrained search.
+pub struct Sought<'s, 'a, M: Model + ?Sized> {
+    /// The input and its weights.
+    pub pass: Pass<'s, M>,
+    /// The constraint on its output.
+    pub wanted: &'s Wanted<'a, M::Input>,
+}
+
+impl<M: Model + ?Sized> Clone for Sought<'_, '_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Model + ?Sized> Copy for Sought<'_, '_, M> {}
+
+/// References and boxes forward to what they hold.
+macro_rules! forward {
+    ($($to:ty),*) => {$(
+        impl<M: Model + ?Sized, D: Decoder<M> + ?Sized> Decoder<M> for $to {
+            fn decode(
+                &self,
+                at: &mut Session<'_, M>,
+                set: &[Pass<'_, M>],
+                found: &mut [Found],
+            ) -> Result<(), Failure> {
+                (**self).decode(at, set, found)
+            }
+
+            fn skim(
+                &self,
+                at: &mut Session<'_, M>,
+                set: &[Pass<'_, M>],
+                found: &mut [Found],
+            ) -> Result<(), Failure> {
+                (**self).skim(at, set, found)
+            }
+        }
+    )*};
+}
+forward!(&D, Box<D>);
+
+impl<M: Model + ?Sized, D: ConstrainedDecoder<M> + ?Sized> ConstrainedDecoder<M> for &D {
+    fn search(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Sought<'_, '_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        (**self).search(at, set, found)
+    }
+}
+
+/// The outputs found for one input, best first. Candidates are pooled, so that decoding again
+/// allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     pool: Vec<Candidate>,
     len: usize,
-    /// How many sequences the network was run over: a beam of width `k` costs `k`.
+    /// Sequences the network was run over: 1 for greedy decoding, the width for a beam.
     pub passes: usize,
 }
 
 impl Found {
-    /// Forgets everything found, keeping the buffers.
+    /// Removes all candidates, keeping their buffers.
     pub fn clear(&mut self) {
-        self.len = 0;
-        self.passes = 0;
+        (self.len, self.passes) = (0, 0);
     }
 
-    /// Adds an empty candidate after the others and hands it out to be filled.
+    /// Appends an empty candidate.
     pub fn add(&mut self) -> &mut Candidate {
         if self.len == self.pool.len() {
             self.pool.push(Candidate::default());
@@ -92,7 +147,15 @@ impl Found {
         &self.pool[..self.len]
     }
 
-    /// The decoded output, if there is one.
+    /// The best candidate, to be extended; an empty one is added if there is none.
+    pub fn best_mut(&mut self) -> &mut Candidate {
+        if self.len == 0 {
+            self.add();
+        }
+        &mut self.pool[0]
+    }
+
+    /// The best candidate, if there is one.
     pub fn best(&self) -> Option<&Candidate> {
         self.candidates().first()
     }

@@ -1,149 +1,162 @@
 //! Algorithm 1: gradient-based inference.
 //!
-//! A network's own decoder gives an output that violates a constraint. Take a private copy of the
-//! weights, lower the score of that output by a gradient step, decode again, and go on until what
-//! is decoded satisfies the constraint. The network itself is never changed, an output that
+//! A network's own decoder returns an output that violates a constraint. Take a private copy of the
+//! weights, lower the score of that output by a gradient step, decode again, and repeat until the
+//! decoded output satisfies the constraint. The network itself never changes, an output that
 //! satisfies the constraint is never touched, and running out of steps is an ordinary outcome.
 //!
-//! [`Gbi::descend`] is the algorithm, line by line. Around it: [`Gbi::run`] decodes and asks
-//! whether anything is wrong at all, and [`Gbi::repair`] calls `descend` once per schedule of the
-//! restart ladder and, where satisfying candidates race, once per candidate.
+//! [`Gbi::descend`] is the algorithm, line by line, for all inputs of a set at once: every input
+//! takes its own steps on its own `W_λ`, but all take them together, so that a backend can run the
+//! whole set in one pass. A single input is a set of one. Restarts, races and traces are per input
+//! and live in `descent.rs`.
 
-use crate::config::{Config, Schedule};
-use crate::constraint::{Constraint, Violation};
-use crate::decoder::Decoder;
-use crate::gradient::Purpose;
-use crate::model::{Candidate, Model, Symbol};
-use crate::trace::{Outcome, Stop};
+use crate::cancel::Cancel;
+use crate::config::Config;
+use crate::constraint::Constraint;
+use crate::decoder::{ConstrainedDecoder, Decoder};
+use crate::failure::Failure;
+use crate::model::Model;
+use crate::moving::{Moving, UnknownParameter};
+use crate::set::{Job, Set};
+use crate::trace::Outcome;
 use crate::workspace::Workspace;
 
-/// Gradient-based inference with a given model, decoder and constraint.
-pub struct Gbi<'a, M: Model + ?Sized, D: ?Sized, C: ?Sized> {
-    /// `Ψ(x, y, W)`.
-    pub model: &'a M,
-    /// `f(x; W)`.
-    pub decoder: &'a D,
-    /// `g(y, Lˣ)`.
-    pub constraint: &'a C,
-    /// Where satisfying candidates come from, for contrast; without any, from the inner beam.
-    pub sources: Vec<&'a dyn Decoder<M>>,
-    /// All settings.
-    pub config: Config,
+/// Gradient-based inference with a given model, decoder and settings.
+pub struct Gbi<'a, M: Model> {
+    pub(crate) model: &'a M,
+    pub(crate) decoder: Box<dyn Decoder<M> + 'a>,
+    pub(crate) sources: Vec<Box<dyn ConstrainedDecoder<M> + 'a>>,
+    pub(crate) config: Config,
+    pub(crate) moving: Moving,
+    pub(crate) in_step: usize,
+    pub(crate) cancel: Cancel,
 }
 
-impl<M, D, C> Gbi<'_, M, D, C>
-where
-    M: Model + ?Sized,
-    D: Decoder<M> + ?Sized,
-    C: Constraint<M::Input> + ?Sized,
-{
+impl<'a, M: Model> Gbi<'a, M> {
+    /// With the preset [`Config::best`], and the decoder and sources that the model has for it.
+    pub fn new(model: &'a M) -> Self {
+        Gbi::prepare(model, Config::best(), Moving::all(&model.parameters()))
+    }
+
+    /// With these settings, and the decoder and sources that the model has for them.
+    ///
+    /// # Errors
+    /// If a pattern in `config.moves` matches no parameter of the model.
+    pub fn with(model: &'a M, config: Config) -> Result<Self, UnknownParameter> {
+        let moving = Moving::choose(&model.parameters(), &config.moves)?;
+        Ok(Gbi::prepare(model, config, moving))
+    }
+
+    fn prepare(model: &'a M, config: Config, moving: Moving) -> Self {
+        Gbi {
+            decoder: model.decoder(config.width),
+            sources: config.sources.iter().filter_map(|source| model.source(source)).collect(),
+            in_step: model.in_step(&moving).max(1),
+            cancel: Cancel::default(),
+            model,
+            config,
+            moving,
+        }
+    }
+
+    /// Decodes with `decoder`, overriding `config.width`.
+    #[must_use]
+    pub fn decoder(self, decoder: impl Decoder<M> + 'a) -> Self {
+        Gbi { decoder: Box::new(decoder), ..self }
+    }
+
+    /// Takes satisfying candidates from `sources`, overriding `config.sources`.
+    #[must_use]
+    pub fn sources(self, sources: Vec<Box<dyn ConstrainedDecoder<M> + 'a>>) -> Self {
+        Gbi { sources, ..self }
+    }
+
+    /// Runs `n` inputs together. Outputs do not depend on it.
+    #[must_use]
+    pub fn in_step(self, n: usize) -> Self {
+        Gbi { in_step: n.max(1), ..self }
+    }
+
+    /// Stops between two steps once `cancel` is set.
+    #[must_use]
+    pub fn cancel(self, cancel: Cancel) -> Self {
+        Gbi { cancel, ..self }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Decodes `x`, and repairs the output if it violates the constraint.
-    pub fn run(&self, x: &M::Input, s: &mut Workspace<M>) -> Outcome {
-        s.begin();
-        self.decode(x, s);
-        s.note();
-        match s.violation.total() {
-            0.0 => s.outcome(Stop::AlreadySatisfied),
-            g if g.is_nan() => s.outcome(Stop::Unmeasured),
-            _ => self.repair(x, s),
+    pub fn run(&self, x: &M::Input, constraint: &dyn Constraint<M::Input>) -> Outcome {
+        let mut outcome = None;
+        let mut workspace = Workspace::new(self.model);
+        self.run_set(&[Job::new(x, constraint)], &mut workspace, |_, o| outcome = Some(o));
+        outcome.expect("every job has an outcome")
+    }
+
+    /// [`Gbi::run`] for every job, several at a time. Calls `done` with each job's index and
+    /// outcome, in any order.
+    pub fn run_set(
+        &self,
+        jobs: &[Job<'_, M::Input>],
+        workspace: &mut Workspace<M>,
+        mut done: impl FnMut(usize, Outcome),
+    ) {
+        let mut set = Set::new(self, jobs, workspace, &mut done);
+        while let Err(failure) = self.descend(&mut set) {
+            set.start_over_in_smaller_sets(&failure);
         }
     }
 
-    /// One descent from `W`, towards a satisfying candidate if there is one: Algorithm 1.
+    /// Algorithm 1, for all inputs that still violate their constraints.
     ///
-    /// Expects the recording of `y = f(x; W)` and its violation in the workspace.
+    /// A failed call leaves the set as it is: the caller decides what starts over.
     #[rustfmt::skip]
-    fn descend(&self, x: &M::Input, s: &mut Workspace<M>, plan: &Plan<'_>) -> Stop {
-        let Schedule { rule, step_size, .. } = *plan.schedule;
-        let w = self.model.weights();
-        s.reset(w);                                                    // W_λ ← W
-        for t in 0..plan.limit {                                       // while iteration < M
-            self.blame(x, s, plan.target);                             //   g(y, Lˣ), by position
-            self.gradient(s);                                          //   ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ
-            s.pull(self.config.pull, w);                               //       + α (W_λ − W)/‖W_λ − W‖
-            let norm = rule.norm(&s.grad);
-            if norm == 0.0 { return Stop::Stuck; }
-            rule.step(t, step_size, &mut s.nudged, &s.grad, norm, &mut s.momenta);
-            s.moved(w);                                                //   W_λ ← W_λ − η∇
-            if !s.distance.is_finite() { return Stop::Diverged; }
-            self.decode(x, s);                                         //   y ← f(x; W_λ)
-            s.note();
-            if s.violation.is_satisfied() { return Stop::Satisfied; }  //   until g(y, Lˣ) = 0
-            if s.violation.total().is_nan() { return Stop::Unmeasured; }
-            if self.is_late(s) { return Stop::Deadline; }
+    fn descend(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        while set.refill()? {              // W_λ ← W
+            self.decode(set)?;             // repeat  y ← f(x; W_λ)
+            self.check(set)?;              //         g(y, Lˣ)
+            set.retire();                  //         until g(y, Lˣ) = 0 or iteration = M
+            self.blame(set)?;              //         g(y, Lˣ), by position
+            self.gradient(set)?;           //         ∇ ← g ∂Ψ(x, y, W_λ)/∂W_λ + α (W_λ − W)/‖W_λ − W‖
+            self.step(set)?;               //         W_λ ← W_λ − η∇
         }
-        Stop::StepLimit
+        Ok(())
     }
 
-    /// Descends by each schedule in turn until one succeeds, racing the candidates if there are
-    /// several.
-    ///
-    /// Expects the recording of `y = f(x; W)` and its violation in the workspace.
-    fn repair(&self, x: &M::Input, s: &mut Workspace<M>) -> Outcome {
-        let targets = self.targets(x, s);
-        let targets: Vec<_> = match targets.is_empty() {
-            true => vec![None],
-            false => targets.iter().map(|y| Some(y.as_slice())).collect(),
-        };
-        let ladder = std::iter::once(&self.config.schedule).chain(&self.config.restarts);
-        let mut stop = Stop::StepLimit;
-        for schedule in ladder {
-            // A step that only subtracts the gradient does not need it multiplied out.
-            let is_pulled = self.config.pull != 0.0;
-            s.grad.serve(if is_pulled { Purpose::Any } else { schedule.rule.purpose() });
-            // In a race, each candidate has to be reached in fewer steps than the one before.
-            let mut limit = schedule.max_steps;
-            for &target in &targets {
-                if s.next_attempt() {
-                    self.decode(x, s); // the recording is no longer that of f(x; W)
-                }
-                stop = self.descend(x, s, &Plan { schedule, target, limit });
-                match stop {
-                    Stop::Satisfied => limit = s.keep_winner() - 1,
-                    Stop::Deadline | Stop::Unmeasured => break,
-                    _ => {}
-                }
-            }
-            if limit < schedule.max_steps {
-                return s.outcome(Stop::Satisfied);
-            }
-            if matches!(stop, Stop::Deadline | Stop::Unmeasured) {
-                break;
-            }
+    /// `y ← f(x; W_λ)`, recorded. Before the first step of a descent, `W_λ` is `W`.
+    fn decode(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        let (passes, mut session, found) = set.decoding(self.model);
+        self.decoder.decode(&mut session, &passes, found)?;
+        drop(passes);
+        set.decoded();
+        Ok(())
+    }
+
+    /// `g(y, Lˣ)`; if it is not zero, also finds the candidates to aim at, once per input.
+    fn check(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        set.check(&self.cancel);
+        self.targets(set)
+    }
+
+    /// `∇` of every input; ends those with a vanished gradient.
+    fn gradient(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        if set.is_moving() {
+            let (moves, scratch) = set.moving();
+            self.model.gradient(scratch, moves)?;
+            set.end_stuck();
         }
-        s.outcome(stop)
+        Ok(())
     }
 
-    /// `y ← f(x; W_λ)`, or under `W` before the first step, and `g(y, Lˣ)`.
-    fn decode(&self, x: &M::Input, s: &mut Workspace<M>) {
-        let w = if s.iteration == 0 { self.model.weights() } else { &s.nudged };
-        self.decoder.decode(self.model, w, x, &mut s.scratch, &mut s.found);
-        s.passes += s.found.passes;
-        s.violation = s.found.best().map_or(Violation::NONE, |y| self.check(x, y));
-    }
-
-    /// `∇ ← ∂/∂W_λ Σ cost · log p(y_t)` over the blamed positions.
-    fn gradient(&self, s: &mut Workspace<M>) {
-        self.model.gradient(&s.nudged, &s.blame, &mut s.scratch, &mut s.grad);
-    }
-
-    /// `g(y, Lˣ)`. An output that never ended is no output: it violates, whatever it contains.
-    pub fn check(&self, x: &M::Input, y: &Candidate) -> Violation {
-        let violation = self.constraint.check(x, &y.output);
-        match y.capped && violation.is_satisfied() {
-            true => Violation::Whole(1.0 / y.output.len().max(1) as f32),
-            false => violation,
+    /// `W_λ ← W_λ − η∇`; ends those whose weights became non-finite.
+    fn step(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        if set.is_moving() {
+            self.model.take_step(set.moving().0)?;
         }
+        set.stepped();
+        Ok(())
     }
-
-    fn is_late(&self, s: &Workspace<M>) -> bool {
-        self.config.deadline.is_some_and(|deadline| deadline <= s.started.elapsed())
-    }
-}
-
-/// What one descent is to do.
-struct Plan<'a> {
-    schedule: &'a Schedule,
-    target: Option<&'a [Symbol]>,
-    limit: usize,
 }

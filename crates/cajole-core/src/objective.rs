@@ -1,178 +1,194 @@
-//! What is lowered and what is raised: from violations to a cost for each recorded position.
+//! Objectives: from violations to a cost for each recorded position.
 //!
-//! Whatever the objective, the gradient asked of a model is that of `Σ cost · log p(y_t)`. The
-//! paper's objective gives every position of the decoded output the cost `g`; a factorised
-//! violation gives each position its own; several candidates share it by their probability; and
-//! contrast gives a satisfying candidate negative costs.
+//! Whatever the objective, the model computes the gradient of `Σ cost · log p(y_t)`. The paper's
+//! objective gives every position of the decoded output the cost `g`. A factorised violation gives
+//! each position its own cost, several candidates share it by probability, and contrast gives a
+//! satisfying candidate negative costs.
 
 use crate::config::{Objective, Positions, Proposals};
-use crate::constraint::Constraint;
-use crate::decoder::Decoder;
+use crate::decoder::Found;
+use crate::descent::{Descent, spread};
+use crate::failure::Failure;
 use crate::gbi::Gbi;
-use crate::model::{Candidate, Mark, Model, Symbol};
+use crate::model::{Candidate, Force, Mark, Model};
+use crate::set::{Set, Short, pass};
+use crate::wanted::Wanted;
 use crate::workspace::Workspace;
 
-impl<M, D, C> Gbi<'_, M, D, C>
-where
-    M: Model + ?Sized,
-    D: Decoder<M> + ?Sized,
-    C: Constraint<M::Input> + ?Sized,
-{
-    /// The satisfying candidates to raise for as long as this input is worked on.
-    pub(crate) fn targets(&self, x: &M::Input, s: &mut Workspace<M>) -> Vec<Vec<Symbol>> {
+impl<M: Model> Gbi<'_, M> {
+    /// Finds the satisfying candidates to raise, once per input, for frozen proposals.
+    pub(crate) fn targets(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
         let Objective::Contrast { proposals: Proposals::Frozen, .. } = self.config.objective else {
-            return Vec::new();
+            return Ok(());
         };
-        let mut targets: Vec<Vec<Symbol>> = Vec::new();
+        let chosen = set.seeking(|descent| !descent.is_aimed);
+        if chosen.is_empty() {
+            return Ok(());
+        }
         if self.sources.is_empty() {
-            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y));
-            targets.extend(satisfying.map(|y| y.output.clone()));
-        }
-        for source in &self.sources {
-            let w = self.model.weights();
-            s.is_stale = !self.consult(*source, w, x, s, !s.is_stale);
-            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y))
-                && !targets.contains(&y.output)
-            {
-                targets.push(y.output.clone());
+            let (own, wanted) = set.parts();
+            for &i in &chosen {
+                aim_at(&mut own.descents[i], accepted(&own.found[i], &wanted[i]));
             }
         }
-        targets
+        for source in 0..self.sources.len() {
+            set.consult(source, &chosen)?;
+            let (own, wanted) = set.parts();
+            for (&i, proposed) in chosen.iter().zip(&own.proposed) {
+                aim_at(&mut own.descents[i], accepted(proposed, &wanted[i]));
+            }
+        }
+        chosen.iter().for_each(|&i| set.own.descents[i].is_aimed = true);
+        Ok(())
     }
 
-    /// Asks `source` for candidates under `w`, where `f(x; w)` is on record or not; returns whether
-    /// it is afterwards.
-    fn consult(
-        &self,
-        source: &dyn Decoder<M>,
-        w: &[f32],
-        x: &M::Input,
-        s: &mut Workspace<M>,
-        is_recorded: bool,
-    ) -> bool {
-        let (scratch, proposed) = (&mut s.scratch, &mut s.proposed);
-        let is_kept = match is_recorded {
-            true => source.decode_again(self.model, w, x, scratch, proposed),
-            false => {
-                source.decode(self.model, w, x, scratch, proposed);
-                false
+    /// Computes the cost of every recorded position, for every input.
+    ///
+    /// Counts the backward pass that follows, and the forward passes taken here.
+    pub(crate) fn blame(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        for own in &mut set.own.moves {
+            own.blame.clear();
+        }
+        let (positions, lower, otherwise) = match self.config.objective {
+            Objective::Lower { candidates } => {
+                (0..set.len()).for_each(|i| self.lower(set, i, candidates));
+                return Ok(());
+            }
+            Objective::Contrast { proposals, positions, lower, otherwise } => {
+                if proposals == Proposals::Fresh {
+                    self.propose(set)?;
+                }
+                (positions, lower, otherwise)
             }
         };
-        s.passes += s.proposed.passes;
-        is_kept
-    }
-
-    /// Fills the workspace's blame: the cost of every recorded position that has one.
-    ///
-    /// Counts the backward pass that follows, and every forward pass it takes itself.
-    pub(crate) fn blame(&self, x: &M::Input, s: &mut Workspace<M>, target: Option<&[Symbol]>) {
-        s.blame.clear();
-        match self.config.objective {
-            Objective::Lower { candidates } => self.lower(x, s, candidates),
-            Objective::Contrast { proposals, positions, lower, otherwise } => {
-                let is_found = match (target, proposals) {
-                    (Some(target), _) => self.aim(x, s, target),
-                    (None, Proposals::Fresh) => self.propose(x, s),
-                    (None, Proposals::Frozen) => false,
-                };
-                match is_found {
-                    true => contrast(s, positions, lower),
-                    false => self.lower(x, s, otherwise),
-                }
+        self.raise(set)?;
+        for i in 0..set.len() {
+            let Workspace { moves, descents, .. } = &mut *set.own;
+            match descents[i].raised.marks.is_empty() {
+                _ if moves[i].is_over => {}
+                true => self.lower(set, i, otherwise),
+                false => contrast(&mut descents[i], positions, lower, &mut moves[i].blame),
             }
         }
+        Ok(())
     }
 
-    /// `Σ g(y)·p(y)·log p(y)` over the violating ones of the best candidates.
-    fn lower(&self, x: &M::Input, s: &mut Workspace<M>, candidates: usize) {
-        let Some(decoded) = s.found.best() else { return };
+    /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the best candidates.
+    fn lower(&self, set: &mut Set<'_, '_, M>, i: usize, candidates: usize) {
+        let (own, wanted) = set.parts();
+        let Workspace { moves, found, descents, .. } = own;
+        let (own, descent) = (&mut moves[i], &mut descents[i]);
+        let (Some(decoded), Some(violation)) = (found[i].best(), &descent.violation) else {
+            return;
+        };
+        if own.is_over {
+            return;
+        }
+        let blame = &mut own.blame;
         if candidates <= 1 {
-            s.costs.clear();
-            s.costs.resize(decoded.marks.len(), 0.0);
-            s.violation.spread(1.0, &mut s.costs);
-            s.blame.extend(decoded.marks.iter().copied().zip(s.costs.iter().copied()));
-            s.passes += 1;
+            spread(violation, 1.0, decoded, &mut descent.costs, blame);
+            descent.passes += 1;
             return;
         }
         let best = decoded.log_prob;
-        let looked_at = || s.found.candidates().iter().take(candidates);
+        let looked_at = || found[i].candidates().iter().take(candidates);
         let total: f32 = looked_at().map(|y| (y.log_prob - best).exp()).sum();
         for y in looked_at() {
-            let violation = self.check(x, y);
-            if violation.is_satisfied() {
-                continue;
+            let violation = wanted[i].measure(y);
+            if !violation.is_satisfied() {
+                let share = (y.log_prob - best).exp() / total;
+                spread(&violation, share, y, &mut descent.costs, blame);
+                descent.passes += 1;
             }
-            let share = (y.log_prob - best).exp() / total;
-            s.costs.clear();
-            s.costs.resize(y.marks.len(), 0.0);
-            violation.spread(share, &mut s.costs);
-            s.blame.extend(y.marks.iter().copied().zip(s.costs.iter().copied()));
-            s.passes += 1;
         }
     }
 
-    /// Records the target beside the decode: `y⁺` in `s.raised`, `ŷ` in `s.lowered`.
-    fn aim(&self, x: &M::Input, s: &mut Workspace<M>, target: &[Symbol]) -> bool {
-        let Some(decoded) = s.found.best() else { return false };
-        s.lowered.clone_from(decoded);
-        self.model.force(&s.nudged, x, target, &mut s.scratch, &mut s.raised);
-        s.passes += 1;
-        true
-    }
-
-    /// Looks for `y⁺` under the current weights; if there is one, leaves it in `s.raised` and `ŷ` in
-    /// `s.lowered`, both in one recording.
-    fn propose(&self, x: &M::Input, s: &mut Workspace<M>) -> bool {
-        let Some(decoded) = s.found.best() else { return false };
-        s.lowered.clone_from(decoded);
+    /// Looks for `y⁺` under the current weights: the first source that finds one wins. Inputs that
+    /// came with targets are skipped.
+    fn propose(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        let open = set.own.descents.iter_mut().filter(|descent| !descent.is_aimed);
+        open.for_each(|descent| descent.targets.clear());
         if self.sources.is_empty() {
-            let satisfying = s.found.candidates().iter().find(|y| self.satisfies(x, y));
-            satisfying.inspect(|y| s.raised.clone_from(y));
-            return satisfying.is_some();
-        }
-        let mut is_recorded = true;
-        for source in &self.sources {
-            let nudged = std::mem::take(&mut s.nudged);
-            is_recorded = self.consult(*source, &nudged, x, s, is_recorded);
-            s.nudged = nudged;
-            if let Some(y) = s.proposed.candidates().iter().find(|y| self.satisfies(x, y)) {
-                s.raised.clone_from(y);
-                if !is_recorded {
-                    let y = std::mem::take(&mut s.lowered.output);
-                    self.model.force(&s.nudged, x, &y, &mut s.scratch, &mut s.lowered);
-                    s.passes += 1;
-                }
-                return true;
+            let (own, wanted) = set.parts();
+            let all = own.descents.iter_mut().zip(&own.found).zip(wanted);
+            for ((descent, found), wanted) in all.filter(|((descent, _), _)| !descent.is_aimed) {
+                aim_at(descent, accepted(found, wanted));
             }
         }
-        if !is_recorded {
-            // The sources' recordings have replaced the decode's: record ŷ once more.
-            self.decoder.decode(self.model, &s.nudged, x, &mut s.scratch, &mut s.found);
-            s.passes += s.found.passes;
+        for source in 0..self.sources.len() {
+            let is_bare = |descent: &Descent| !descent.is_aimed && descent.targets.best().is_none();
+            let chosen = set.seeking(is_bare);
+            if chosen.is_empty() {
+                break;
+            }
+            set.consult(source, &chosen)?;
+            let (own, wanted) = set.parts();
+            for (&i, proposed) in chosen.iter().zip(&own.proposed) {
+                aim_at(&mut own.descents[i], accepted(proposed, &wanted[i]));
+            }
         }
-        false
+        Ok(())
     }
 
-    fn satisfies(&self, x: &M::Input, y: &Candidate) -> bool {
-        self.check(x, y).is_satisfied()
+    /// Records every input's target beside its decode: `y⁺` in `raised`, `ŷ` in `lowered`. Without
+    /// a target `raised` stays empty.
+    fn raise(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+        let (own, wanted) = set.parts();
+        let Workspace { scratch, moves, found, descents, .. } = own;
+        let (mut which, mut forced): (Short<usize>, Short<Force<'_, M>>) = Default::default();
+        for (i, descent) in descents.iter_mut().enumerate() {
+            descent.raised.clear();
+            let Some(decoded) = found[i].best().filter(|_| !moves[i].is_over) else { continue };
+            descent.lowered.clone_from(decoded);
+            if let Some((output, forced_to)) = descent.aim() {
+                let pass = pass(&moves[i], &wanted[i], Some(moves[i].place));
+                forced.push(Force { pass, output, forced: forced_to, passes: 0 });
+                which.push(i);
+            }
+        }
+        if forced.is_empty() {
+            return Ok(());
+        }
+        self.model.force(scratch, &mut forced)?;
+        let passes: Short<usize> = forced.iter().map(|forced| forced.passes).collect();
+        drop(forced);
+        for (i, passes) in which.into_iter().zip(passes) {
+            descents[i].passes += passes;
+        }
+        Ok(())
     }
 }
 
-/// `g·(lower·log p(ŷ) − log p(y⁺))`, with `ŷ` in `s.lowered` and `y⁺` in `s.raised`.
-fn contrast<M: Model + ?Sized>(s: &mut Workspace<M>, positions: Positions, lower: f32) {
-    let g = s.violation.total();
+/// The first satisfying candidate.
+fn accepted<'f, X: ?Sized>(found: &'f Found, wanted: &Wanted<'_, X>) -> Option<&'f Candidate> {
+    found.candidates().iter().find(|y| wanted.accepts(y))
+}
+
+/// Adds the output of `y` to the targets, unless it is already there.
+fn aim_at(descent: &mut Descent, y: Option<&Candidate>) {
+    let is_new =
+        |y: &&Candidate| !descent.targets.candidates().iter().any(|t| t.output == y.output);
+    if let Some(y) = y.filter(is_new) {
+        descent.targets.add().output.clone_from(&y.output);
+    }
+}
+
+/// `g·(lower·log p(ŷ) − log p(y⁺))`.
+fn contrast(descent: &mut Descent, positions: Positions, lower: f32, blame: &mut Vec<(Mark, f32)>) {
+    let g = descent.g();
+    let Descent { lowered, raised, .. } = &*descent;
     let differs = |y: &Candidate, other: &Candidate, t: usize| match positions {
         Positions::All => true,
-        // The end symbol stands at position `len`, where the output has nothing.
-        Positions::Differing => y.output.get(t) != other.output.get(t),
+        // Position `len` is the end symbol; past it there is nothing.
+        Positions::Differing => y.output.get(t) != other.output.get(t) || other.marks.len() <= t,
     };
-    let costs = |y: &Candidate, other: &Candidate, cost: f32, blame: &mut Vec<(Mark, f32)>| {
+    let mut costs = |y: &Candidate, other: &Candidate, cost: f32| {
         let marks = y.marks.iter().enumerate();
         blame.extend(marks.filter(|&(t, _)| differs(y, other, t)).map(|(_, &m)| (m, cost)));
     };
-    costs(&s.raised, &s.lowered, -g, &mut s.blame);
+    costs(raised, lowered, -g);
     if lower != 0.0 {
-        costs(&s.lowered, &s.raised, lower * g, &mut s.blame);
+        costs(lowered, raised, lower * g);
     }
-    s.passes += 1;
+    descent.passes += 1;
 }

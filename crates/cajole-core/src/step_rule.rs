@@ -1,14 +1,9 @@
 //! `W_λ ← W_λ − η∇`, "with SGD or a variant thereof".
 //!
-//! The same rules train networks and nudge them. A rule is data; what it remembers between steps
-//! lives in [`Momenta`], which is cleared only where it was used, so that a large network with a
-//! small gradient stays cheap.
-
-use std::ops::Range;
+//! The same rules train networks and nudge them. A rule is data; its state between steps belongs to
+//! the backend, as slices beside the weights.
 
 use serde::{Deserialize, Serialize};
-
-use crate::gradient::{Gradient, Purpose, remember};
 
 /// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,35 +13,35 @@ pub enum StepRule {
     Sgd,
     /// `v ← decay·v + ∇; w ← w − ηv`.
     Momentum {
-        /// How much of the last step is kept.
+        /// Decay of the velocity.
         decay: f32,
     },
     /// Kingma and Ba 2015, with bias correction.
     Adam {
-        /// Decay of the mean.
+        /// Decay of the first moment.
         beta1: f32,
-        /// Decay of the mean square.
+        /// Decay of the second moment.
         beta2: f32,
         /// Added to the root.
         epsilon: f32,
     },
     /// `v ← decay·v + (1 − decay)∇²; w ← w − η∇ / (√v + ε)`.
     RmsProp {
-        /// Decay of the mean square.
+        /// Decay of the second moment.
         decay: f32,
         /// Added to the root.
         epsilon: f32,
     },
-    /// Zeiler 2012: steps as large as earlier steps were, relative to the gradients' size.
+    /// Zeiler 2012: scales the gradient by the ratio of past updates to past gradients.
     Adadelta {
-        /// Decay of both mean squares.
+        /// Decay of both second moments.
         rho: f32,
         /// Added under both roots.
         epsilon: f32,
     },
-    /// `w ← w − min(η·growthᵗ, cap) ∇/‖∇‖`: the distance moved is set, whatever the network.
+    /// `w ← w − min(η·growthᵗ, cap) ∇/‖∇‖`: the distance moved is fixed, whatever the network.
     ///
-    /// The best plain SGD step differs a thousandfold between networks of one kind; this does not.
+    /// The best plain SGD step size varies a thousandfold between similar networks; this does not.
     UnitNorm {
         /// Factor by which the step grows at each iteration.
         growth: f32,
@@ -59,20 +54,8 @@ impl StepRule {
     /// Adam as published.
     pub const ADAM: StepRule = StepRule::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
 
-    /// What a step does with a gradient.
-    pub fn purpose(&self) -> Purpose {
-        match self {
-            StepRule::Sgd => Purpose::Subtract,
-            StepRule::UnitNorm { .. } => Purpose::SubtractByNorm,
-            StepRule::Momentum { .. }
-            | StepRule::Adam { .. }
-            | StepRule::RmsProp { .. }
-            | StepRule::Adadelta { .. } => Purpose::Any,
-        }
-    }
-
-    /// How many numbers per weight the rule remembers.
-    fn memory(&self) -> usize {
+    /// Floats of state per weight.
+    pub fn memory(&self) -> usize {
         match self {
             StepRule::Sgd | StepRule::UnitNorm { .. } => 0,
             StepRule::Momentum { .. } | StepRule::RmsProp { .. } => 1,
@@ -80,111 +63,64 @@ impl StepRule {
         }
     }
 
-    /// `‖∇‖`, for rules that divide by it; to others it is all one, and not worth a pass over the
-    /// weights.
-    pub fn norm(&self, grad: &Gradient) -> f32 {
-        match self {
-            StepRule::UnitNorm { .. } => grad.norm(),
-            _ => 1.0,
+    /// Whether the rule divides by `‖∇‖`.
+    pub fn needs_norm(&self) -> bool {
+        matches!(self, StepRule::UnitNorm { .. })
+    }
+
+    /// The factor applied to the gradient at step `t` (from 0), for step size `eta`.
+    pub fn eta(&self, t: usize, eta: f32, norm: f32) -> f32 {
+        match *self {
+            StepRule::UnitNorm { growth, cap } => (eta * growth.powi(t as i32)).min(cap) / norm,
+            _ => eta,
         }
     }
 
-    /// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose [norm](Self::norm) is given.
+    /// Takes step `t` on some weights along their gradient, scaled by [`eta`](StepRule::eta).
+    /// `first` and `second` are the rule's state for these weights, initially zero; empty if
+    /// unused.
     pub fn step(
         &self,
         t: usize,
         eta: f32,
         w: &mut [f32],
-        grad: &Gradient,
-        norm: f32,
-        momenta: &mut Momenta,
+        grad: &[f32],
+        (first, second): (&mut [f32], &mut [f32]),
     ) {
-        let eta = match *self {
-            StepRule::UnitNorm { growth, cap } => (eta * growth.powi(t as i32)).min(cap) / norm,
-            _ => eta,
-        };
-        let needs_values = self.purpose() == Purpose::Any;
-        assert!(!needs_values || grad.products().is_empty(), "a rule needs every value");
-        grad.subtract_products(w, eta);
-        momenta.prepare(self.memory(), w.len(), grad.touched());
-        for range in grad.touched() {
-            let (w, g) = (&mut w[range.clone()], grad.values(range));
-            let (first, second) = momenta.of(range);
-            let all = w.iter_mut().zip(g);
-            match *self {
-                StepRule::Sgd | StepRule::UnitNorm { .. } => all.for_each(|(w, g)| *w -= eta * g),
-                StepRule::Momentum { decay } => {
-                    for ((w, g), v) in all.zip(first) {
-                        *v = decay * *v + g;
-                        *w -= eta * *v;
-                    }
+        let all = w.iter_mut().zip(grad);
+        match *self {
+            StepRule::Sgd | StepRule::UnitNorm { .. } => all.for_each(|(w, g)| *w -= eta * g),
+            StepRule::Momentum { decay } => {
+                for ((w, g), v) in all.zip(first) {
+                    *v = decay * *v + g;
+                    *w -= eta * *v;
                 }
-                StepRule::RmsProp { decay, epsilon } => {
-                    for ((w, g), v) in all.zip(first) {
-                        *v = decay * *v + (1.0 - decay) * g * g;
-                        *w -= eta * g / (v.sqrt() + epsilon);
-                    }
+            }
+            StepRule::RmsProp { decay, epsilon } => {
+                for ((w, g), v) in all.zip(first) {
+                    *v = decay * *v + (1.0 - decay) * g * g;
+                    *w -= eta * g / (v.sqrt() + epsilon);
                 }
-                StepRule::Adam { beta1, beta2, epsilon } => {
-                    let t = t as i32 + 1;
-                    let eta = eta / (1.0 - beta1.powi(t));
-                    let correct = 1.0 / (1.0 - beta2.powi(t)).sqrt();
-                    for (((w, g), m), v) in all.zip(first).zip(second) {
-                        *m = beta1 * *m + (1.0 - beta1) * g;
-                        *v = beta2 * *v + (1.0 - beta2) * g * g;
-                        *w -= eta * *m / (v.sqrt() * correct + epsilon);
-                    }
+            }
+            StepRule::Adam { beta1, beta2, epsilon } => {
+                let t = t as i32 + 1;
+                let eta = eta / (1.0 - beta1.powi(t));
+                let correct = 1.0 / (1.0 - beta2.powi(t)).sqrt();
+                for (((w, g), m), v) in all.zip(first).zip(second) {
+                    *m = beta1 * *m + (1.0 - beta1) * g;
+                    *v = beta2 * *v + (1.0 - beta2) * g * g;
+                    *w -= eta * *m / (v.sqrt() * correct + epsilon);
                 }
-                StepRule::Adadelta { rho, epsilon } => {
-                    for (((w, g), v), d) in all.zip(first).zip(second) {
-                        *v = rho * *v + (1.0 - rho) * g * g;
-                        let step = ((*d + epsilon) / (*v + epsilon)).sqrt() * g;
-                        *d = rho * *d + (1.0 - rho) * step * step;
-                        *w -= eta * step;
-                    }
+            }
+            StepRule::Adadelta { rho, epsilon } => {
+                for (((w, g), v), d) in all.zip(first).zip(second) {
+                    *v = rho * *v + (1.0 - rho) * g * g;
+                    let step = ((*d + epsilon) / (*v + epsilon)).sqrt() * g;
+                    *d = rho * *d + (1.0 - rho) * step * step;
+                    *w -= eta * step;
                 }
             }
         }
-    }
-}
-
-/// What a rule remembers of earlier steps: up to two numbers per weight.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Momenta {
-    /// Means, or mean squares where a rule keeps only those.
-    pub first: Vec<f32>,
-    /// Mean squares.
-    pub second: Vec<f32>,
-    used: Vec<Range<usize>>,
-}
-
-impl Momenta {
-    /// Forgets all earlier steps.
-    pub fn clear(&mut self) {
-        for range in self.used.drain(..) {
-            for memory in [&mut self.first, &mut self.second] {
-                if let Some(values) = memory.get_mut(range.clone()) {
-                    values.fill(0.0);
-                }
-            }
-        }
-    }
-
-    fn prepare(&mut self, memory: usize, n: usize, touched: &[Range<usize>]) {
-        if memory == 0 {
-            return;
-        }
-        self.first.resize(n, 0.0);
-        if memory == 2 {
-            self.second.resize(n, 0.0);
-        }
-        touched.iter().for_each(|range| remember(&mut self.used, range));
-    }
-
-    /// The memory of a range; empty where the rule keeps none.
-    fn of(&mut self, range: &Range<usize>) -> (&mut [f32], &mut [f32]) {
-        let first = self.first.get_mut(range.clone()).unwrap_or_default();
-        (first, self.second.get_mut(range.clone()).unwrap_or_default())
     }
 }
 
@@ -194,14 +130,12 @@ mod tests {
 
     /// Takes five steps on two weights with gradient `[w₀ + 0.5, 3 w₁]` and compares every one.
     fn check(rule: StepRule, eta: f32, expected: [[f32; 2]; 5]) {
-        let mut w = vec![0.4, -0.3];
-        let mut momenta = Momenta::default();
+        let mut w = [0.4f32, -0.3];
+        let (mut first, mut second) = ([0.0; 2], [0.0; 2]);
         for (t, want) in expected.iter().enumerate() {
-            let mut grad = Gradient::new(2);
-            let now = [w[0] + 0.5, 3.0 * w[1]];
-            grad.touch(0..2).copy_from_slice(&now);
-            let norm = grad.norm();
-            rule.step(t, eta, &mut w, &grad, norm, &mut momenta);
+            let grad = [w[0] + 0.5, 3.0 * w[1]];
+            let eta = rule.eta(t, eta, grad[0].hypot(grad[1]));
+            rule.step(t, eta, &mut w, &grad, (&mut first, &mut second));
             for (got, want) in w.iter().zip(want) {
                 assert!((got - want).abs() < 2e-6, "{rule:?} step {t}: {got} is not {want}");
             }
@@ -284,31 +218,16 @@ mod tests {
     }
 
     #[test]
-    fn unit_norm_moves_a_set_distance() {
+    fn unit_norm_moves_a_fixed_distance() {
         let rule = StepRule::UnitNorm { growth: 2.0, cap: 0.3 };
-        let mut grad = Gradient::new(2);
-        grad.touch(0..2).copy_from_slice(&[30.0, -40.0]);
-        let mut w = vec![0.0; 2];
+        let grad = [30.0f32, -40.0];
+        let norm = grad[0].hypot(grad[1]);
+        let mut w = [0.0f32; 2];
+        // Steps of 0.1 and 0.2; then the cap.
         for (t, far) in [(0, 0.1), (1, 0.3), (2, 0.6), (3, 0.9)] {
-            rule.step(t, 0.1, &mut w, &grad, grad.norm(), &mut Momenta::default());
+            rule.step(t, rule.eta(t, 0.1, norm), &mut w, &grad, (&mut [], &mut []));
             let distance = w[0].hypot(w[1]);
             assert!((distance - far).abs() < 1e-6, "step {t}: moved {distance}, not {far}");
         }
-    }
-
-    #[test]
-    fn cleared_momenta_start_afresh() {
-        let mut grad = Gradient::new(3);
-        grad.touch(1..3).copy_from_slice(&[1.0, 2.0]);
-        let mut momenta = Momenta::default();
-        let step = |momenta: &mut Momenta| {
-            let mut w = vec![0.0; 3];
-            StepRule::ADAM.step(0, 0.1, &mut w, &grad, grad.norm(), momenta);
-            w
-        };
-        let first = step(&mut momenta);
-        assert_ne!(step(&mut momenta), first, "momenta change the second step");
-        momenta.clear();
-        assert_eq!(step(&mut momenta), first);
     }
 }

@@ -1,17 +1,18 @@
-//! What happened to one input: every decode, and how it ended.
+//! The history of one input: every decode, and how it ended.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::model::{Candidate, Symbol};
 
-/// One decode under the weights of that moment.
+/// One decode, under the weights at that point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// Which attempt this belongs to: restarts and racing copies each count as one.
+    /// The attempt this belongs to; restarts and racing candidates each count as one.
     pub attempt: usize,
-    /// Nudges taken in this attempt before the decode; 0 is the network's own output.
+    /// Steps taken in this attempt before the decode; 0 is the network's own output.
     pub iteration: usize,
     /// `g(y, Lˣ)`.
     pub g: f32,
@@ -19,13 +20,13 @@ pub struct Step {
     pub log_prob: f32,
     /// `‖W_λ − W‖₂`.
     pub distance: f32,
-    /// Sequences the network was run over since the input was taken up, this decode's included.
+    /// Sequences the network was run over since this input began, including this decode.
     pub passes: usize,
-    /// Since the input was taken up.
+    /// Time since this input began.
     pub elapsed: Duration,
-    /// The decoder ran into its length cap.
+    /// Whether the decoder hit its length limit.
     pub capped: bool,
-    /// Where the output lies in the trace's symbols.
+    /// The range of the output in the trace's symbols.
     #[serde(skip)]
     output: (usize, usize),
 }
@@ -35,6 +36,8 @@ pub struct Step {
 pub struct Trace {
     steps: Vec<Step>,
     symbols: Vec<Symbol>,
+    /// How many weights were free to move.
+    pub moving: usize,
 }
 
 impl Trace {
@@ -43,7 +46,7 @@ impl Trace {
         &self.steps
     }
 
-    /// The steps worth showing: the first, and of those that repeat an output the last.
+    /// The steps worth showing: the first, and the last of each run of equal outputs.
     pub fn changes(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps();
         let is_shown = move |&(i, step): &(usize, &Step)| {
@@ -58,7 +61,7 @@ impl Trace {
         &self.symbols[step.output.0..step.output.1]
     }
 
-    /// The decode that violates least; of equals, the earliest.
+    /// The decode with the smallest violation; ties go to the earliest.
     pub fn best(&self) -> Option<&Step> {
         let g = |step: &Step| if step.g.is_nan() { f32::INFINITY } else { step.g };
         self.steps.iter().reduce(|best, step| if g(step) < g(best) { step } else { best })
@@ -69,7 +72,7 @@ impl Trace {
         self.symbols.clear();
     }
 
-    /// Adds a decode. An output equal to the one before shares its symbols.
+    /// Adds a decode. An output equal to the previous one shares its symbols.
     pub(crate) fn push(
         &mut self,
         (attempt, iteration): (usize, usize),
@@ -112,18 +115,22 @@ pub enum Stop {
     StepLimit,
     /// Time ran out.
     Deadline,
-    /// The gradient vanished under a rule that sets the length of steps: there is no direction.
+    /// The gradient vanished under a rule that normalises it, so there is no direction.
     Stuck,
-    /// The nudged weights stopped being finite numbers.
+    /// The nudged weights became non-finite.
     Diverged,
-    /// The constraint could not say how far an output is off: its `g` was no number.
+    /// The constraint returned NaN for `g`.
     Unmeasured,
+    /// The caller cancelled the run.
+    Cancelled,
+    /// The model or a decoder failed; [`Outcome::failure`] says why.
+    Failed,
 }
 
 /// The result for one input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The satisfying output, or the least-violating one seen (of equals, the earliest).
+    /// The satisfying output, or else the least-violating one seen; ties go to the earliest.
     pub output: Vec<Symbol>,
     /// Why inference ended.
     pub stop: Stop,
@@ -131,12 +138,14 @@ pub struct Outcome {
     pub g_before: f32,
     /// `g` of the output returned.
     pub g_after: f32,
-    /// Whether the output returned was cut off at the length cap.
+    /// Whether the returned output was truncated at the length limit.
     pub capped: bool,
-    /// Nudges taken, over all attempts.
+    /// Steps taken, over all attempts.
     pub steps: usize,
     /// Sequences the network was run over, forward or backward.
     pub passes: usize,
+    /// What went wrong, if a model or decoder call failed.
+    pub failure: Option<Failure>,
     /// Every decode.
     pub trace: Trace,
 }

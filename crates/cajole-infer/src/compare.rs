@@ -3,40 +3,77 @@
 //! Satisfying rules is easy for who may answer anything; what counts is what it costs, how probable
 //! the network finds the answers, and, where the right outputs are known, how good they are.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use cajole_core::corpus::in_parallel;
-use cajole_core::report::{
-    Align, Axis, CaseStep, CaseStudy, Cell, Piece, Plot, Report, Row, Series, Table,
-};
-use cajole_core::{Candidate, Config, Constraint, Symbol, UnknownGroup};
+use cajole_core::{Candidate, Symbol, UnknownParameter};
+use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
 use cajole_rules::Rules;
-use cajole_tasks::experiment::Watch;
+use cajole_tasks::Watch;
 
-use crate::engine::{Answer, Engine, Limits, Status, Worker};
-use crate::task::{Case, Task};
+use crate::engine::{Answer, Engine, Status};
+use crate::line::{Line, LineError};
+use crate::study::study;
+use crate::task::{Case, Output, Task};
+use crate::worker::{Failing, Settings, Worker, g_of};
 
-/// Inputs that run through the network together on the first pass.
-const BATCH: usize = 32;
+/// Inputs that a thread takes at a time.
+const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
 /// What is compared.
 pub struct Comparison<'t, T> {
     /// The network.
     pub task: &'t T,
-    /// What outputs have to satisfy.
-    pub rules: &'t Rules<'t>,
-    /// What they are called.
-    pub rules_name: String,
-    /// In which ways.
-    pub engines: Vec<Engine>,
-    /// The settings of gradient-based inference.
-    pub config: Config,
+    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    pub rules: Option<&'t Rules<'t>>,
     /// How far engines go.
-    pub limits: Limits,
+    pub settings: &'t Settings,
+    /// The rest.
+    pub of: &'t Options,
+}
+
+/// What is compared, and what is shown of it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the rules are called.
+    pub rules_name: String,
+    /// In which ways outputs are made to obey.
+    pub engines: Vec<Engine>,
     /// How many failures are shown one by one.
     pub shown: usize,
 }
 
-/// A failure of the network: an input and its own output.
-type Failure<'c, I> = (&'c Case<I>, &'c Candidate);
+/// A failure of the network: an input, its own output, and the rules that it violates.
+struct Failure<'c, I> {
+    case: &'c Case<I>,
+    first: &'c Candidate,
+    rules: &'c Rules<'c>,
+}
+
+/// Rules that lines brought, each compiled once.
+#[derive(Default)]
+struct OwnRules<'t> {
+    texts: Vec<String>,
+    rules: Vec<Rules<'t>>,
+}
+
+impl<'t> OwnRules<'t> {
+    fn index(
+        &mut self,
+        text: String,
+        compile: impl FnOnce() -> Result<Rules<'t>, LineError>,
+    ) -> Result<usize, LineError> {
+        if let Some(known) = self.texts.iter().position(|known| *known == text) {
+            return Ok(known);
+        }
+        self.rules.push(compile()?);
+        self.texts.push(text);
+        Ok(self.rules.len() - 1)
+    }
+}
+
+/// The inputs of a line; and if it brings rules of its own, which.
+type ReadLine<I> = (Vec<Case<I>>, Option<usize>);
 
 /// What one engine made of all failures.
 struct Tried {
@@ -44,36 +81,67 @@ struct Tried {
     answers: Vec<Answer>,
 }
 
-impl<T: Task> Comparison<'_, T> {
-    /// Runs every engine on every input whose own output violates the rules.
+impl<'t, T: Task> Comparison<'t, T> {
+    /// Runs every engine on every input whose own output violates its rules. Lines that cannot be
+    /// worked on are left out and reported.
     ///
     /// # Errors
-    /// If the settings name a parameter group that the network does not have.
-    pub fn run(&self, cases: &[Case<T::Input>], watch: &dyn Watch) -> Result<Report, UnknownGroup> {
-        Worker::new(self.task, &self.config, &self.limits)?;
-        let firsts = self.firsts(cases);
-        let is_failure = |(case, y): &Failure<'_, T::Input>| {
-            y.capped || !self.rules.check(&case.subject, &y.output).is_satisfied()
+    /// If the settings name parameters that the network does not have.
+    pub fn run(
+        &self,
+        lines: &[Line],
+        watch: &dyn Watch,
+    ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
+        Worker::new(self.task, self.settings)?;
+        let (mut cases, mut bad) = (Vec::new(), Vec::new());
+        let mut own = OwnRules::default();
+        for line in lines {
+            match self.read(line, &mut own) {
+                Ok((of_line, rules)) => cases.extend(of_line.into_iter().map(|c| (c, rules))),
+                Err(error) => bad.push((line.number, error)),
+            }
+        }
+        let (cases, rules): (Vec<Case<T::Input>>, Vec<Option<usize>>) = cases.into_iter().unzip();
+        let usual = |which: &Option<usize>| match *which {
+            Some(own_rules) => own.rules.get(own_rules),
+            None => self.rules,
         };
-        let failures: Vec<Failure<'_, T::Input>> =
-            cases.iter().zip(&firsts).filter(is_failure).collect();
+        let rules: Vec<&Rules<'_>> = rules.iter().filter_map(usual).collect();
+        let firsts = self.firsts(&cases);
+        let all = cases.iter().zip(&firsts).zip(&rules);
+        let failures: Vec<Failure<'_, T::Input>> = all
+            .filter(|((case, first), rules)| g_of(rules, case, first) != 0.0)
+            .map(|((case, first), rules)| Failure { case, first, rules })
+            .collect();
         let mut tried = Vec::new();
-        for &engine in &self.engines {
+        for &engine in &self.of.engines {
             watch.begin(engine.name(), failures.len() as u64);
             let answers = self.answers(engine, &failures, watch);
             watch.end();
             tried.push(Tried { engine, answers });
         }
-        Ok(self.report(cases, &firsts, &failures, &tried))
+        Ok((self.report(&cases, &firsts, &failures, &tried), bad))
     }
 
-    /// The network's own outputs, batched.
+    /// The inputs of a line; and if it brings rules of its own, which.
+    fn read(&self, line: &Line, own: &mut OwnRules<'t>) -> Result<ReadLine<T::Input>, LineError> {
+        let Some(value) = line.constraint() else {
+            let rules = self.rules.ok_or(LineError::NoRules)?;
+            return Ok((self.task.cases(line, rules)?, None));
+        };
+        let which =
+            own.index(value.to_string(), || Ok(Rules::of_json(value, self.task.vocabulary())?))?;
+        Ok((self.task.cases(line, &own.rules[which])?, Some(which)))
+    }
+
+    /// The network's own outputs; what it fails on counts as empty.
     fn firsts(&self, cases: &[Case<T::Input>]) -> Vec<Candidate> {
-        let batches: Vec<&[Case<T::Input>]> = cases.chunks(BATCH).collect();
-        let worker = || Worker::new(self.task, &self.config, &self.limits).ok();
-        let decoded = in_parallel(batches.len(), worker, |worker, i| {
-            let batch: Vec<&Case<T::Input>> = batches[i].iter().collect();
-            worker.as_mut().map_or_else(Vec::new, |worker| worker.first(&batch))
+        let lots: Vec<&[Case<T::Input>]> = cases.chunks(LOT).collect();
+        let worker = || Worker::new(self.task, self.settings).ok();
+        let decoded = in_parallel(lots.len(), worker, |worker, i| {
+            let lot: Vec<&Case<T::Input>> = lots[i].iter().collect();
+            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot)).unwrap_or_default();
+            firsts.into_iter().map(Result::unwrap_or_default).collect::<Vec<_>>()
         });
         decoded.into_iter().flatten().collect()
     }
@@ -84,18 +152,24 @@ impl<T: Task> Comparison<'_, T> {
         failures: &[Failure<'_, T::Input>],
         watch: &dyn Watch,
     ) -> Vec<Answer> {
-        let done = std::sync::atomic::AtomicU64::new(0);
-        let worker = || Worker::new(self.task, &self.config, &self.limits).ok();
-        let answers = in_parallel(failures.len(), worker, |worker, i| {
-            let worker = worker.as_mut()?;
-            let (case, first) = failures[i];
-            let mut answer = worker.answer(engine, case, self.rules, first);
-            if answer.log_prob.is_none() {
-                answer.log_prob = Some(worker.log_prob(case, &answer.output));
+        let done = AtomicU64::new(0);
+        let lots: Vec<&[Failure<'_, T::Input>]> = failures.chunks(LOT).collect();
+        let worker = || Worker::new(self.task, self.settings).ok();
+        let answers = in_parallel(lots.len(), worker, |worker, i| {
+            let Some(worker) = worker else { return Vec::new() };
+            let failing = lots[i].iter();
+            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> =
+                failing.map(|f| (Failing { case: f.case, first: f.first }, f.rules)).collect();
+            let mut answers = worker.repair_all(engine, &failing);
+            let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));
+            if let Ok(log_probs) = worker.log_probs(&outputs.collect::<Vec<_>>()) {
+                for (answer, log_prob) in answers.iter_mut().zip(log_probs) {
+                    answer.log_prob.get_or_insert(log_prob);
+                }
             }
-            let n = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            watch.advance(n, "");
-            Some(answer)
+            let n = lots[i].len() as u64;
+            watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
+            answers
         });
         answers.into_iter().flatten().collect()
     }
@@ -108,29 +182,37 @@ impl<T: Task> Comparison<'_, T> {
         tried: &[Tried],
     ) -> Report {
         let has_gold = cases.iter().any(|case| case.gold.is_some());
-        let own = |(_, first): &Failure<'_, T::Input>| first.output.clone();
+        let own = |failure: &Failure<'_, T::Input>| failure.first.output.clone();
         let own: Vec<Vec<Symbol>> = failures.iter().map(own).collect();
-        let whole = |outputs: &[Vec<Symbol>]| self.whole(cases, firsts, failures, outputs);
+        let whole = |row: Row, outputs: &[Vec<Symbol>]| {
+            let all = outputs_of(cases, firsts, failures, outputs);
+            let exact = all.iter().filter_map(|(c, y)| Some(share(c.gold.as_ref()? == y)));
+            let exact = mean(exact);
+            row.with(Figure::WholeMetric, self.task.score(&all).1).with(Figure::WholeExact, exact)
+        };
         let mut rows = vec![
             self.row("network", cases.len(), failures, &own)
-                .with("satisfied", 0.0)
-                .with("log_prob", mean(failures.iter().map(|(_, y)| f64::from(y.log_prob))))
-                .with("passes", 0.0)
-                .with("milliseconds", 0.0),
+                .with(Figure::Satisfied, 0.0)
+                .with(Figure::LogProb, mean(failures.iter().map(|f| f64::from(f.first.log_prob))))
+                .with(Figure::Passes, 0.0)
+                .with(Figure::Milliseconds, 0.0),
         ];
-        rows[0] = with_whole(rows[0].clone(), whole(&own));
+        rows[0] = whole(rows[0].clone(), &own);
         for Tried { engine, answers } in tried {
             let outputs: Vec<Vec<Symbol>> = answers.iter().map(|a| a.output.clone()).collect();
             let satisfied = answers.iter().map(|a| share(a.status == Status::Satisfied));
             let row = self
                 .row(engine.name(), cases.len(), failures, &outputs)
-                .with("satisfied", mean(satisfied))
-                .with("log_prob", mean(answers.iter().filter_map(|a| a.log_prob).map(f64::from)))
-                .with("passes", mean(answers.iter().map(|a| a.passes as f64)))
-                .with("milliseconds", mean(answers.iter().map(milliseconds)));
-            rows.push(with_whole(row, whole(&outputs)));
+                .with(Figure::Satisfied, mean(satisfied))
+                .with(
+                    Figure::LogProb,
+                    mean(answers.iter().filter_map(|a| a.log_prob).map(f64::from)),
+                )
+                .with(Figure::Passes, mean(answers.iter().map(|a| a.passes as f64)))
+                .with(Figure::Milliseconds, mean(answers.iter().map(milliseconds)));
+            rows.push(whole(row, &outputs));
         }
-        let mut report = Report::new(format!("{} under {}", T::NAME, self.rules_name));
+        let mut report = Report::new(format!("{} under {}", T::NAME, self.of.rules_name));
         report.intro = vec![format!(
             "{} inputs; the network's own output violates the rules for {}. Figures are over these \
              failures, in per cent where they are shares; log p is under the network's own \
@@ -156,11 +238,11 @@ impl<T: Task> Comparison<'_, T> {
         outputs: &[Vec<Symbol>],
     ) -> Row {
         let pairs = failures.iter().zip(outputs);
-        let exact = pairs.filter_map(|((case, _), y)| Some(share(case.gold.as_ref()? == y)));
-        Row::new(T::NAME, method, self.rules_name.as_str())
+        let exact = pairs.filter_map(|(f, y)| Some(share(f.case.gold.as_ref()? == y)));
+        Row::new(T::NAME, method, self.of.rules_name.as_str())
             .counted(total, failures.len())
-            .with("exact", mean(exact))
-            .with("metric", self.metric(failures, outputs).1)
+            .with(Figure::Exact, mean(exact))
+            .with(Figure::Metric, self.metric(failures, outputs).1)
     }
 
     /// The task's own measure, on the failures.
@@ -170,34 +252,15 @@ impl<T: Task> Comparison<'_, T> {
         outputs: &[Vec<Symbol>],
     ) -> (&'static str, f64) {
         let pairs = failures.iter().zip(outputs);
-        let outputs: Vec<_> = pairs.map(|((case, _), y)| (*case, y.as_slice())).collect();
+        let outputs: Vec<_> = pairs.map(|(f, y)| (f.case, y.as_slice())).collect();
         self.task.score(&outputs)
-    }
-
-    /// The task's own measure, on all inputs, these being the outputs of the failures.
-    fn whole(
-        &self,
-        cases: &[Case<T::Input>],
-        firsts: &[Candidate],
-        failures: &[Failure<'_, T::Input>],
-        outputs: &[Vec<Symbol>],
-    ) -> f64 {
-        let mut repaired = failures.iter().zip(outputs).peekable();
-        let all = cases.iter().zip(firsts).map(|(case, first)| {
-            let is_failure = |((failure, _), _): &(&Failure<'_, T::Input>, &Vec<Symbol>)| {
-                std::ptr::eq(*failure, case)
-            };
-            let y = repaired.next_if(is_failure).map_or(&first.output, |(_, y)| y);
-            (case, y.as_slice())
-        });
-        self.task.score(&all.collect::<Vec<_>>()).1
     }
 
     /// What every engine made of single failures.
     fn one_by_one(&self, failures: &[Failure<'_, T::Input>], tried: &[Tried]) -> Table {
         let names = tried.iter().map(|t| t.engine.name().to_owned());
         let header = ["input".to_owned(), "network".to_owned()].into_iter().chain(names);
-        let n = self.shown.min(failures.len());
+        let n = self.of.shown.min(failures.len());
         let mut table = Table::new(
             format!(
                 "{n} of {} failures, one by one (✓ satisfies, ✗ does not, = right)",
@@ -207,9 +270,10 @@ impl<T: Task> Comparison<'_, T> {
         );
         let marks = tried.iter().map(|_| Align::Right);
         table = table.aligned([Align::Left, Align::Left].into_iter().chain(marks));
-        for (i, (case, first)) in failures.iter().take(self.shown).enumerate() {
+        let separator = self.task.vocabulary().separator();
+        for (i, Failure { case, first, .. }) in failures.iter().take(self.of.shown).enumerate() {
             let verdicts = tried.iter().map(|t| verdict(case, &t.answers[i]));
-            let texts = [case.subject.symbols.join(" "), self.text(&first.output)];
+            let texts = [case.subject.symbols.join(separator), self.text(&first.output)];
             table = table.row(texts.map(Cell::plain).into_iter().chain(verdicts));
         }
         table
@@ -218,73 +282,12 @@ impl<T: Task> Comparison<'_, T> {
     /// The steps of gradient-based inference, failure by failure.
     fn traces(&self, failures: &[Failure<'_, T::Input>], tried: &[Tried]) -> Vec<CaseStudy> {
         let Some(gbi) = tried.iter().find(|t| t.engine == Engine::Gbi) else { return Vec::new() };
-        let shown = failures.iter().zip(&gbi.answers).take(self.shown).enumerate();
-        shown.filter_map(|(i, ((case, _), answer))| self.trace(i, case, answer)).collect()
-    }
-
-    fn trace(&self, i: usize, case: &Case<T::Input>, answer: &Answer) -> Option<CaseStudy> {
-        let trace = answer.trace.as_ref()?;
-        let steps = trace.changes().map(|step| {
-            let y = trace.output(step);
-            let accuracy = case
-                .gold
-                .as_ref()
-                .map_or(f64::NAN, |gold| 100.0 * cajole_tasks::transduction::accuracy(y, gold));
-            CaseStep {
-                attempt: step.attempt,
-                iteration: step.iteration,
-                pieces: self.pieces(case, y),
-                g: step.g,
-                log_prob: step.log_prob,
-                distance: step.distance,
-                accuracy,
-            }
-        });
-        let steps = steps.collect();
-        let status = serde_json::to_value(answer.status).unwrap_or_default();
-        let faults: Vec<&str> = answer.faults.iter().map(|fault| fault.message.as_str()).collect();
-        Some(CaseStudy {
-            title: format!("failure {}", i + 1),
-            source: case.subject.symbols.join(" "),
-            target: case.gold.as_ref().map_or_else(String::new, |gold| self.text(gold)),
-            steps,
-            note: format!(
-                "{} after {} steps{}{}",
-                status.as_str().unwrap_or_default(),
-                answer.steps.unwrap_or(0),
-                if faults.is_empty() { "" } else { ": " },
-                faults.join("; ")
-            ),
-        })
-    }
-
-    /// An output in runs of sound positions and of those that rules blame.
-    fn pieces(&self, case: &Case<T::Input>, y: &[Symbol]) -> Vec<Piece> {
-        let mut blamed = vec![false; y.len() + 1];
-        for fault in self.rules.explain(&case.subject, y) {
-            // What is blamed as a whole points nowhere.
-            if fault.at.len() <= y.len() {
-                let end = fault.at.end.min(blamed.len());
-                blamed[fault.at.start.min(end)..end].fill(true);
-            }
-        }
-        let separator = self.task.vocabulary().separator();
-        let mut pieces: Vec<Piece> = Vec::new();
-        for (&symbol, &wrong) in y.iter().zip(&blamed) {
-            let name = self.task.vocabulary().name(symbol);
-            match pieces.last_mut() {
-                Some(last) if last.wrong == wrong => {
-                    last.text += separator;
-                    last.text += name;
-                }
-                Some(last) => {
-                    last.text += separator;
-                    pieces.push(Piece { text: name.to_owned(), wrong });
-                }
-                None => pieces.push(Piece { text: name.to_owned(), wrong }),
-            }
-        }
-        pieces
+        let shown = failures.iter().zip(&gbi.answers).take(self.of.shown).enumerate();
+        shown
+            .filter_map(|(i, (Failure { case, rules, .. }, answer))| {
+                study(self.task, format!("failure {}", i + 1), case, rules, answer)
+            })
+            .collect()
     }
 
     fn text(&self, y: &[Symbol]) -> String {
@@ -292,8 +295,21 @@ impl<T: Task> Comparison<'_, T> {
     }
 }
 
-fn with_whole(row: Row, whole: f64) -> Row {
-    row.with("whole_metric", whole)
+/// The output of every input, `outputs` being those of the failures.
+fn outputs_of<'c, I>(
+    cases: &'c [Case<I>],
+    firsts: &'c [Candidate],
+    failures: &[Failure<'_, I>],
+    outputs: &'c [Vec<Symbol>],
+) -> Vec<Output<'c, I>> {
+    let mut repaired = failures.iter().zip(outputs).peekable();
+    let all = cases.iter().zip(firsts).map(|(case, first)| {
+        let is_failure =
+            |(failure, _): &(&Failure<'_, I>, &'c Vec<Symbol>)| std::ptr::eq(failure.case, case);
+        let y = repaired.next_if(is_failure).map_or(&first.output, |(_, y)| y);
+        (case, y.as_slice())
+    });
+    all.collect()
 }
 
 fn verdict<I>(case: &Case<I>, answer: &Answer) -> Cell {
@@ -313,19 +329,23 @@ fn overview(rows: &[Row], metric: Option<&str>) -> Table {
     header.extend(metric.into_iter().flat_map(|metric| [metric, "exact", "all inputs"]));
     header.extend(["passes", "ms"]);
     let mut table = Table::new(format!("Engines on {failures} failures"), header);
-    let best = |name: &str| rows.iter().skip(1).map(|r| r.figure(name)).fold(f64::NAN, f64::max);
+    let best = |name: Figure| rows.iter().skip(1).map(|r| r.figure(name)).fold(f64::NAN, f64::max);
     for (i, row) in rows.iter().enumerate() {
-        let cell = |name: &str, decimals| {
+        let cell = |name: Figure, decimals| {
             let cell = Cell::number(row.figure(name), decimals);
             if 0 < i && row.figure(name) == best(name) { cell.best() } else { cell }
         };
         let mut cells = vec![Cell::plain(row.method.as_str())];
-        cells.extend([cell("satisfied", 1), cell("log_prob", 2)]);
+        cells.extend([cell(Figure::Satisfied, 1), cell(Figure::LogProb, 2)]);
         if metric.is_some() {
-            cells.extend([cell("metric", 1), cell("exact", 1), cell("whole_metric", 2)]);
+            cells.extend([
+                cell(Figure::Metric, 1),
+                cell(Figure::Exact, 1),
+                cell(Figure::WholeMetric, 2),
+            ]);
         }
-        cells.push(Cell::number(row.figure("passes"), 1));
-        cells.push(Cell::number(row.figure("milliseconds"), 2));
+        cells.push(Cell::number(row.figure(Figure::Passes), 1));
+        cells.push(Cell::number(row.figure(Figure::Milliseconds), 2));
         table = table.row(cells);
         if i == 0 {
             table = table.rule();
@@ -337,8 +357,8 @@ fn overview(rows: &[Row], metric: Option<&str>) -> Table {
 /// How good answers are against what they cost, one point per engine.
 fn cost_plot(rows: &[Row], metric: Option<&str>) -> Plot {
     let (name, label) = match metric {
-        Some(metric) => ("metric", format!("{metric} on failures, per cent")),
-        None => ("satisfied", "failures satisfied, per cent".to_owned()),
+        Some(metric) => (Figure::Metric, format!("{metric} on failures, per cent")),
+        None => (Figure::Satisfied, "failures satisfied, per cent".to_owned()),
     };
     let measure = metric.unwrap_or("satisfaction");
     let title = format!("Cost and {measure}");
@@ -346,7 +366,7 @@ fn cost_plot(rows: &[Row], metric: Option<&str>) -> Plot {
     let engines = rows.iter().skip(1);
     plot.series = engines
         .map(|row| {
-            let point = (row.figure("passes"), row.figure(name));
+            let point = (row.figure(Figure::Passes), row.figure(name));
             Series::points(row.method.as_str(), vec![point])
         })
         .collect();

@@ -5,18 +5,14 @@
 //!                                                         └ no: Engine ┘
 //! ```
 //!
-//! - [`AnyTask`]: a checkpoint of any task, as a [`Task`](task::Task).
-//! - [`Inference`](infer::Inference): lines to records, on all cores, in bounded memory.
-//! - [`Comparison`](compare::Comparison): all engines on the same inputs.
+//! - [`Registry`]: opens a checkpoint of any task as a [`Runnable`].
+//! - [`Answering::answer`](answer::Answering::answer): lines to records; everything else calls it.
+//! - [`Inference`](infer::Inference): streams of lines, on all cores, in bounded memory.
+//! - [`Comparison`](compare::Comparison): all engines on the same lines.
 //! - [`Lint`](lint::Lint): what rules say of outputs that are known to be right.
-//!
-//! Who writes Rust needs none of it. A network and a rule of one's own, as in
-//! `examples/own_rule.rs`:
-//!
-//! ```
-#![doc = include_str!("../../../examples/own_rule.rs")]
-//! ```
+//! - [`Task`](task::Task): what to implement for a network of your own.
 
+pub mod answer;
 pub mod compare;
 pub mod engine;
 mod fingerprint;
@@ -24,10 +20,17 @@ pub mod infer;
 pub mod line;
 pub mod lint;
 mod ordered;
+mod registry;
+pub mod runnable;
 pub mod sink;
 pub mod source;
+mod study;
 pub mod task;
 mod tasks;
+pub mod worker;
 
-pub use fingerprint::fingerprint;
-pub use tasks::{AnyTask, BUILT_IN, OpenError, Pairs, Parsing, Roles, Transduction};
+pub use fingerprint::{fingerprint, fingerprint_of};
+pub use registry::{OpenError, Opened, Registry};
+pub use runnable::{Ask, Runnable};
+pub use tasks::{Pairs, Parsing, Roles, Transduction, sequences};
+pub use worker::Settings;

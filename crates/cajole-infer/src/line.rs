@@ -19,6 +19,7 @@ pub struct Line {
 
 /// Why a line cannot be worked on.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// It is no text.
     #[error(transparent)]
@@ -69,9 +70,19 @@ pub enum LineError {
     /// Nobody says what its output has to satisfy.
     #[error("no rules: give a constraint file, or the line a \"constraint\"")]
     NoRules,
+    /// What else speaks against it, for tasks and sources of your own.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
     /// The rules that it brings are none.
     #[error(transparent)]
     Rules(#[from] cajole_rules::RuleFileError),
+}
+
+impl LineError {
+    /// What else speaks against a line: a message, or an error of your own.
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        LineError::Other(error.into())
+    }
 }
 
 impl Line {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cajole_core::report::{Align, Cell, Report, Row, Table};
+use cajole_report::{Align, Cell, Figure, Report, Row, Table};
 use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
 use serde_json::{Value, json};
@@ -105,12 +105,13 @@ impl Names {
         }
     }
 
-    /// The vocabulary, with what the rules in a file name besides: gold that never has what is
-    /// forbidden is no mistake.
-    pub fn with_rules(mut self, path: &Path, separator: &str) -> Vocabulary {
+    /// The vocabulary, with what rules name besides: gold that never has what is forbidden is no
+    /// mistake. `text` is the file in `folder` that the rules are in.
+    pub fn with_rules(mut self, text: &str, folder: Option<&Path>, separator: &str) -> Vocabulary {
         loop {
             let vocabulary = self.clone().vocabulary(separator);
-            let unknown = Rules::read(path, &vocabulary).err().and_then(|e| e.unknown_symbol());
+            let rules = Rules::parse("rules", text, folder, &vocabulary);
+            let unknown = rules.err().and_then(|e| e.unknown_symbol());
             let symbol = unknown.map(|name| match (separator, name.chars().next()) {
                 ("", Some(first)) => first.to_string(),
                 _ => name,
@@ -272,8 +273,8 @@ impl Counts {
 fn row(group: &str, rule: &str, n: usize, g: f64, checked: usize) -> Row {
     Row::new(group, "gold", rule)
         .counted(checked, n)
-        .with("violate", per_cent(n, checked))
-        .with("mean_g", g / n as f64)
+        .with(Figure::Violate, per_cent(n, checked))
+        .with(Figure::MeanG, g / n as f64)
 }
 
 fn example_table(name: &str, some: &[Example]) -> Table {

@@ -58,16 +58,16 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
     },
-    /// It belongs to a run with other settings.
+    /// It belongs to a run over something else, or with other settings.
     #[error(
-        "{path} is the output of an unfinished run with other settings ({what} differs); \
-         --overwrite begins anew",
+        "{path} is the output of an unfinished run, and this has changed since: {what}; --overwrite \
+         begins anew",
         path = path.display()
     )]
     OtherRun {
         /// The file.
         path: PathBuf,
-        /// Which setting is another one.
+        /// What is no longer the same.
         what: String,
     },
     /// Its last line is no record.
@@ -180,10 +180,13 @@ fn check_note(note: &Path, path: &Path, run: &Value) -> Result<(), SinkError> {
     // A note that was cut off says nothing of the run, which had not written anything then.
     let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
     let differs = |key: &String| before.get(key) != run.get(key);
-    let keys = run.as_object().into_iter().flat_map(|run| run.keys());
-    match keys.into_iter().find(|key| differs(key)) {
-        Some(what) => Err(SinkError::OtherRun { path: path.to_owned(), what: what.clone() }),
-        None => Ok(()),
+    let keys = [run, &before].into_iter().filter_map(Value::as_object).flat_map(|run| run.keys());
+    let mut changed: Vec<&str> = keys.filter(|key| differs(key)).map(String::as_str).collect();
+    changed.sort_unstable();
+    changed.dedup();
+    match changed.is_empty() {
+        true => Ok(()),
+        false => Err(SinkError::OtherRun { path: path.to_owned(), what: changed.join(", ") }),
     }
 }
 
@@ -362,7 +365,7 @@ mod tests {
         drop(sink);
         assert!(matches!(open(Existing::Keep, "a"), Err(SinkError::Exists { .. })));
         let error = open(Existing::Resume, "b").err().unwrap().to_string();
-        assert!(error.contains("(rule differs)"), "{error}");
+        assert!(error.contains("has changed since: rule;"), "{error}");
         assert_eq!(open(Existing::Resume, "a").unwrap().1, 1);
         assert_eq!(open(Existing::Replace, "b").unwrap().1, 0);
         fs::write(&path, "something else\n").unwrap();

@@ -3,11 +3,14 @@
 //! Nothing is read ahead of what is asked for, and a line has a longest length, so that neither a
 //! large file nor a file without line ends takes more memory than a few lines.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+
+use crate::line::LineError;
 
 /// The lines of one source, in order; gzipped or not.
 pub struct Source {
@@ -18,7 +21,43 @@ pub struct Source {
 }
 
 /// A line with its number, from 1.
-pub type Numbered = (u64, Result<String, BadLine>);
+pub type Numbered<E = BadLine> = (u64, Result<String, E>);
+
+/// Where lines come from, one after the other.
+pub trait Lines: Send {
+    /// What the source is called in messages.
+    fn name(&self) -> &str;
+
+    /// The next line, without its end; nothing after the last.
+    ///
+    /// # Errors
+    /// If the source cannot be read on. A line that cannot be worked on is no such error.
+    fn next(&mut self) -> io::Result<Option<Numbered<LineError>>>;
+
+    /// Whether a line is at hand: if not, the next one may have to be waited for.
+    fn is_ready(&self) -> bool {
+        true
+    }
+}
+
+/// Lines that are at hand, for whoever prepares them.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// What they are called in messages.
+    pub name: String,
+    /// The lines, in order.
+    pub lines: VecDeque<Numbered<LineError>>,
+}
+
+impl Lines for Listed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn next(&mut self) -> io::Result<Option<Numbered<LineError>>> {
+        Ok(self.lines.pop_front())
+    }
+}
 
 /// Why a line is no text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +72,21 @@ pub enum BadLine {
 
 /// Bytes of the longest line that is taken.
 pub const LONGEST: usize = 16 << 20;
+
+impl Lines for Source {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn next(&mut self) -> io::Result<Option<Numbered<LineError>>> {
+        let line = self.line()?;
+        Ok(line.map(|(number, text)| (number, text.map_err(LineError::from))))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.has_line()
+    }
+}
 
 impl Source {
     /// Those of a file.

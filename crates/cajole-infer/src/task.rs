@@ -1,13 +1,21 @@
 //! What inference needs of a checkpoint, whatever the network is for.
+//!
+//! Implement [`Task`] to run a network of your own through `infer`, `compare` and the other commands,
+//! and register it with a [`Registry`](crate::Registry).
 
 use std::borrow::Borrow;
+use std::ops::Range;
 
-use cajole_core::{Config, Decoder, Model, Symbol};
-use cajole_rules::{Bound, Rules, Subject, Vocabulary};
+use cajole_core::{Config, ConstrainedDecoder, Decoder, Model, Symbol};
+use cajole_report::Piece;
+use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_tasks::Presets;
 use serde_json::{Map, Value};
 
-use crate::engine::{Engine, Limits, Preset, Rival};
+use crate::engine::{Engine, Limits, Rival};
 use crate::line::{Line, LineError};
+use crate::study;
+use crate::tasks::sequences;
 
 /// One input with all that belongs to it. A line has one; a sentence one for each predicate.
 #[derive(Clone, Debug)]
@@ -25,37 +33,11 @@ pub struct Case<I> {
 /// An input with an output for it.
 pub type Output<'a, I> = (&'a Case<I>, &'a [Symbol]);
 
-/// A decoder for one input and its rules.
-pub type Search<'a, M> = Box<dyn Decoder<M> + 'a>;
+/// A decoder that knows the rules.
+pub type Search<'a, M> = Box<dyn ConstrainedDecoder<M> + 'a>;
 
-/// The decoders of a kind of network.
-pub trait Decoders<M: Model> {
-    /// The engines that differ for it.
-    fn engines(&self) -> Vec<Engine>;
-
-    /// `f(x; W)`: its own inference procedure, with a beam where it has one.
-    fn own(&self, width: usize) -> Search<'_, M>;
-
-    /// A way of finding satisfying outputs; none, if it does not fit this network or these rules.
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        rules: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Option<Search<'a, M>>;
-
-    /// Where gradient-based inference takes satisfying candidates from.
-    fn sources<'a>(
-        &'a self,
-        rules: &'a Rules<'_>,
-        bound: &'a Bound<'a>,
-        limits: &Limits,
-    ) -> Vec<Search<'a, M>>;
-}
-
-/// A network with its vocabulary and the decoders that fit it.
-pub trait Task: Sync {
+/// A network with its vocabulary and the searches that fit it.
+pub trait Task: Send + Sync {
     /// As checkpoints call it.
     const NAME: &'static str;
 
@@ -74,11 +56,22 @@ pub trait Task: Sync {
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Vocabulary;
 
+    /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a run that was killed goes on
+    /// only with the same network.
+    fn fingerprint(&self) -> u64;
+
     /// What its outputs have to satisfy if nobody says otherwise, as a constraint file.
-    fn usual_rules(&self) -> Option<&'static str>;
+    fn usual_rules(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The settings of gradient-based inference that are known to work for it.
-    fn gbi(&self, preset: Preset) -> Config;
+    fn presets(&self) -> &Presets;
+
+    /// `f(x; W)`: its own inference procedure, with a beam of `width` where it has one.
+    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self::Model> + '_> {
+        self.model().decoder(width)
+    }
 
     /// How far engines go with it, if nobody says otherwise.
     fn limits(&self) -> Limits {
@@ -91,12 +84,54 @@ pub trait Task: Sync {
     /// If the network cannot read them.
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
 
-    /// What stands in the record of an output.
-    fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value>;
+    /// What stands in the record of an output: its text, or its symbols if the input was a list.
+    fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value> {
+        sequences::record(self.vocabulary(), case, y)
+    }
 
-    /// The decoders that fit its network.
-    fn decoders(&self) -> &dyn Decoders<Self::Model>;
+    /// An output as a trace shows it, in runs of sound and wrong positions; `blamed` are those that
+    /// rules point at.
+    fn pieces(
+        &self,
+        case: &Case<Self::Input>,
+        y: &[Symbol],
+        blamed: &[Range<usize>],
+    ) -> Vec<Piece> {
+        study::pieces(self.vocabulary(), y, case.gold.as_deref(), blamed)
+    }
 
-    /// How good outputs are, in per cent, with the name of the measure: the task's own.
-    fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64);
+    /// The engines that differ for it; see [`sequences::engines`] for networks that write symbol by
+    /// symbol.
+    fn engines(&self) -> Vec<Engine> {
+        vec![Engine::Gbi]
+    }
+
+    /// A way of finding satisfying outputs; none, if it does not fit this network. See
+    /// [`sequences::rival`].
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        rules: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Self::Model>> {
+        let _ = (rival, rules, limits);
+        None
+    }
+
+    /// Where gradient-based inference takes satisfying candidates from, if not from what the network
+    /// offers for `config.sources`.
+    fn sources<'a>(
+        &'a self,
+        config: &Config,
+        rules: &'a Rules<'_>,
+    ) -> Option<Vec<Search<'a, Self::Model>>> {
+        let _ = (config, rules);
+        None
+    }
+
+    /// How good outputs are, in per cent, with the name of the measure: the share of right symbols, or
+    /// the task's own.
+    fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64) {
+        sequences::score(outputs)
+    }
 }

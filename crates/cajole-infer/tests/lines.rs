@@ -6,20 +6,19 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Mutex;
 
-use cajole_infer::engine::{Engine, Limits, Preset, Rival};
-use cajole_infer::infer::{InferError, Inference, Tally};
+use cajole_core::Cancel;
+use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::runnable::{Each, Stream};
 use cajole_infer::sink::Sink;
 use cajole_infer::source::{LONGEST, Source};
-use cajole_infer::task::Task;
-use cajole_infer::{AnyTask, Transduction, fingerprint};
+use cajole_infer::{Ask, Opened, Registry, Runnable, Settings};
 use cajole_rules::Rules;
+use cajole_tasks::transduction::USUAL_RULES as COUNT;
 use serde_json::{Value, json};
 
-fn transducer() -> Transduction {
-    let Some(AnyTask::Transduction(task)) = AnyTask::built_in("transducer") else {
-        panic!("it is built in")
-    };
-    task
+fn transducer() -> Opened {
+    Registry::standard().open("transducer").unwrap()
 }
 
 /// A run over some lines: what it wrote, what it told, how it ended.
@@ -37,21 +36,19 @@ impl Ran {
     }
 }
 
-/// Settings of a run with the paper's rule, or the task's, without times.
-fn settings<'t, T: Task>(task: &'t T, rules: &'t Rules<'t>) -> Inference<'t, T> {
-    Inference {
-        task,
-        rules: Some(rules),
-        engine: Engine::Gbi,
-        config: task.gbi(Preset::Best),
-        limits: Limits::default(),
-        strict: false,
-        times: false,
-        threads: 2,
-    }
+/// The network's usual settings, with this engine.
+fn settings(network: &dyn Runnable, engine: Engine) -> Settings {
+    let presets = network.presets();
+    let config = presets.get(presets.default).clone();
+    Settings { engine, config, limits: network.limits(), cancel: Cancel::default() }
 }
 
-fn run<T: Task>(inference: &Inference<'_, T>, lines: &[u8]) -> Ran {
+/// Without times, on two threads.
+fn ask<'a>(rules: &'a Rules<'a>, settings: &'a Settings) -> Ask<'a> {
+    Ask { threads: 2, ..Ask::new(Some(rules), settings) }
+}
+
+fn run(network: &dyn Runnable, ask: &Ask<'_>, lines: &[u8]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     let mut source = Source::of("lines".to_owned(), Cursor::new(lines.to_vec())).unwrap();
@@ -60,16 +57,15 @@ fn run<T: Task>(inference: &Inference<'_, T>, lines: &[u8]) -> Ran {
     let tell = |error: Option<&InferError>| {
         told.lock().unwrap().extend(error.map(ToString::to_string));
     };
-    let ended = inference.run(&mut source, &mut sink, &tally, &tell);
+    let stream = Stream { source: &mut source, sink: &mut sink, tally: &tally, told: &tell };
+    let ended = network.infer(ask, stream);
     sink.finish().unwrap();
     Ran { bytes: fs::read(&path).unwrap(), told: told.into_inner().unwrap(), ended, tally }
 }
 
-fn rules<'v, T: Task>(task: &'v T, text: &str) -> Rules<'v> {
-    Rules::parse("here", text, None, task.vocabulary()).unwrap()
+fn rules<'v>(network: &'v dyn Runnable, text: &str) -> Rules<'v> {
+    Rules::parse("here", text, None, network.vocabulary()).unwrap()
 }
-
-const COUNT: &str = include_str!("../../../rules/transduction.toml");
 
 /// Short lines, and every now and then one that takes a hundred times as long.
 fn uneven(n: usize) -> Vec<String> {
@@ -84,14 +80,15 @@ fn uneven(n: usize) -> Vec<String> {
 #[test]
 fn any_number_of_threads_gives_the_same_bytes_in_order() {
     let task = transducer();
-    let rules = rules(&task, COUNT);
-    let before = fingerprint(task.model());
+    let rules = rules(&*task, COUNT);
+    let before = task.fingerprint();
     let lines = uneven(170);
     let text = lines.join("\n");
     for engine in [Engine::Gbi, Engine::Rival(Rival::Sample), Engine::Auto] {
         let ran = |threads| {
-            let inference = Inference { engine, threads, ..settings(&task, &rules) };
-            let ran = run(&inference, text.as_bytes());
+            let settings = settings(&*task, engine);
+            let ask = Ask { threads, ..ask(&rules, &settings) };
+            let ran = run(&*task, &ask, text.as_bytes());
             ran.ended.as_ref().unwrap();
             ran
         };
@@ -114,21 +111,69 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
             assert_eq!(record.get("id").cloned(), id, "{line}");
         }
     }
-    assert_eq!(fingerprint(task.model()), before, "W is as it was");
+    assert_eq!(task.fingerprint(), before, "W is as it was");
+}
+
+/// The records of lines that are asked for all at once are those of lines asked for one by one.
+fn check_batches(network: &dyn Runnable, text: &str, lines: &[String]) {
+    let rules = rules(network, text);
+    let settings = settings(network, Engine::Gbi);
+    let ask = Ask { traces: true, ..ask(&rules, &settings) };
+    let all = run(network, &ask, lines.join("\n").as_bytes()).records();
+    assert_eq!(all.len(), lines.len());
+    for (line, together) in lines.iter().zip(all) {
+        let mut alone = run(network, &ask, line.as_bytes()).records().remove(0);
+        alone["line"] = together["line"].clone();
+        assert_eq!(alone, together, "{line}");
+    }
 }
 
 #[test]
 fn what_stands_in_a_batch_does_not_matter() {
-    let task = transducer();
-    let rules = rules(&task, COUNT);
-    let inference = settings(&task, &rules);
     let lines: Vec<String> = uneven(100).into_iter().filter(|line| !line.is_empty()).collect();
-    let all = run(&inference, lines.join("\n").as_bytes()).records();
-    for (line, together) in lines.iter().zip(all) {
-        let mut alone = run(&inference, line.as_bytes()).records().remove(0);
-        alone["line"] = together["line"].clone();
-        assert_eq!(alone, together, "{line}");
+    check_batches(&*transducer(), COUNT, &lines);
+}
+
+/// Sentences of different lengths, whose trees are no good to the tagger.
+fn sentences() -> Vec<String> {
+    let words = "the old man saw that she gave him dogs which barked at the door".split(' ');
+    let words: Vec<&str> = words.collect();
+    let leaf = |word: &&str| format!("(XX {word})");
+    let line = |n: usize| {
+        let (left, right) = words[..n].split_at(n / 2);
+        let [left, right] = [left, right].map(|words| words.iter().map(leaf).collect::<String>());
+        json!({"tokens": words[..n], "tree": format!("(S (X {left}) (Y {right}))")}).to_string()
+    };
+    (2..words.len()).map(line).collect()
+}
+
+#[test]
+fn nor_does_it_for_other_networks() {
+    let registry = Registry::standard();
+    let sentences = sentences();
+    for (name, rules) in [("parser", None), ("tagger", Some("spans-in-tree = 'phrasal'"))] {
+        let network = registry.open(name).unwrap();
+        check_batches(&*network, rules.or(network.usual_rules()).unwrap(), &sentences);
     }
+}
+
+#[test]
+fn a_cancelled_run_takes_no_more_lines() {
+    let task = transducer();
+    let rules = rules(&*task, COUNT);
+    let settings = settings(&*task, Engine::Gbi);
+    let text = uneven(2000).join("\n");
+    let mut source = Source::of("lines".to_owned(), Cursor::new(text.into_bytes())).unwrap();
+    let tally = Tally::default();
+    let mut n = 0;
+    let mut put = |records: Vec<_>| {
+        n += records.len();
+        settings.cancel.set();
+        Ok(())
+    };
+    let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &|_| {} };
+    task.infer_each(&ask(&rules, &settings), each).unwrap();
+    assert!(0 < n && n < 1900, "{n} lines were answered");
 }
 
 /// Lines that cannot be worked on, each with what is said of it.
@@ -162,17 +207,18 @@ fn bad_lines() -> Vec<(Vec<u8>, &'static str)> {
 #[test]
 fn bad_lines_cost_only_themselves() {
     let task = transducer();
-    let rules = rules(&task, COUNT);
+    let rules = rules(&*task, COUNT);
     let good = "{\"id\": 1, \"input\": \"azbzazaz\"}";
     let mut text = Vec::new();
     for (line, _) in &bad_lines() {
         text.extend_from_slice(line);
         text.extend(format!("\n{good}\n").into_bytes());
     }
-    let inference = settings(&task, &rules);
-    let ran = run(&inference, &text);
+    let settings = settings(&*task, Engine::Gbi);
+    let ask = ask(&rules, &settings);
+    let ran = run(&*task, &ask, &text);
     ran.ended.as_ref().unwrap();
-    let mut expected = run(&inference, good.as_bytes()).records().remove(0);
+    let mut expected = run(&*task, &ask, good.as_bytes()).records().remove(0);
     let records = ran.records();
     assert_eq!(records.len(), 2 * bad_lines().len());
     for (i, (_, said)) in bad_lines().iter().enumerate() {
@@ -193,19 +239,21 @@ fn bad_lines_cost_only_themselves() {
 #[test]
 fn a_strict_run_stops_at_the_first_bad_line() {
     let task = transducer();
-    let rules = rules(&task, COUNT);
+    let rules = rules(&*task, COUNT);
     let slow = "azbz".repeat(14);
     // Slow lines before the first bad one, quick ones before the second.
-    let lines = [vec![slow.as_str(); 40], vec!["q"], vec!["az"; 60], vec!["r"], vec!["az"; 99]];
+    let quick = vec!["az"; 200];
+    let lines = [&quick[..130], &[slow.as_str(); 20], &["q"], &quick, &["r"], &quick];
     let text = lines.concat().join("\n");
+    let settings = settings(&*task, Engine::Gbi);
     for threads in [1, 4] {
-        let inference = Inference { strict: true, threads, ..settings(&task, &rules) };
-        let ran = run(&inference, text.as_bytes());
+        let ask = Ask { strict: true, threads, ..ask(&rules, &settings) };
+        let ran = run(&*task, &ask, text.as_bytes());
         let error = ran.ended.as_ref().unwrap_err().to_string();
-        assert!(error.starts_with("lines:41: ") && error.contains("\"q\""), "{error}");
+        assert!(error.starts_with("lines:151: ") && error.contains("\"q\""), "{error}");
         let records = ran.records();
-        assert!(records.len() <= 40 && records.iter().all(|r| r["status"] != "bad-line"));
-        assert_eq!(records.len(), 32, "all batches before that of the bad line");
+        assert!(records.len() <= 150 && records.iter().all(|r| r["status"] != "bad-line"));
+        assert_eq!(records.len(), 120, "all lots before that of the bad line");
     }
 }
 
@@ -220,33 +268,30 @@ fn empty_and_endless_inputs_are_answered() {
         ("tagger", of(&[r#"{"tokens": []}"#, r#"{"tokens": ["x"]}"#]), long("tokens", "saw")),
     ] {
         lines.push(long);
-        match AnyTask::built_in(name).unwrap() {
-            AnyTask::Transduction(task) => check_answered(&task, &lines),
-            AnyTask::Parsing(task) => check_answered(&task, &lines),
-            AnyTask::Roles(task) => check_answered(&task, &lines),
-            AnyTask::Pairs(task) => check_answered(&task, &lines),
-        }
+        check_answered(&*Registry::standard().open(name).unwrap(), &lines);
     }
 }
 
 /// Each line has its record, good or bad; the last is too long.
-fn check_answered<T: Task>(task: &T, lines: &[String]) {
+fn check_answered(task: &dyn Runnable, lines: &[String]) {
     let rules = rules(task, task.usual_rules().unwrap_or("pattern = '.*'"));
-    for engine in task.decoders().engines() {
-        let ran = run(&Inference { engine, ..settings(task, &rules) }, lines.join("\n").as_bytes());
+    for engine in task.engines() {
+        let settings = settings(task, engine);
+        let ran = run(task, &ask(&rules, &settings), lines.join("\n").as_bytes());
         ran.ended.as_ref().unwrap();
         let records = ran.records();
-        assert_eq!(records.len(), lines.len(), "{}: {records:?}", T::NAME);
+        assert_eq!(records.len(), lines.len(), "{}: {records:?}", task.task());
         let last = records[lines.len() - 1]["error"].to_string();
-        assert!(last.contains("1001 symbols, more than 1000"), "{}: {last}", T::NAME);
+        assert!(last.contains("1001 symbols, more than 1000"), "{}: {last}", task.task());
     }
 }
 
 #[test]
 fn a_line_may_bring_its_own_rules() {
     let task = transducer();
-    let rules = rules(&task, COUNT);
-    let inference = Inference { engine: Engine::Rival(Rival::Masked), ..settings(&task, &rules) };
+    let rules = rules(&*task, COUNT);
+    let settings = settings(&*task, Engine::Rival(Rival::Masked));
+    let ask = ask(&rules, &settings);
     let lines = [
         json!({"input": "azbz"}),
         json!({"input": "azbz", "constraint": {"arithmetic": "len(out) = 7"}}),
@@ -256,15 +301,14 @@ fn a_line_may_bring_its_own_rules() {
     ];
     let text = lines.each_ref().map(ToString::to_string).join("\n");
     let output = |record: &Value| record["output"].as_str().unwrap().to_owned();
-    let records = run(&inference, text.as_bytes()).records();
+    let records = run(&*task, &ask, text.as_bytes()).records();
     assert!(records.iter().all(|record| record["status"] == "satisfied"), "{records:?}");
     assert_eq!(output(&records[0]).matches('a').count(), 3);
     assert_eq!(output(&records[1]).len(), 7);
     assert!(output(&records[2]).contains("bbbb"));
     assert_eq!(output(&records[3]), output(&records[0]));
     assert_eq!(output(&records[4]), output(&records[1]));
-    let without = Inference { rules: None, ..inference };
-    let ran = run(&without, text.as_bytes());
+    let ran = run(&*task, &Ask { rules: None, ..ask }, text.as_bytes());
     let bad: Vec<bool> = ran.records().iter().map(|r| r["status"] == "bad-line").collect();
     assert_eq!(bad, [true, false, false, true, false]);
     assert!(ran.told[0].contains("no rules"), "{:?}", ran.told);
@@ -273,16 +317,14 @@ fn a_line_may_bring_its_own_rules() {
 #[test]
 fn every_line_may_bring_rules_that_no_other_brings() {
     let task = transducer();
-    let usual = rules(&task, COUNT);
-    let inference = settings(&task, &usual);
+    let usual = rules(&*task, COUNT);
+    let settings = settings(&*task, Engine::Gbi);
     // More than are kept, one after the other: the last of a batch must not cost the first theirs.
     let rule =
         |i: usize| json!({"arithmetic": format!("len(out) >= {}", i % 3), "name": i.to_string()});
     let line = |i| json!({"input": "azbz", "constraint": rule(i)}).to_string() + "\n";
-    let ran = run(
-        &Inference { threads: 1, ..inference },
-        (0..700).map(line).collect::<String>().as_bytes(),
-    );
+    let ask = Ask { threads: 1, ..ask(&usual, &settings) };
+    let ran = run(&*task, &ask, (0..700).map(line).collect::<String>().as_bytes());
     ran.ended.as_ref().unwrap();
     let records = ran.records();
     assert_eq!(records.len(), 700);
@@ -293,9 +335,9 @@ fn every_line_may_bring_rules_that_no_other_brings() {
 
 #[test]
 fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
-    let Some(AnyTask::Roles(task)) = AnyTask::built_in("tagger") else { panic!("it is built in") };
+    let task = Registry::standard().open("tagger").unwrap();
     let phrasal = "spans-in-tree = 'phrasal'";
-    let (others, spans) = (rules(&task, "bio = true"), rules(&task, phrasal));
+    let (others, spans) = (rules(&*task, "bio = true"), rules(&*task, phrasal));
     let trees =
         ["(S (X (DT the)) (Y (NN dog) (VBD saw)))", "(S (X (PRP she) (VBD saw)) (NN dogs))"];
     let line = |tree: &str| json!({"tree": tree, "predicates": [0, 1, 2]});
@@ -305,8 +347,8 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
             line["constraint"] = own.clone();
             line.to_string()
         });
-        let engine = Engine::Rival(Rival::Exact);
-        run(&Inference { engine, ..settings(&task, rules) }, lines.join("\n").as_bytes()).records()
+        let settings = settings(&*task, Engine::Rival(Rival::Exact));
+        run(&*task, &ask(rules, &settings), lines.join("\n").as_bytes()).records()
     };
     let by_line = records(&others, json!(phrasal));
     assert_eq!(by_line, records(&spans, Value::Null));
@@ -317,7 +359,7 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
 }
 
 /// A rule that a script approves of everything, but does `$then` for one input.
-fn checked<'v>(folder: &Path, task: &'v Transduction, then: &str) -> Rules<'v> {
+fn checked<'v>(folder: &Path, task: &'v dyn Runnable, then: &str) -> Rules<'v> {
     let script = format!(
         "while read -r line; do case $line in \
          *'\"input\":\"bzaz\"'*) {then} ;; *) echo '{{\"loss\": 0}}' ;; esac; done"
@@ -340,9 +382,10 @@ fn a_checker_that_fails_costs_only_its_own_input() {
     lines.insert(4, "bzaz".to_owned());
     let text = lines.join("\n");
     let of = |then: &str| {
-        let rules = checked(folder.path(), &task, then);
-        let config = cajole_core::Config { restarts: Vec::new(), ..task.gbi(Preset::Paper) };
-        let ran = run(&Inference { config, ..settings(&task, &rules) }, text.as_bytes());
+        let rules = checked(folder.path(), &*task, then);
+        let config = task.presets().paper.clone();
+        let settings = Settings { config, ..settings(&*task, Engine::Gbi) };
+        let ran = run(&*task, &ask(&rules, &settings), text.as_bytes());
         ran.ended.as_ref().unwrap();
         (ran.records(), Tally::get(&ran.tally.unmeasured))
     };

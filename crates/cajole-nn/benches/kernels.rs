@@ -1,20 +1,20 @@
-//! The kernels alone, over the shapes that the networks have.
+//! Kernel benchmarks over the shapes the networks use.
 //!
-//! `cargo bench -p cajole-nn`, with part of a name behind `--` to choose. The throughput of a
-//! product counts its multiply-adds, that of an elementwise kernel its elements: 50 Gelem/s of a
-//! product are 100 GFLOP/s.
+//! Run `cargo bench -p cajole-nn`, with part of a name after `--` to filter. Throughput counts
+//! multiply-adds for a product and elements for an elementwise kernel: 50 Gelem/s of a product is
+//! 100 GFLOP/s.
 //!
-//! All buffers start on cache lines. Otherwise every other vector would straddle two of them or
-//! none, as the allocator pleases, and one run could not be compared with the next.
+//! All buffers are cache-line aligned. Otherwise, depending on the allocator, either every other
+//! vector or none would straddle two lines, and runs would not be comparable.
 
 use std::hint::black_box;
 
-use cajole_core::Aligned;
+use cajole_nn::Aligned;
 use cajole_nn::kernels::{self, Panel, Uses};
 use cajole_nn::random::Random;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-/// `W (K, N)` of one matrix that meets a vector at every step.
+/// `W (K, N)` of one matrix applied at every step.
 const MATRICES: [(&str, usize, usize); 4] = [
     ("transducer output", 32, 4),
     ("transducer", 32, 128),
@@ -22,7 +22,7 @@ const MATRICES: [(&str, usize, usize); 4] = [
     ("tagger", 320, 1536),
 ];
 
-/// `B`: one input, a small beam, the steps of one output.
+/// `B`: a single input, a small beam, the steps of one output.
 const ROWS: [usize; 5] = [1, 2, 4, 6, 30];
 
 /// `H` of one LSTM step.
@@ -31,7 +31,7 @@ const HIDDEN: [(&str, usize); 3] = [("transducer", 32), ("parser", 128), ("tagge
 /// `V` of one softmax.
 const SYMBOLS: [(&str, usize); 3] = [("transducer", 4), ("parser", 128), ("tagger", 129)];
 
-/// Random numbers that start on a cache line.
+/// Random numbers in a cache-line aligned buffer.
 fn draw(len: usize) -> Aligned {
     let mut random = Random::new(len as u64);
     let mut numbers = Aligned::zeros(len);
@@ -39,7 +39,7 @@ fn draw(len: usize) -> Aligned {
     numbers
 }
 
-/// One group with every matrix and number of rows; `run` is given `(B, K, N)`.
+/// One group with every matrix and number of rows; `run` receives `(B, K, N)`.
 fn products<F: FnMut()>(c: &mut Criterion, name: &str, run: impl Fn(usize, usize, usize) -> F) {
     let mut group = c.benchmark_group(name);
     for (label, k, n) in MATRICES {
@@ -83,17 +83,17 @@ fn outer_sum(c: &mut Criterion) {
     });
 }
 
-/// One step of one row, from the gates' sums to the state, and back.
+/// One step of one row, from gate pre-activations to the state, and back.
 fn lstm(c: &mut Criterion) {
     let mut group = c.benchmark_group("lstm");
     for (label, n) in HIDDEN {
-        group.throughput(Throughput::Elements(5 * n as u64)); // squashing functions
+        group.throughput(Throughput::Elements(5 * n as u64)); // activations
         let (sums, c_prev) = (draw(4 * n), draw(n));
         let (mut gates, mut cell) = (draw(4 * n), draw(n));
         let (mut tanh_c, mut h) = (draw(n), draw(n));
         group.bench_function(BenchmarkId::new(label, n), |bencher| {
             bencher.iter(|| {
-                // Gates are squashed in place, so they start afresh each time.
+                // The kernel overwrites the gates, so each iteration restores them.
                 gates.copy_from_slice(black_box(&sums));
                 kernels::lstm(&mut gates, &c_prev, &mut cell, &mut tanh_c, &mut h);
             });
@@ -137,7 +137,7 @@ fn log_softmax(c: &mut Criterion) {
     group.finish();
 }
 
-/// Short measurements: these are compared by their medians, and there are many.
+/// Short measurements: there are many, and they are compared by median.
 fn short() -> Criterion {
     use std::time::Duration;
     let short = Criterion::default().sample_size(20).without_plots();

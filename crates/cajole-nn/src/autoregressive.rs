@@ -1,13 +1,16 @@
-//! Networks that emit one symbol after another, each given those before.
+//! Networks that emit one symbol at a time, conditioned on the previous ones.
 //!
-//! This is the trait to implement for a sequence-to-sequence network of one's own: declare the
-//! parameters, say how inputs are read and how one step is taken. Every decoder, training and
-//! gradient-based inference then work with it, through [`Trained`](crate::Trained).
+//! Implement this trait for your own sequence-to-sequence network: declare the parameters, encode
+//! inputs, and take one step. Every decoder, training and gradient-based inference then work with
+//! it, through [`Trained`](crate::Trained).
 
-use cajole_core::model::{Candidate, Mark, Symbol};
+use cajole_core::model::{Force, Mark, Pass, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepper, decoders};
+use smallvec::SmallVec;
 
+use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
-use crate::network::Network;
+use crate::network::{Network, Trainable, Trained};
 use crate::tape::{Graph, Position, Tape, Var};
 use crate::train::Example;
 
@@ -19,22 +22,22 @@ pub trait AutoRegressive: Send + Sync {
     /// Every parameter, by name and shape.
     fn layout(&self) -> &Layout;
 
-    /// `V`: how many symbols an output is made of, the end symbol among them.
+    /// `V`: number of output symbols, including the end symbol.
     fn n_symbols(&self) -> usize;
 
-    /// The symbol that ends an output. It also stands before the first one.
+    /// The end symbol. It also serves as the start symbol.
     fn end(&self) -> Symbol;
 
-    /// How long an output for `x` may become before decoding gives up, its end symbol included.
+    /// Length limit of an output for `x`, including its end symbol.
     fn cap(&self, x: &Self::Input) -> usize;
 
-    /// Reads `B` inputs: what every step looks at, and the state before the first step. Matrices
-    /// in both have `B` rows, or one row that counts for all.
+    /// Encodes `B` inputs into the memory every step reads and the initial decoder state. Matrices
+    /// in both have `B` rows, or one row that broadcasts.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Encoded;
 
-    /// Takes one step for `R` sequences, given the state and symbol before: the next state, and
-    /// the log-probabilities `(R, V)` of the next symbol. Row `i` belongs to input `inputs[i]`: a
-    /// beam has many rows for one input, and rows that have ended may be left out.
+    /// One decoder step for `R` sequences, given the state and the previous symbols. Returns the
+    /// next state and the log-probabilities `(R, V)` of the next symbol. Row `i` belongs to input
+    /// `inputs[i]`: a beam has many rows per input, and finished rows may be left out.
     fn step(
         &self,
         g: &mut Graph<'_>,
@@ -45,28 +48,28 @@ pub trait AutoRegressive: Send + Sync {
     ) -> (Vars, Var);
 }
 
-/// What an encoder leaves for the decoder.
+/// The encoder's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Encoded {
-    /// What every step looks at.
+    /// What every step reads.
     pub memory: Vars,
-    /// The state before the first step.
+    /// The initial decoder state.
     pub state: Vars,
 }
 
-/// A short list of matrices on the tape, by value.
+/// A short inline list of matrices on the tape.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vars {
     vars: [Option<Var>; Vars::MOST],
 }
 
 impl Vars {
-    /// The most matrices a list can hold.
+    /// Capacity of the list.
     pub const MOST: usize = 16;
 
     /// A list of these matrices.
     pub fn new(vars: &[Var]) -> Self {
-        assert!(vars.len() <= Vars::MOST, "{} matrices in one list", vars.len());
+        assert!(vars.len() <= Vars::MOST, "{} matrices exceed Vars::MOST", vars.len());
         let mut list = Vars::default();
         for (place, &var) in list.vars.iter_mut().zip(vars) {
             *place = Some(var);
@@ -77,7 +80,7 @@ impl Vars {
     /// Adds a matrix at the end.
     pub fn push(&mut self, var: Var) {
         let place = self.vars.iter_mut().find(|place| place.is_none());
-        *place.expect("a list of matrices has room for one more") = Some(var);
+        *place.expect("a list holds at most Vars::MOST matrices") = Some(var);
     }
 
     /// The matrices, in order.
@@ -85,7 +88,7 @@ impl Vars {
         self.vars.iter().flatten().copied()
     }
 
-    /// The same list with only the first `n` rows of each matrix, for free.
+    /// The same list with only the first `n` rows of each matrix, as views.
     pub(crate) fn first(&self, n: usize) -> Vars {
         Vars {
             vars: self
@@ -94,8 +97,8 @@ impl Vars {
         }
     }
 
-    /// The same values, as constants, in a recording that is first rewound to `position`. So a pass
-    /// that needs no gradient takes as much memory as one step.
+    /// Rewinds the tape to `position` and re-records the values as constants, so that a pass
+    /// without gradients needs the memory of one step only.
     pub(crate) fn carry(
         &self,
         g: &mut Graph<'_>,
@@ -116,9 +119,20 @@ impl Vars {
         Vars { vars }
     }
 
-    /// The same list with only these rows of each matrix.
+    /// Like [`rows`](Vars::rows), but always copies, even a single row.
+    fn gather(&self, g: &mut Graph<'_>, which: &[u32]) -> Vars {
+        let row = |var: Var, i: usize| if var.rows == 1 { 0 } else { which[i] };
+        let mut gather = |var| g.gather(var, which.len(), |_, i| row(var, i));
+        Vars { vars: self.vars.map(|var| var.map(&mut gather)) }
+    }
+
+    /// The same list with only these rows of each matrix; a single row broadcasts.
     pub fn rows(&self, g: &mut Graph<'_>, which: &[u32]) -> Vars {
-        Vars { vars: self.vars.map(|var| var.map(|var| g.rows(var, which.iter().copied()))) }
+        let rows = |var: Var| match var.rows {
+            1 => which.iter().map(|_| 0).collect::<SmallVec<[u32; 128]>>(),
+            _ => SmallVec::from_slice(which),
+        };
+        Vars { vars: self.vars.map(|var| var.map(|var| g.rows(var, rows(var).into_iter()))) }
     }
 }
 
@@ -126,37 +140,216 @@ impl std::ops::Index<usize> for Vars {
     type Output = Var;
 
     fn index(&self, i: usize) -> &Var {
-        self.vars[i].as_ref().expect("a list of matrices is indexed within its length")
+        self.vars[i].as_ref().expect("index past the end of a list of matrices")
     }
 }
 
-/// One thread's recording, with the buffers that decoders need.
+/// Decoder state of a pass, beside its tape.
 #[derive(Default)]
-pub struct Scratch {
-    /// The recording.
-    pub tape: Tape,
-    /// What was read of the input that the recording is about.
-    pub(crate) encoded: Encoded,
-    pub(crate) beam: crate::decoders::Buffers,
+pub struct Steps {
+    encoded: Encoded,
+    /// The state after the last step, and its log-probabilities.
+    state: Vars,
+    log_probs: Option<Var>,
+    /// The input of each row.
+    inputs: Vec<u32>,
+    /// The tape position after encoding; unrecorded passes rewind to it.
+    start: Option<Position>,
+    carried: Vec<f32>,
+    saved: Saved,
+    /// The previous symbol of each row.
+    previous: Vec<Symbol>,
 }
 
-impl Scratch {
-    /// Starts a new recording with the encoding of `xs` under `w`.
-    pub(crate) fn begin<N: AutoRegressive>(&mut self, net: &N, w: &[f32], xs: &[&N::Input]) {
-        self.tape.clear();
-        self.encoded = net.encode(&mut Graph::new(w, &mut self.tape), xs);
+/// Saved decoder states, one per prefix, with the input each belongs to.
+#[derive(Default)]
+struct Saved {
+    values: Vec<f32>, // (P, S)
+    inputs: Vec<u32>, // (P)
+}
+
+impl Saved {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.inputs.clear();
+    }
+
+    /// Appends every row of `state`.
+    fn keep(&mut self, tape: &Tape, state: &Vars, inputs: &[u32]) {
+        for (i, &input) in inputs.iter().enumerate() {
+            for var in state.iter() {
+                let row = if var.rows == 1 { 0 } else { i };
+                self.values.extend_from_slice(tape.value(var.row(row)));
+            }
+            self.inputs.push(input);
+        }
+    }
+
+    /// The saved states `which`, as rows of matrices shaped `like` the originals.
+    fn gather(&self, g: &mut Graph<'_>, like: &Vars, which: &[u32]) -> Vars {
+        let size = self.values.len() / self.inputs.len().max(1);
+        let (mut vars, mut offset) = (Vars::default(), 0);
+        for cols in like.iter().map(|var| var.cols as usize) {
+            let var = g.zeros(which.len(), cols); // (R, cols)
+            let row = |&i: &u32| self.values[i as usize * size + offset..][..cols].iter().copied();
+            g.fill(var, which.iter().flat_map(row));
+            vars.push(var);
+            offset += cols;
+        }
+        vars
     }
 }
 
-impl AsMut<Tape> for Scratch {
-    fn as_mut(&mut self) -> &mut Tape {
-        &mut self.tape
+impl Steps {
+    /// Encodes the inputs, one row each.
+    fn read<N: AutoRegressive>(&mut self, net: &N, g: &mut Graph<'_>, xs: &[&N::Input]) {
+        g.cycle(xs.len());
+        self.encoded = net.encode(g, xs);
+        self.state = self.encoded.state;
+        self.log_probs = None;
+        self.inputs.clear();
+        self.inputs.extend(0..xs.len() as u32);
+        self.start = Some(g.tape.position());
+        self.saved.clear();
+    }
+
+    /// Takes one step; an unrecorded pass first drops the previous step.
+    fn step<N: AutoRegressive>(&mut self, net: &N, g: &mut Graph<'_>, recording: Recording) {
+        let Steps { encoded, state, log_probs, inputs, start, carried, previous, .. } = self;
+        if let (Recording::None, Some(start), Some(_)) = (recording, *start, *log_probs) {
+            *state = state.carry(g, start, carried);
+        }
+        g.list(inputs);
+        let (next, said) = net.step(g, encoded, state, inputs, previous);
+        (*state, *log_probs) = (next, Some(said));
+    }
+
+    /// Continues with these rows.
+    fn reorder(&mut self, g: &mut Graph<'_>, rows: &[u32]) {
+        let is_same = rows.len() == self.inputs.len() && rows.iter().zip(0..).all(|(r, i)| *r == i);
+        if !is_same {
+            self.state = self.state.rows(g, rows);
+            self.previous.clear();
+            self.previous.extend(rows.iter().map(|&row| self.inputs[row as usize]));
+            std::mem::swap(&mut self.previous, &mut self.inputs);
+        }
     }
 }
 
-impl<N: AutoRegressive> Network for N {
+impl<N: AutoRegressive> Stepper for Trained<N> {
+    fn n_symbols(&self) -> usize {
+        self.net.n_symbols()
+    }
+
+    fn end(&self) -> Symbol {
+        self.net.end()
+    }
+
+    fn cap(&self, x: &N::Input) -> usize {
+        self.net.cap(x)
+    }
+
+    fn begin(
+        &self,
+        scratch: &mut Scratch<Steps>,
+        set: &[Pass<'_, Self>],
+        recording: Recording,
+    ) -> Result<(), Failure> {
+        let lanes = scratch.begin(AutoRegressive::layout(&self.net), set, recording, Padding::None);
+        for lane in lanes.used() {
+            let xs = lane.inputs(set);
+            let (mut g, steps) = lane.graph(lane.nudge(set), self.weights());
+            steps.read(&self.net, &mut g, &xs);
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        scratch: &mut Scratch<Steps>,
+        set: &[Pass<'_, Self>],
+        symbols: &[Symbol],
+        log_probs: &mut Vec<f32>,
+    ) -> Result<(), Failure> {
+        let (n, recording) = (self.net.n_symbols(), scratch.current);
+        let lanes = scratch.lanes();
+        lanes.used().iter_mut().for_each(|lane| lane.own.previous.clear());
+        for (&(lane, _), &symbol) in lanes.rows.iter().zip(symbols) {
+            lanes.lanes[lane as usize].own.previous.push(symbol);
+        }
+        for lane in lanes.used().iter_mut().filter(|lane| !lane.own.inputs.is_empty()) {
+            let (mut g, steps) = lane.graph(lane.nudge(set), self.weights());
+            steps.step(&self.net, &mut g, recording);
+        }
+        log_probs.clear();
+        for &(lane, row) in &lanes.rows {
+            let Lane { tape, own, .. } = &lanes.lanes[lane as usize];
+            let said = own.log_probs.map(|said| tape.value(said.row(row as usize)));
+            log_probs.extend_from_slice(said.unwrap_or_default());
+        }
+        debug_assert!(log_probs.len() == symbols.len() * n);
+        Ok(())
+    }
+
+    fn reorder(&self, scratch: &mut Scratch<Steps>, rows: &[u32]) -> Result<(), Failure> {
+        let lanes = scratch.lanes();
+        lanes.swap_rows();
+        let order = std::mem::take(&mut lanes.rows_before);
+        for (l, lane) in lanes.used().iter_mut().enumerate() {
+            let chosen = rows.iter().map(|&row| order[row as usize]);
+            let chosen = chosen.filter(|&(lane, _)| lane as usize == l).map(|(_, row)| row);
+            let chosen: SmallVec<[u32; 128]> = chosen.collect();
+            // Gathering rows uses no weights.
+            let mut g = Graph::new(&[], &mut lane.tape);
+            lane.own.reorder(&mut g, &chosen);
+        }
+        let mut n_rows: SmallVec<[u32; 20]> = SmallVec::from_elem(0, lanes.used().len());
+        lanes.rows.extend(rows.iter().map(|&row| {
+            let (lane, _) = order[row as usize];
+            n_rows[lane as usize] += 1;
+            (lane, n_rows[lane as usize] - 1)
+        }));
+        lanes.rows_before = order;
+        Ok(())
+    }
+
+    fn mark(&self, scratch: &Scratch<Steps>, row: usize, symbol: Symbol) -> Mark {
+        let lanes = scratch.lanes_of(Recording::Kept);
+        let (lane, row) = lanes.rows[row];
+        let Lane { tape, own, .. } = &lanes.lanes[lane as usize];
+        let said = own.log_probs.expect("marks need a step first");
+        tape.mark(said, row as usize, symbol as usize)
+    }
+
+    fn save(&self, scratch: &mut Scratch<Steps>) -> Result<(), Failure> {
+        if let [lane] = scratch.lanes().used() {
+            let Steps { state, inputs, saved, .. } = &mut lane.own;
+            saved.keep(&lane.tape, state, inputs);
+            return Ok(());
+        }
+        Err(Failure::new("saving rows of several lanes is not supported"))
+    }
+
+    fn recall(&self, scratch: &mut Scratch<Steps>, which: &[u32]) -> Result<(), Failure> {
+        let lanes = scratch.lanes();
+        lanes.rows.clear();
+        lanes.rows.extend((0..which.len() as u32).map(|row| (0, row)));
+        if let [Lane { tape, own, .. }] = lanes.used() {
+            let Steps { state, inputs, saved, start, log_probs, encoded, .. } = own;
+            if let Some(start) = *start {
+                tape.rewind(start);
+            }
+            *state = saved.gather(&mut Graph::new(&[], tape), &encoded.state, which);
+            *log_probs = None;
+            inputs.clear();
+            inputs.extend(which.iter().map(|&i| saved.inputs[i as usize]));
+        }
+        Ok(())
+    }
+}
+
+impl<N: AutoRegressive> Trainable for N {
     type Input = N::Input;
-    type Scratch = Scratch;
 
     fn layout(&self) -> &Layout {
         AutoRegressive::layout(self)
@@ -170,7 +363,7 @@ impl<N: AutoRegressive> Network for N {
         y.len() + 1
     }
 
-    /// Every symbol given those before it in the example, whatever the network would have said.
+    /// Teacher forcing: every symbol is conditioned on the example's prefix.
     fn teach(
         &self,
         g: &mut Graph<'_>,
@@ -178,17 +371,18 @@ impl<N: AutoRegressive> Network for N {
         weight: f32,
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64 {
-        // The longest come first, so that what has not ended is always the first few rows.
+        // Longest first, so that unfinished sequences are always a prefix of the rows.
         let mut examples = examples.to_vec();
         examples.sort_by_key(|example| std::cmp::Reverse(example.output.len()));
         let xs: Vec<&N::Input> = examples.iter().map(|example| example.input).collect();
+        g.cycle(xs.len());
         let encoded = self.encode(g, &xs);
         let (mut state, mut loss) = (encoded.state, 0.0);
         let inputs: Vec<u32> = (0..examples.len() as u32).collect();
         let mut previous = vec![self.end(); examples.len()];
         let longest = examples.first().map_or(0, |example| example.output.len());
         for t in 0..=longest {
-            // Products take four rows at a time: a row that has ended costs less than a broken four.
+            // Products take four rows at a time, so finished rows are dropped four at a time.
             let alive = examples.partition_point(|example| t <= example.output.len());
             let rows = alive.next_multiple_of(4).min(examples.len());
             let (state_now, inputs, before) =
@@ -204,25 +398,50 @@ impl<N: AutoRegressive> Network for N {
         }
         loss
     }
+}
 
+impl<N: AutoRegressive> Network for N {
+    type Lane = Steps;
+
+    /// Runs all outputs of a lane together, longest first, so that unfinished ones are always a
+    /// prefix of the rows.
     fn force(
         &self,
-        w: &[f32],
-        _x: &N::Input,
-        y: &[Symbol],
-        scratch: &mut Scratch,
-        forced: &mut Candidate,
+        g: &mut Graph<'_>,
+        lane: &mut Steps,
+        outputs: &mut [(usize, &mut Force<'_, Trained<N>>)],
     ) {
-        let Scratch { tape, encoded, .. } = scratch;
-        let mut g = Graph::new(w, tape);
-        forced.clear();
-        let (mut state, mut previous) = (encoded.state, self.end());
-        for symbol in y.iter().copied().chain([self.end()]) {
-            let (next, log_probs) = self.step(&mut g, encoded, &state, &[0], &[previous]);
-            forced.log_prob += g.tape.value(log_probs)[symbol as usize];
-            forced.marks.push(g.tape.mark(log_probs, 0, symbol as usize));
-            (state, previous) = (next, symbol);
+        outputs.sort_by_key(|(_, force)| std::cmp::Reverse(force.output.len()));
+        for (_, force) in &mut *outputs {
+            force.passes = 1;
+            force.forced.clear();
+            force.forced.output.extend_from_slice(force.output);
         }
-        forced.output.extend_from_slice(y);
+        let Steps { encoded, .. } = lane;
+        let inputs: SmallVec<[u32; 20]> = outputs.iter().map(|(at, _)| *at as u32).collect();
+        let mut state = encoded.state.gather(g, &inputs);
+        let mut previous: SmallVec<[Symbol; 20]> = SmallVec::from_elem(self.end(), outputs.len());
+        let longest = outputs.first().map_or(0, |(_, force)| force.output.len());
+        for t in 0..=longest {
+            let alive = outputs.partition_point(|(_, force)| t <= force.output.len());
+            let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
+            g.list(inputs);
+            let (next, said) = self.step(g, encoded, &state_now, inputs, &previous[..alive]);
+            for (i, (_, force)) in outputs[..alive].iter_mut().enumerate() {
+                let symbol = force.output.get(t).copied().unwrap_or(self.end());
+                force.forced.log_prob += g.tape.value(said.row(i))[symbol as usize];
+                force.forced.marks.push(g.tape.mark(said, i, symbol as usize));
+                previous[i] = symbol;
+            }
+            state = next;
+        }
+    }
+
+    fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<N>> + '_> {
+        decoders::own(width)
+    }
+
+    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<N>> + '_>> {
+        decoders::source(source)
     }
 }

@@ -1,57 +1,81 @@
 //! The backward pass: from blamed log-probabilities to the gradient of every weight that moves.
 //!
-//! Four things make it cheap on small recurrent networks, where general frameworks spend most of
-//! their time:
-//! - operations are coarse: a whole LSTM step is one entry of the recording;
-//! - a product with a parameter only notes where its input and its output's gradient lie, and
-//!   each parameter's gradient is one matrix product over all of its uses at the end;
-//! - only operations that a marked log-probability depends on, and that depend on a parameter that
-//!   moves, are walked: dead beams and frozen encoders cost nothing;
-//! - levels of a network that do not depend on each other step by step are walked one after the
-//!   other, so that what every step of one hands down to the next is handed down at once.
+//! Four things make it cheap on small recurrent networks, where general frameworks are mostly
+//! overhead:
+//! - Operations are coarse: a whole LSTM step is one entry on the tape.
+//! - A product with a parameter only records the offsets of its input and its output gradient. Each
+//!   parameter's gradient is one matrix product over all its uses at the end.
+//! - Only operations on a path from a moving parameter to a marked log-probability are walked: dead
+//!   beams and frozen encoders cost nothing.
+//! - Levels of a network that do not depend on each other step by step are walked one after the
+//!   other, so that gradients flow to the next level for all steps at once.
 
-use cajole_core::Aligned;
-use cajole_core::gradient::Gradient;
 use cajole_core::model::Mark;
 
+use crate::aligned::Aligned;
 use crate::deferred::{Deferred, Matrix};
+use crate::gradient::Gradient;
 use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
 use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
 use crate::products;
-use crate::tape::{Op, Tape, Var};
+use crate::tape::{Op, Owners, Tape, Var};
+use crate::vectors::Vectors;
 
-/// What backward passes need besides a recording, kept from one to the next.
+/// State of the backward pass, reused from one recording to the next.
 #[derive(Default)]
 pub(crate) struct WayBack {
     grads: Aligned,
     panel: Panel,
     reach: Reach,
-    /// All operations, in the order they are walked.
+    /// All operations, in walking order.
     order: Vec<u32>,
     uses: Uses,
     deferred: Deferred,
 }
 
-/// Which operations the backward pass has to walk, and when.
+/// Which operations the backward pass walks, and when.
 #[derive(Default)]
 struct Reach {
     /// Depends on a parameter that moves.
     needed: Vec<bool>,
-    /// Something marked depends on it; its gradient has been cleared.
+    /// A mark depends on it; its gradient has been zeroed.
     live: Vec<bool>,
-    /// At least that of everything it depends on.
+    /// At least the level of everything it depends on.
     levels: Vec<u8>,
 }
 
-/// Where each parameter was used, collected by the backward pass.
+/// Uses of each parameter, collected by the backward pass.
 #[derive(Default)]
 struct Uses {
-    /// Per parameter: starts of `x` in the values and of `dy` in the gradients, row by row.
+    /// Per parameter: offsets of `x` in the values and of `dy` in the gradients, row by row.
     products: Vec<Vec<(u32, u32)>>,
-    /// Per parameter: row of the parameter and start of its gradient, for look-ups and biases.
+    /// Per parameter: row index and offset of its gradient, for lookups and biases.
     lookups: Vec<Vec<(u32, u32)>>,
+}
+
+/// What to differentiate with respect to.
+enum Of<'a> {
+    /// Weights that all rows share.
+    Weights { layout: &'a Layout, grad: &'a Gradient },
+    /// Per-input vectors: `sums (B, S)`.
+    Vectors { of: &'a Vectors, sums: &'a mut [f32] },
+}
+
+impl Of<'_> {
+    fn is_small(&self) -> bool {
+        matches!(self, Of::Vectors { .. })
+    }
+
+    fn moves(&self, p: Param) -> bool {
+        match self {
+            Of::Weights { layout, grad } => {
+                grad.moves(&layout.entries()[p.id as usize].param.range())
+            }
+            Of::Vectors { of, .. } => of.at(p).is_some(),
+        }
+    }
 }
 
 impl Tape {
@@ -63,29 +87,53 @@ impl Tape {
         blame: &[(Mark, f32)],
         grad: &mut Gradient,
     ) {
+        self.way_back.uses.clear(layout.entries().len());
+        self.walk_back(w, blame.iter().copied(), Of::Weights { layout, grad });
+        let Tape { values, way_back, .. } = self;
+        let WayBack { grads, panel, uses, .. } = way_back;
+        uses.gather(layout, values, grads, panel, grad);
+    }
+
+    /// The same for per-input vectors: adds to `sums (B, S)`. Each input's result is independent of
+    /// the other inputs.
+    pub(crate) fn backward_by_input(
+        &mut self,
+        w: &[f32],
+        of: &Vectors,
+        blame: impl Iterator<Item = (Mark, f32)>,
+        sums: &mut [f32],
+    ) {
+        self.walk_back(w, blame, Of::Vectors { of, sums });
+    }
+
+    /// Propagates gradients from the blamed values to every parameter.
+    fn walk_back(&mut self, w: &[f32], blame: impl Iterator<Item = (Mark, f32)>, of: Of<'_>) {
         let len = self.len();
-        let Tape { values, ops, levels, inflows, indices, inputs, halves, way_back, .. } = self;
+        let Tape {
+            values, ops, levels, inflows, indices, inputs, halves, op_owners, way_back, ..
+        } = self;
         let WayBack { grads, panel, reach, order, uses, deferred } = way_back;
         if grads.len() < len {
             grads.resize(len);
         }
-        uses.clear(layout.entries().len());
-        reach.begin(ops, levels, inputs, layout, grad);
+        reach.begin(ops, levels, inputs, &of);
         reach.sort(order);
         let mut pass = Backward {
             w,
+            of,
             halves,
             values,
             grads,
             inflows,
             indices,
             inputs,
+            owners: op_owners,
             panel,
             reach,
             uses,
             deferred,
         };
-        for &(Mark(mark), cost) in blame {
+        for (Mark(mark), cost) in blame {
             let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
             if pass.awaken(op) {
                 pass.grads[at] += cost;
@@ -122,18 +170,18 @@ impl Tape {
                 Op::Custom(op) => op.backward(&mut pass),
             }
         }
-        uses.gather(layout, values, grads, panel, grad);
     }
 }
 
 impl Op {
-    /// Whether it has a parameter of which this holds.
-    fn has_param(&self, inputs: &[Input], is: impl Fn(Param) -> bool) -> bool {
+    /// Whether a parameter of this operation moves.
+    fn has_moving(&self, inputs: &[Input], of: &Of<'_>) -> bool {
+        let is = |p: Param| of.moves(p);
         match self {
-            Op::Param(p) => is(*p),
+            Op::Param(p) => is(*p) && !of.is_small(),
             Op::Embedding(op) => is(op.table),
-            Op::Affine(op) => op.params().any(is),
-            Op::Lstm(op) => op.params(inputs).any(is),
+            Op::Affine(op) => op.params(of.is_small()).any(is),
+            Op::Lstm(op) => op.params(inputs, of.is_small()).any(is),
             Op::LstmLayer(op) => is(op.w_h),
             Op::Attention(op) => is(op.v),
             Op::Leaf
@@ -147,7 +195,7 @@ impl Op {
         }
     }
 
-    /// Shows every matrix it depends on.
+    /// Calls `show` for every matrix this operation depends on.
     fn each_input(&self, inputs: &[Input], mut show: impl FnMut(Var)) {
         match self {
             Op::Leaf | Op::Param(_) | Op::Embedding(_) => {}
@@ -167,23 +215,15 @@ impl Op {
 }
 
 impl Reach {
-    /// One sweep forward: an operation is needed if a moving parameter or a needed input feeds it.
-    fn begin(
-        &mut self,
-        ops: &[Op],
-        declared: &[u8],
-        inputs: &[Input],
-        layout: &Layout,
-        grad: &Gradient,
-    ) {
+    /// One forward sweep: an operation is needed if a moving parameter or a needed input feeds it.
+    fn begin(&mut self, ops: &[Op], declared: &[u8], inputs: &[Input], of: &Of<'_>) {
         let Reach { needed, live, levels } = self;
         live.clear();
         live.resize(ops.len(), false);
         needed.clear();
         levels.clear();
-        let moves = |p: Param| grad.moves(&layout.entries()[p.id as usize].param.range());
         for (op, &declared) in ops.iter().zip(declared) {
-            let (mut is_needed, mut level) = (op.has_param(inputs, moves), declared);
+            let (mut is_needed, mut level) = (op.has_moving(inputs, of), declared);
             op.each_input(inputs, |v| {
                 is_needed |= needed[v.op as usize];
                 level = level.max(levels[v.op as usize]);
@@ -193,8 +233,8 @@ impl Reach {
         }
     }
 
-    /// Operations by level, the highest first, and in each the last first. So all that depends on an
-    /// operation comes before it.
+    /// Sorts operations by level, highest first, and within a level latest first. Everything that
+    /// depends on an operation therefore comes before it.
     fn sort(&self, order: &mut Vec<u32>) {
         let mut ends = [0; 1 << u8::BITS];
         self.levels.iter().for_each(|level| ends[*level as usize] += 1);
@@ -220,7 +260,7 @@ impl Uses {
         }
     }
 
-    /// Turns the collected uses into the gradient: one product per matrix.
+    /// Turns the collected uses into the gradient, with one product per matrix.
     fn gather(
         &mut self,
         layout: &Layout,
@@ -252,7 +292,7 @@ impl Uses {
                 }
                 continue;
             }
-            // Look-ups touch only their rows: a large embedding stays as it is elsewhere.
+            // Lookups touch only their own rows, so the rest of a large embedding is skipped.
             lookups.sort_unstable();
             for same in lookups.chunk_by(|a, b| a.0 == b.0) {
                 let start = p.at as usize + same[0].0 as usize * cols;
@@ -266,31 +306,38 @@ impl Uses {
     }
 }
 
-/// The backward pass under way: what an operation may read and write.
+/// A backward pass in progress: what an operation may read and write.
 pub(crate) struct Backward<'a> {
     pub(crate) w: &'a [f32],
+    of: Of<'a>,
     halves: &'a Halves,
     pub(crate) values: &'a [f32],
     pub(crate) grads: &'a mut [f32],
     inflows: &'a [(u32, u32)],
     pub(crate) indices: &'a [u32],
     pub(crate) inputs: &'a [Input],
+    owners: &'a [Owners],
     pub(crate) panel: &'a mut Panel,
     reach: &'a mut Reach,
     uses: &'a mut Uses,
     deferred: &'a mut Deferred,
 }
 
-/// An operation with as many rows gains nothing from waiting for others.
+/// From this many rows on, deferring an operation gains nothing.
 const MANY: u32 = 16;
 
 impl<'a> Backward<'a> {
-    /// `p` as the product with so many rows read it.
+    /// `p` as a product with `rows` rows reads it.
     pub(crate) fn weights(&self, p: Param, rows: usize) -> Weights<'a> {
         self.halves.again(p, self.w, rows)
     }
 
-    /// Makes the gradient of operation `op` ready to be added to; false if nothing needs it.
+    /// Whether only per-input vectors move.
+    pub(crate) fn is_small(&self) -> bool {
+        self.of.is_small()
+    }
+
+    /// Zeroes the gradient of operation `op` on first use. Returns false if nothing needs it.
     fn awaken(&mut self, op: u32) -> bool {
         let i = op as usize;
         if !self.reach.needed[i] {
@@ -304,18 +351,18 @@ impl<'a> Backward<'a> {
         true
     }
 
-    /// Whether `v` wants a gradient; if so it is ready to be added to.
+    /// Whether `v` needs a gradient; if so, it is ready to accumulate into.
     pub(crate) fn wants(&mut self, v: Var) -> bool {
         self.awaken(v.op)
     }
 
-    /// The gradients before `at`, to add to, and from `at` on, to read: inputs precede outputs.
+    /// The gradients before `at`, to accumulate into, and from `at` on, to read: inputs precede
+    /// outputs.
     pub(crate) fn split(&mut self, at: usize) -> (&mut [f32], &mut [f32]) {
         self.grads.split_at_mut(at)
     }
 
-    /// Back through `y = x · M`: `dx += dy · Mᵀ` and `dM += xᵀ · dy`, at once or when there is more
-    /// of the kind.
+    /// Backward of `y = x · M`: `dx += dy · Mᵀ` and `dM += xᵀ · dy`, now or deferred.
     pub(crate) fn through_product(&mut self, x: Var, m: Matrix, y: Var) {
         if self.wants(x) {
             match self.can_wait(x, y) {
@@ -324,6 +371,7 @@ impl<'a> Backward<'a> {
             }
         }
         match m {
+            Matrix::Param(_) if self.is_small() => {}
             Matrix::Param(w) => {
                 for i in 0..y.rows as usize {
                     self.note_use(w, x.row_at(i), y.row_at(i));
@@ -337,13 +385,16 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Whether the gradient of `x` can wait until all that is on the level of `y` has been walked.
+    /// Whether the gradient of `x` can wait until the whole level of `y` has been walked.
     fn can_wait(&self, x: Var, y: Var) -> bool {
         let levels = &self.reach.levels;
-        y.rows < MANY && levels[x.op as usize] < levels[y.op as usize]
+        // Inputs in a shared lane need a summation order that does not depend on the number of
+        // rows.
+        let is_short = y.rows < MANY || self.is_small();
+        is_short && levels[x.op as usize] < levels[y.op as usize]
     }
 
-    /// Lets each row wait: where `x` starts, and where `dy` does.
+    /// Defers each row, by its offsets of `x` and `dy`.
     fn rows(&mut self, x: Var, y: Var, mut wait: impl FnMut(&mut Deferred, usize, usize)) {
         for i in 0..y.rows as usize {
             wait(self.deferred, x.row_at(i), y.row_at(i));
@@ -374,21 +425,37 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Notes that the gradient of a bias is that of every row of `y`.
+    /// Adds the gradient of every row of `y` to that of the bias.
     pub(crate) fn note_bias(&mut self, b: Param, y: Var) {
+        if let Of::Vectors { of, sums } = &mut self.of {
+            let Some(at) = of.at(b) else { return };
+            let owners = self.owners[y.op as usize];
+            for i in 0..y.rows as usize {
+                let sum = owners.of(i, self.indices) * of.len() + at;
+                let dy = &self.grads[y.row_at(i)..][..y.cols as usize];
+                kernels::add_to(&mut sums[sum..][..y.cols as usize], dy);
+            }
+            return;
+        }
         for i in 0..y.rows as usize {
             self.note_lookup(b, 0, y.row_at(i));
         }
     }
 
-    /// Notes one row of `y = x · W`, by where it starts in the values and in the gradients, for the
-    /// gradient of `W`.
+    /// Records one row of `y = x · W` for the gradient of `W`, by its offsets in values and
+    /// gradients.
     pub(crate) fn note_use(&mut self, w: Param, x_at: usize, dy_at: usize) {
+        if self.is_small() {
+            return; // matrices do not move
+        }
         self.uses.products[w.id as usize].push((x_at as u32, dy_at as u32));
     }
 
-    /// Notes that the gradient of row `row` of `table` lies at `dy_at`.
+    /// Records that the gradient of row `row` of `table` is at `dy_at`.
     pub(crate) fn note_lookup(&mut self, table: Param, row: u32, dy_at: usize) {
+        if self.is_small() {
+            return; // nor do tables
+        }
         self.uses.lookups[table.id as usize].push((row, dy_at as u32));
     }
 }

@@ -1,8 +1,8 @@
 //! Weights on disk: safetensors, one tensor per named parameter, f32 or f16.
 //!
-//! A checkpoint is a folder; this module knows the two files with numbers in it:
-//! `model.safetensors` and, while training, `training.safetensors`, from which a run resumes.
-//! Files are written under another name first and then renamed, so a kill never leaves half of one.
+//! A checkpoint is a directory. This module handles its two tensor files: `model.safetensors` and,
+//! during training, `training.safetensors`, from which a run resumes. Files are written to a
+//! temporary name and renamed, so a killed process never leaves a partial file.
 
 use std::borrow::Cow;
 use std::fs;
@@ -19,40 +19,40 @@ pub const MODEL_FILE: &str = "model.safetensors";
 /// The file with the state of a training run.
 pub const TRAINING_FILE: &str = "training.safetensors";
 
-/// How weights are stored.
+/// Storage precision of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// As they are.
+    /// Single precision, lossless.
     F32,
-    /// Rounded to half precision, to ship.
+    /// Half precision, for release.
     F16,
 }
 
 /// Why a checkpoint could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
-    /// The file system said no.
+    /// An I/O error.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// The file is no safetensors file, or was cut short.
+    /// Not a safetensors file, or truncated.
     #[error("{path} is damaged or not a safetensors file: {problem}", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What is wrong with it.
         problem: String,
     },
-    /// The file does not hold what the network needs.
+    /// The tensors do not match the network.
     #[error("{path} does not fit this network: {problem}", path = path.display())]
     Misfit {
         /// The file.
         path: PathBuf,
-        /// What is missing or of another shape.
+        /// The missing or mismatched tensor.
         problem: String,
     },
 }
@@ -72,7 +72,7 @@ pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Re
 /// Reads the weights of a network with this layout.
 ///
 /// # Errors
-/// If the file is missing, damaged or for another network.
+/// If the file is missing, damaged, or for another network.
 pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
     from_bytes(path, &read(path)?, layout)
 }
@@ -80,13 +80,13 @@ pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
 /// Reads the weights of a network with this layout from the bytes of a file.
 ///
 /// # Errors
-/// If the bytes are damaged or for another network; errors call them `path`.
+/// If the bytes are damaged or for another network; `path` is used in error messages.
 pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>> {
     let file = parse(path, bytes)?;
     let w = weights(path, &file, layout, "")?;
     let known = |name: &str| layout.entries().iter().any(|entry| entry.name == name);
     match file.names().into_iter().find(|name| !known(name)) {
-        Some(name) => Err(misfit(path, format!("it has a tensor {name:?} that is not known here"))),
+        Some(name) => Err(misfit(path, format!("unexpected tensor {name:?}"))),
         None => Ok(w),
     }
 }
@@ -119,7 +119,7 @@ pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result
 /// Reads the state of a training run.
 ///
 /// # Errors
-/// If the file is missing, damaged or for another network.
+/// If the file is missing, damaged, or for another network.
 pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
     training_from_bytes(path, &read(path)?, layout)
 }
@@ -127,14 +127,14 @@ pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
 /// Reads the state of a training run from the bytes of a file.
 ///
 /// # Errors
-/// If the bytes are damaged or for another network; errors call them `path`.
+/// If the bytes are damaged or for another network; `path` is used in error messages.
 pub fn training_from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<TrainState> {
     let file = parse(path, bytes)?;
     let numbers = file.tensor("progress").map_err(|e| damaged(path, &e))?;
     let numbers: Vec<f64> =
         numbers.data().as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
     let &[epoch, step, best_score, best_epoch] = numbers.as_slice() else {
-        return Err(misfit(path, format!("{} numbers of progress, not 4", numbers.len())));
+        return Err(misfit(path, format!("progress has {} numbers, not 4", numbers.len())));
     };
     let mut state = TrainState {
         progress: Progress {
@@ -200,11 +200,11 @@ fn shape(entry: &Entry) -> Vec<usize> {
     if rows == 1 { vec![cols] } else { vec![rows, cols] }
 }
 
-/// The tensors of `layout`, each name behind `prefix`. All have to be there before any memory is
-/// asked for, so that a small file for a large network costs nothing.
+/// The tensors of `layout`, with `prefix` before each name. Checks that all are present before
+/// allocating, so that a small file for a large network costs nothing.
 fn weights(path: &Path, file: &SafeTensors<'_>, layout: &Layout, prefix: &str) -> Result<Vec<f32>> {
     if layout.is_too_large() {
-        return Err(misfit(path, format!("no file holds {} weights", layout.len())));
+        return Err(misfit(path, format!("{} weights are more than 2³²", layout.len())));
     }
     let mut found = Vec::with_capacity(layout.entries().len());
     for entry in layout.entries() {
@@ -212,7 +212,7 @@ fn weights(path: &Path, file: &SafeTensors<'_>, layout: &Layout, prefix: &str) -
         let tensor = file
             .tensor(&name)
             .map_err(|_| misfit(path, format!("the tensor {name:?} is missing")))?;
-        // A matrix of one row may be stored as a vector.
+        // A one-row matrix may be stored as a vector.
         let flat = |shape: &[usize]| shape.iter().copied().filter(|&d| d != 1).collect::<Vec<_>>();
         if flat(tensor.shape()) != flat(&shape(entry)) {
             let problem = format!(
@@ -265,10 +265,10 @@ fn write(path: &Path, tensors: impl Iterator<Item = (String, Owned)>) -> Result<
         .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
 }
 
-/// Writes a file so that either the old or the new one is there, never a part of one.
+/// Writes a file atomically: a reader sees the old or the new contents, never a part.
 ///
 /// # Errors
-/// If the file system says so.
+/// On any I/O error.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension("partial");
     fs::write(&beside, bytes)?;

@@ -1,40 +1,40 @@
-//! Products of the backward pass that wait until there are many of them.
+//! Products of the backward pass, deferred until there are many.
 //!
-//! A step of a decoder has one row, and a product with one row takes as long as reading the matrix.
-//! Where what it adds to is not looked at before all steps are done, the rows of all steps wait, and
-//! are multiplied together: each sum has the same terms in the same order, and takes half as long.
+//! A decoder step has one row, and a product with one row takes as long as reading the matrix.
+//! Where the result is not needed before all steps are done, the rows of all steps are collected
+//! and multiplied together. Each sum keeps its terms and their order, and takes half as long.
 //!
-//! Gradients are laid out as values are: what is at `x` in one arena has its gradient at `x` in the
-//! other.
+//! Gradients are laid out like values: the gradient of the value at `x` is at `x` in the other
+//! arena.
 
 use crate::kernels::{self, Panel};
 use crate::layout::Param;
 use crate::tape::Var;
 
-/// What rows are multiplied with.
+/// The right-hand side of a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Matrix {
     /// Weights.
     Param(Param),
-    /// Values that were themselves computed.
+    /// Computed values.
     Var(Var),
 }
 
-/// Starts of `x` and of `dy`, row by row.
+/// Offsets of `x` and of `dy`, row by row.
 type Rows = Vec<(u32, u32)>;
 
-/// What waits.
+/// Deferred products.
 #[derive(Default)]
 pub(crate) struct Deferred {
-    /// Of `dX += dY · Mᵀ`.
+    /// For `dX += dY · Mᵀ`.
     inputs: Waiting<Matrix>,
-    /// Of `dM += Xᵀ · dY`.
+    /// For `dM += Xᵀ · dY`.
     matrices: Waiting<Var>,
-    /// Rows of `dY`, then of `dX`, side by side.
+    /// The rows of `dY`, then those of `dX`, gathered contiguously.
     gathered: Vec<f32>,
 }
 
-/// Rows by matrix; lists are kept for others when they are done.
+/// Rows by matrix; finished lists are recycled.
 struct Waiting<M> {
     lists: Vec<(M, Rows)>,
     spare: Vec<Rows>,
@@ -55,7 +55,7 @@ impl<M: Copy + Eq> Waiting<M> {
         self.lists[place].1.push((x_at as u32, dy_at as u32));
     }
 
-    /// Does `work` for every matrix and its rows, after which none wait.
+    /// Calls `work` for every matrix and its rows, then clears them.
     fn each(&mut self, mut work: impl FnMut(M, &mut Rows)) {
         for (m, mut rows) in self.lists.drain(..) {
             work(m, &mut rows);
@@ -65,21 +65,21 @@ impl<M: Copy + Eq> Waiting<M> {
     }
 }
 
-/// Rows that are gathered at a time: they stay in an inner cache.
+/// Rows gathered at a time: they fit an inner cache.
 const TOGETHER: usize = 60;
 
 impl Deferred {
-    /// Lets a row of `dX += dY · Mᵀ` wait.
+    /// Defers a row of `dX += dY · Mᵀ`.
     pub(crate) fn input(&mut self, m: Matrix, x_at: usize, dy_at: usize) {
         self.inputs.push(m, x_at, dy_at);
     }
 
-    /// Lets a row of `dM += Xᵀ · dY` wait.
+    /// Defers a row of `dM += Xᵀ · dY`.
     pub(crate) fn matrix(&mut self, m: Var, x_at: usize, dy_at: usize) {
         self.matrices.push(m, x_at, dy_at);
     }
 
-    /// Does all that waits.
+    /// Computes everything deferred.
     pub(crate) fn settle(
         &mut self,
         w: &[f32],
@@ -107,7 +107,7 @@ impl Deferred {
             }
         });
         matrices.each(|m, rows| {
-            // Inputs precede outputs.
+            // `M` precedes every output on the tape.
             let (before, after) = grads.split_at_mut(m.range().end);
             rows.iter_mut().for_each(|(_, dy_at)| *dy_at -= m.range().end as u32);
             let shape = (m.rows as usize, m.cols as usize);

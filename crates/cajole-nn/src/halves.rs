@@ -1,36 +1,68 @@
-//! Half-precision copies of weights, for products that take as long as reading them does.
+//! f16 copies of weights, for memory-bound products.
 //!
-//! A network that was stored in half precision has weights that half as many bytes say exactly. So
-//! where a single row meets a large matrix of such weights, over and over, a copy in half precision
-//! is read in its stead. Under `W` that changes no bit of any result, and a row still gets the same
-//! in a batch, which reads the weights themselves. Under `W_λ` the copy is `W_λ` rounded, of
-//! weights a tenth of the way to the next half one in ten up to it: gradients and steps keep single
-//! precision, and a step that moves many weights by less than halves are apart moves the copy by as
-//! much on average.
+//! A matvec with a large matrix takes as long as reading the matrix. A network stored in f16 has
+//! weights that f16 represents exactly, so such products read an f16 copy.
 //!
-//! A copy is made when a recording first needs it, and serves all of its steps and its backward
-//! pass.
+//! Invariant: within a recording, every forward product reads the same values of a parameter,
+//! however many rows it has. Under `W` that is free, since the copy is exact. Under a `W_λ` in
+//! which the parameter moves, the copy is rounded. Deterministic dithered rounding preserves the
+//! mean, so steps smaller than the spacing of f16 are not lost. The parameter's first use decides
+//! whether a recording reads the rounded copy; later products with many rows read the same rounded
+//! values, widened. Gradients and steps are always f32.
+//!
+//! Copies are made on first use. Copies of parameters that do not move are kept across recordings.
+
+use std::sync::Arc;
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 
+use crate::gradient::Gradient;
 use crate::kernels::{self, Panel};
 use crate::layout::{Layout, Param};
 
-/// A matrix of fewer weights stays in the inner caches as it is.
+/// Smaller matrices stay in the inner caches as f32.
 const SMALLEST: usize = 1 << 15;
+
+/// Which parameters are large enough to read as f16 and exact in f16 under `w`.
+pub(crate) fn exact(layout: &Layout, w: &[f32]) -> Arc<[bool]> {
+    let is_exact = |entry: &crate::layout::Entry| {
+        let (p, w) = (entry.param, entry.param.of(w));
+        let is_large = kernels::LANES <= p.cols as usize && SMALLEST <= w.len();
+        is_large && kernels::pays() && kernels::is_exact(w)
+    };
+    layout.entries().iter().map(is_exact).collect()
+}
 
 /// The copies of one recording.
 #[derive(Default)]
 pub(crate) struct Halves {
-    /// By parameter: none, if it is to be read in single precision.
-    copies: Vec<Option<Rounded>>,
+    /// By parameter; `None` if it is always read as f32.
+    copies: Vec<Option<Copy>>,
 }
 
 #[derive(Default)]
-struct Rounded {
-    values: Vec<f16>,
-    /// It was made for the recording that is under way.
-    is_current: bool,
+struct Copy {
+    halves: Vec<f16>,
+    /// The rounded values, widened, for products with many rows.
+    widened: Vec<f32>,
+    /// Whether the parameter moves in this recording, so that rounding changes it.
+    moves: bool,
+    state: State,
+}
+
+/// Which parts of a copy are up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// None: the parameter has not been read yet.
+    #[default]
+    Unread,
+    /// The parameter is read as f32 throughout this recording.
+    Single,
+    /// `halves`.
+    Rounded,
+    /// `halves` and `widened`.
+    Widened,
 }
 
 /// A matrix as a product reads it.
@@ -41,45 +73,61 @@ pub(crate) enum Weights<'a> {
 }
 
 impl Halves {
-    /// Lets those parameters be read in half precision that lose nothing by it under `w`.
-    pub(crate) fn allow(&mut self, layout: &Layout, w: &[f32]) {
-        self.copies.clear();
-        if !kernels::pays() {
-            return;
+    /// Lets these parameters be read as f16.
+    pub(crate) fn allow(&mut self, exact: &[bool]) {
+        self.copies = exact.iter().map(|exact| exact.then(Copy::default)).collect();
+    }
+
+    /// Begins a recording under `W`, or under a `W_λ` whose gradient says what moves.
+    pub(crate) fn begin(&mut self, layout: &Layout, nudged: Option<&Gradient>) {
+        for (copy, entry) in self.copies.iter_mut().zip(layout.entries()) {
+            let Some(copy) = copy else { continue };
+            let moves = nudged.is_some_and(|grad| grad.moves(&entry.param.range()));
+            if moves || copy.moves {
+                copy.state = State::Unread;
+            }
+            copy.moves = moves;
         }
-        self.copies.extend(layout.entries().iter().map(|entry| {
-            let (p, w) = (entry.param, entry.param.of(w));
-            let is_large = kernels::LANES <= p.cols as usize && SMALLEST <= w.len();
-            (is_large && kernels::is_exact(w)).then(Rounded::default)
-        }));
     }
 
-    /// Forgets the copies, but not their memory.
-    pub(crate) fn clear(&mut self) {
-        self.copies.iter_mut().flatten().for_each(|copy| copy.is_current = false);
-    }
-
-    /// `p` of `w` for a product with so many rows.
+    /// `p` of `w` for a product with `rows` rows.
     pub(crate) fn of<'a>(&'a mut self, p: Param, w: &'a [f32], rows: usize) -> Weights<'a> {
         let (w, n) = (p.of(w), p.cols as usize);
-        match self.copies.get_mut(p.id as usize) {
-            Some(Some(copy)) if rows == 1 => {
-                if !copy.is_current {
-                    copy.is_current = true;
-                    copy.values.resize(p.rows as usize * kernels::stride(n), f16::ZERO);
-                    kernels::round(&mut copy.values, w, n);
-                }
-                Weights::Half(&copy.values)
-            }
-            _ => Weights::Single(w),
+        let Some(Some(copy)) = self.copies.get_mut(p.id as usize) else {
+            return Weights::Single(w);
+        };
+        if copy.state == State::Unread && rows == 1 {
+            copy.halves.resize(p.rows as usize * kernels::stride(n), f16::ZERO);
+            kernels::round(&mut copy.halves, w, n);
+            copy.state = State::Rounded;
+        } else if copy.state == State::Unread && copy.moves {
+            copy.state = State::Single;
         }
+        if copy.moves && copy.state == State::Rounded && rows != 1 {
+            copy.widened.resize(w.len(), 0.0);
+            let rows = copy.halves.chunks_exact(kernels::stride(n));
+            for (wide, halves) in copy.widened.chunks_exact_mut(n).zip(rows) {
+                halves[..n].convert_to_f32_slice(wide);
+            }
+            copy.state = State::Widened;
+        }
+        self.again_of(p, w, rows)
     }
 
     /// The same for the backward pass of that product.
     pub(crate) fn again<'a>(&'a self, p: Param, w: &'a [f32], rows: usize) -> Weights<'a> {
+        self.again_of(p, p.of(w), rows)
+    }
+
+    fn again_of<'a>(&'a self, p: Param, w: &'a [f32], rows: usize) -> Weights<'a> {
         match self.copies.get(p.id as usize) {
-            Some(Some(copy)) if rows == 1 && copy.is_current => Weights::Half(&copy.values),
-            _ => Weights::Single(p.of(w)),
+            Some(Some(copy)) => match copy.state {
+                State::Unread | State::Single => Weights::Single(w),
+                State::Rounded | State::Widened if rows == 1 => Weights::Half(&copy.halves),
+                State::Widened if copy.moves => Weights::Single(&copy.widened),
+                State::Rounded | State::Widened => Weights::Single(w),
+            },
+            _ => Weights::Single(w),
         }
     }
 }

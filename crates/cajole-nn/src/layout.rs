@@ -1,14 +1,12 @@
 //! Names and shapes over one flat buffer of weights.
 //!
-//! A network declares its parameters here and keeps the small [`Param`] handles; the numbers
-//! themselves live outside, so that the same network can be run under `W` by every thread and
-//! under a private `W_λ` by one.
+//! A network declares its parameters here and keeps the small [`Param`] handles. The weights live
+//! outside, so that every thread can run the same network under `W`, or under its private `W_λ`.
 
 use std::ops::Range;
 
-use cajole_core::model::Group;
-
-use crate::random::Random;
+use cajole_core::Parameter;
+use cajole_core::random::Random;
 
 /// A matrix `(rows, cols)` in the flat weights; a vector is a matrix of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +20,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// Its place in the flat weights.
+    /// Its range in the flat weights.
     pub fn range(&self) -> Range<usize> {
         self.at as usize..self.at as usize + self.rows as usize * self.cols as usize
     }
@@ -33,26 +31,26 @@ impl Param {
     }
 }
 
-/// How a parameter starts.
+/// How a parameter is initialised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
     /// All zero.
     Zero,
-    /// Uniform in ±√(6 / (rows + cols)), each gate of a fused matrix on its own.
+    /// Uniform in ±√(6 / (rows + cols)), separately for each gate of a fused matrix.
     Glorot {
-        /// Equal blocks of columns that count as matrices of their own (4 for an LSTM).
+        /// Number of equal column blocks initialised separately (4 for an LSTM).
         blocks: usize,
     },
     /// Uniform in ±limit.
     Uniform(f32),
-    /// Orthonormal rows or columns, each gate of a fused matrix on its own: what goes through a
-    /// deep or long chain of such matrices neither dies out nor explodes.
+    /// Orthonormal rows or columns, separately for each gate of a fused matrix: signals through a
+    /// deep or long chain of such matrices neither vanish nor explode.
     Orthogonal {
-        /// Equal blocks of columns that count as matrices of their own.
+        /// Number of equal column blocks initialised separately.
         blocks: usize,
     },
-    /// The bias of an LSTM's gates `i, f, …`: zero, but one to the forget gate, so that memories
-    /// last before the network has learnt what to keep.
+    /// LSTM gate bias `i, f, …`: zero, except one for the forget gate, so that memory persists
+    /// before the network has learnt what to keep.
     LstmBias {
         /// Gates: 4, or 6 with a highway connection.
         blocks: usize,
@@ -64,10 +62,12 @@ pub enum Init {
 pub struct Entry {
     /// `group.name`, such as `encoder.w_h`.
     pub name: String,
-    /// Where and how large.
+    /// Location and shape.
     pub param: Param,
-    /// How it starts.
+    /// Initialisation.
     pub init: Init,
+    /// Added to every row and used for nothing else, so each input can have its own.
+    pub is_bias: bool,
 }
 
 /// All parameters of a network, in order.
@@ -78,16 +78,24 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Declares a matrix `(rows, cols)`. Sizes may come from a file: a network of which there is
-    /// [too much](Layout::is_too_large) can be declared, but has no weights.
+    /// Declares a matrix `(rows, cols)`. Sizes may come from an untrusted file: a layout that is
+    /// [too large](Layout::is_too_large) can be declared but has no weights.
     pub fn matrix(&mut self, name: &str, rows: usize, cols: usize, init: Init) -> Param {
-        // Every parameter starts on a cache line; the few floats between are never used.
+        // Every parameter starts on a cache line; the padding between is unused.
         self.len = self.len.checked_next_multiple_of(16).unwrap_or(usize::MAX);
         let [id, at, rows, cols] = [self.entries.len(), self.len, rows, cols].map(saturated);
         let param = Param { id, at, rows, cols };
         self.len = self.len.saturating_add((rows as usize).saturating_mul(cols as usize));
-        self.entries.push(Entry { name: name.to_owned(), param, init });
+        self.entries.push(Entry { name: name.to_owned(), param, init, is_bias: false });
         param
+    }
+
+    /// Declares a bias `(cols)`: a vector that [`Graph::affine`](crate::tape::Graph::affine) or an
+    /// LSTM adds to every row.
+    pub fn bias(&mut self, name: &str, cols: usize, init: Init) -> Param {
+        let bias = self.vector(name, cols, init);
+        self.entries[bias.id as usize].is_bias = true;
+        bias
     }
 
     /// Declares a vector `(cols)`.
@@ -100,7 +108,7 @@ impl Layout {
         &self.entries
     }
 
-    /// How long the flat buffer is.
+    /// Length of the flat buffer.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -110,15 +118,15 @@ impl Layout {
         self.len == 0
     }
 
-    /// Whether there are more weights than 2³², more than handles can tell apart.
+    /// Whether there are more weights than 32-bit offsets can address.
     pub fn is_too_large(&self) -> bool {
         u32::try_from(self.len).is_err()
     }
 
-    /// Fresh weights for a training run.
+    /// Freshly initialised weights.
     ///
     /// # Panics
-    /// If there are [too many](Layout::is_too_large).
+    /// If the layout is [too large](Layout::is_too_large).
     pub fn initial(&self, seed: u64) -> Vec<f32> {
         assert!(!self.is_too_large(), "{} weights, more than 2³²", self.len);
         let mut w = vec![0.0; self.len];
@@ -147,18 +155,14 @@ impl Layout {
         w
     }
 
-    /// The parameters by the first part of their name: `encoder.w_h` belongs to `encoder`.
-    pub fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for entry in &self.entries {
-            let name = entry.name.split('.').next().unwrap_or(&entry.name);
-            let range = entry.param.range();
-            match groups.last_mut() {
-                Some(last) if last.name == name => last.range.end = range.end,
-                _ => groups.push(Group { name: name.to_owned(), range }),
-            }
-        }
-        groups
+    /// Every parameter, in the form [`Model::parameters`](cajole_core::Model::parameters) reports.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |entry: &Entry| Parameter {
+            name: entry.name.clone(),
+            len: entry.param.range().len(),
+            is_vector: entry.is_bias,
+        };
+        self.entries.iter().map(parameter).collect()
     }
 }
 
@@ -166,15 +170,15 @@ fn saturated(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Fills the columns `at` of a matrix with `cols` columns, so that the shorter of its sides is
-/// orthonormal: random directions, each made orthogonal to those before (Gram and Schmidt).
+/// Fills the columns `at` of a matrix with `cols` columns such that its shorter side is
+/// orthonormal, by Gram-Schmidt on random directions.
 fn orthogonal(matrix: &mut [f32], cols: usize, at: Range<usize>, random: &mut Random) {
     let (rows, width) = (matrix.len() / cols, at.len());
     let (n, dim) = (rows.min(width), rows.max(width));
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(n);
     while basis.len() < n {
         let mut v: Vec<f64> = (0..dim).map(|_| f64::from(random.normal())).collect();
-        // Twice, since once leaves what rounding hid.
+        // Twice, since one pass leaves rounding errors.
         for _ in 0..2 {
             for u in &basis {
                 let along: f64 = u.iter().zip(&v).map(|(u, v)| u * v).sum();
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_orthogonal_each_on_its_own() {
+    fn each_block_is_orthogonal() {
         for (rows, width) in [(5, 5), (3, 7), (8, 4)] {
             let mut layout = Layout::default();
             let p = layout.matrix("w", rows, 3 * width, Init::Orthogonal { blocks: 3 });

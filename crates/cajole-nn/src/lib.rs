@@ -1,41 +1,52 @@
-//! The CPU engine of cajole: a tape, layers, networks, decoders, training.
+//! The CPU engine of cajole: a tape, layers, networks, training.
 //!
-//! Gradient-based inference runs a small network forward and backward, on one input, over and over
+//! Gradient-based inference runs a small network forward and backward on one input, again and
 //! again, with weights that change every time. General frameworks spend most of such an iteration
-//! on overhead and on forming an outer product per time step. This engine is made for it.
+//! on overhead and on an outer product per time step. This engine is built for it.
 //!
 //! # Key types
 //! - [`tape::Tape`] and [`tape::Graph`]: a recording of coarse operations, and the pass that makes
-//!   it. Decoding records; the backward pass reuses the decode's activations.
-//! - [`AutoRegressive`]: the trait to implement for a sequence-to-sequence network of one's own;
-//!   [`Tagger`]: the one for a tagger. [`Trained`] joins either with weights and makes it a
+//!   it. Decoding records; the backward pass reuses the decoder's activations.
+//! - [`AutoRegressive`]: the trait to implement for your own sequence-to-sequence network;
+//!   [`Tagger`]: the one for a tagger. [`Trained`] adds weights to either and makes it a
 //!   [`cajole_core::Model`].
-//! - [`decoders`]: greedy, beam, masked beam, doubling beam, best-first, sampling; for tags Viterbi,
-//!   k best, exact within brackets, A*, masked, doubling lists, sampling.
-//! - [`Trainer`]: minibatch training on all cores, the same at any number of threads.
+//! - [`cajole_core::decoders`]: greedy, beam, masked beam, doubling beam, best-first, sampling; for
+//!   tags Viterbi, k-best, exact within brackets, A*, masked, doubling lists, sampling.
+//! - [`Trainer`]: minibatch training on all cores, deterministic for any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
-//! - [`import`]: the weights that others publish, from PyTorch, AllenNLP and HDF5 files.
+//! - [`import`]: published weights, from PyTorch, AllenNLP and HDF5 files.
 
+mod aligned;
 mod autoregressive;
 mod backward;
 pub mod checkpoint;
-pub mod decoders;
 mod deferred;
+pub mod gradient;
 mod halves;
 pub mod import;
 pub mod kernels;
+mod lanes;
 pub mod layers;
 pub mod layout;
 pub mod models;
 mod network;
+mod nudge;
+mod optimizer;
 mod products;
-pub mod random;
 pub mod settings;
 mod tagging;
 pub mod tape;
 mod train;
+mod vector;
+mod vectors;
 
-pub use autoregressive::{AutoRegressive, Encoded, Scratch, Vars};
-pub use network::{Network, Trained};
-pub use tagging::{TagScratch, Tagger, Tagging};
+pub use aligned::Aligned;
+pub use autoregressive::{AutoRegressive, Encoded, Vars};
+pub use cajole_core::random;
+pub use gradient::Gradient;
+pub use lanes::Scratch;
+pub use network::{Network, Trainable, Trained};
+pub use nudge::Nudge;
+pub use optimizer::Momenta;
+pub use tagging::{Tagger, Tagging};
 pub use train::{Curriculum, Decay, Example, Progress, TrainConfig, TrainState, Trainer};

@@ -1,36 +1,43 @@
-//! What every kind of network has in common, whatever the shape of its outputs.
+//! What all networks have in common, whatever the shape of their outputs.
 //!
-//! Networks of one's own implement [`AutoRegressive`](crate::AutoRegressive), if they emit one
-//! symbol after another, or [`Tagger`](crate::Tagger), if they give each position of the input a
-//! symbol. Either makes them a `Network`, which can be trained, stored, and, with its weights, be
-//! worked on by Algorithm 1.
+//! Implement [`AutoRegressive`](crate::AutoRegressive) for a network that emits one symbol at a
+//! time, or [`Tagger`](crate::Tagger) for one that tags each input position. Either makes it a
+//! `Network`, which can be trained, stored and, with its weights, used by Algorithm 1.
 
-use cajole_core::Aligned;
-use cajole_core::gradient::Gradient;
-use cajole_core::model::{Candidate, Group, Mark, Model, Symbol};
+use std::sync::Arc;
 
+use cajole_core::corpus::{self, BATCH};
+use cajole_core::model::{Candidate, Force, Mark, Move, Symbol};
+use cajole_core::{
+    ConstrainedDecoder, Decoder, Failure, Model, Moving, Parameter, Recording, Source,
+};
+
+use smallvec::SmallVec;
+
+use crate::aligned::Aligned;
+use crate::halves;
+use crate::lanes::Scratch;
 use crate::layout::Layout;
+use crate::nudge::{self, Nudge};
 use crate::tape::{Graph, Tape};
 use crate::train::Example;
 
-/// A network `p(y | x)` over sequences of symbols.
-pub trait Network: Send + Sync {
+/// Anything trainable: parameters, and a loss over examples.
+pub trait Trainable: Send + Sync {
     /// `x`.
     type Input: ?Sized + Sync;
-    /// One thread's recording, with the buffers that decoders need.
-    type Scratch: Default + Send + AsMut<Tape>;
 
     /// Every parameter, by name and shape.
     fn layout(&self) -> &Layout;
 
-    /// How large `x` is, roughly: see [`Model::size`].
+    /// Approximate size of `x`: see [`Model::size`].
     fn size(&self, x: &Self::Input) -> usize;
 
-    /// How many log-probabilities the loss of an output is made of.
+    /// Number of log-probabilities in the loss of an output.
     fn n_terms(&self, y: &[Symbol]) -> usize;
 
-    /// Records the loss of these examples, each term weighing `weight`: blames what is to be
-    /// lowered, and returns the loss itself, unweighted.
+    /// Records the loss of these examples, each term weighted by `weight`. Pushes the blame of each
+    /// term and returns the unweighted loss.
     fn teach(
         &self,
         g: &mut Graph<'_>,
@@ -38,16 +45,26 @@ pub trait Network: Send + Sync {
         weight: f32,
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64;
+}
 
-    /// Adds `y` to the recording of `x`: see [`Model::force`].
+/// A network `p(y | x)` over sequences of symbols.
+pub trait Network: Trainable + Sized {
+    /// Per-lane state of a pass, beside its tape.
+    type Lane: Default + Send;
+
+    /// Teacher-forces outputs on a recording; each comes with the index of its input in the lane.
     fn force(
         &self,
-        w: &[f32],
-        x: &Self::Input,
-        y: &[Symbol],
-        scratch: &mut Self::Scratch,
-        forced: &mut Candidate,
+        g: &mut Graph<'_>,
+        lane: &mut Self::Lane,
+        outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
     );
+
+    /// The network's own inference procedure: see [`Model::decoder`].
+    fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<Self>> + '_>;
+
+    /// A source of satisfying candidates: see [`Model::source`].
+    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>>;
 }
 
 /// A network with its weights: what decoders and Algorithm 1 work with.
@@ -55,50 +72,121 @@ pub trait Network: Send + Sync {
 pub struct Trained<N> {
     /// The architecture.
     pub net: N,
+    weights: Aligned,
+    /// Which parameters may be read as f16.
+    exact: Arc<[bool]>,
+}
+
+impl<N: Network> Trained<N> {
+    /// A network with these weights.
+    pub fn new(net: N, weights: impl Into<Aligned>) -> Self {
+        let weights = weights.into();
+        let exact = halves::exact(net.layout(), &weights);
+        Trained { net, weights, exact }
+    }
+
     /// `W`.
-    pub weights: Aligned,
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// Decodes every input with `decoder`, in batches, on all cores.
+    pub fn decode_all(&self, decoder: &dyn Decoder<Self>, xs: &[&N::Input]) -> Vec<Candidate> {
+        corpus::decode_all(self, decoder, xs).expect("passes in main memory do not fail")
+    }
 }
 
 impl<N: Network> Model for Trained<N> {
     type Input = N::Input;
-    type Scratch = N::Scratch;
+    type Scratch = Scratch<N::Lane>;
+    type Nudge = Nudge;
 
-    fn weights(&self) -> &[f32] {
-        &self.weights
+    fn parameters(&self) -> Vec<Parameter> {
+        self.net.layout().parameters()
     }
 
-    fn groups(&self) -> Vec<Group> {
-        self.net.layout().groups()
-    }
-
-    fn scratch(&self) -> N::Scratch {
-        let mut scratch = N::Scratch::default();
-        scratch.as_mut().halves.allow(self.net.layout(), &self.weights);
-        scratch
+    fn scratch(&self) -> Scratch<N::Lane> {
+        Scratch::new(self.exact.clone())
     }
 
     fn size(&self, x: &N::Input) -> usize {
         self.net.size(x)
     }
 
+    fn in_step(&self, moving: &Moving) -> usize {
+        if moving.only_vectors() { BATCH } else { 1 }
+    }
+
+    fn nudge(&self, moving: &Moving) -> Result<Nudge, Failure> {
+        Ok(Nudge::new(self.net.layout(), moving))
+    }
+
+    fn restore(&self, nudge: &mut Nudge) {
+        nudge.restore(&self.weights);
+    }
+
     fn force(
         &self,
-        w: &[f32],
-        x: &N::Input,
-        y: &[Symbol],
-        scratch: &mut N::Scratch,
-        forced: &mut Candidate,
-    ) {
-        self.net.force(w, x, y, scratch, forced);
+        scratch: &mut Scratch<N::Lane>,
+        set: &mut [Force<'_, Self>],
+    ) -> Result<(), Failure> {
+        scratch.current = Recording::Kept;
+        let home = |force: &Force<'_, Self>| scratch.kept.home(force.pass.place?);
+        let homes: SmallVec<[_; 20]> = set.iter().map(home).collect();
+        for (l, lane) in scratch.kept.used().iter_mut().enumerate() {
+            let all = set.iter_mut().zip(&homes);
+            let here = all.filter_map(|(force, home)| {
+                home.filter(|home| home.0 == l).map(|(_, at)| (at, force))
+            });
+            let mut here: SmallVec<[(usize, &mut Force<'_, Self>); 20]> = here.collect();
+            let Some((_, first)) = here.first() else { continue };
+            let nudge = first.pass.nudge;
+            let (mut g, own) = lane.graph(nudge, &self.weights);
+            self.net.force(&mut g, own, &mut here);
+        }
+        Ok(())
     }
 
     fn gradient(
         &self,
-        w: &[f32],
-        blame: &[(Mark, f32)],
-        scratch: &mut N::Scratch,
-        grad: &mut Gradient,
-    ) {
-        scratch.as_mut().backward(w, self.net.layout(), blame, grad);
+        scratch: &mut Scratch<N::Lane>,
+        set: &mut [Move<Nudge>],
+    ) -> Result<(), Failure> {
+        scratch.gradient(self.net.layout(), &self.weights, set);
+        let going = set.iter_mut().filter(|own| !own.is_over);
+        going.for_each(|own| nudge::complete(own, &self.weights));
+        Ok(())
+    }
+
+    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+        let going = set.iter_mut().filter(|own| !own.is_over);
+        going.for_each(|own| nudge::step(own, &self.weights));
+        Ok(())
+    }
+
+    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_> {
+        self.net.decoder(width)
+    }
+
+    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
+        self.net.source(source)
+    }
+}
+
+impl<N: Network> Trained<N> {
+    /// `W_λ` materialised: loading a network with these weights gives the nudged one.
+    pub fn nudged(&self, nudge: &Nudge) -> Vec<f32> {
+        nudge.write(self.net.layout(), &self.weights)
+    }
+
+    /// The tape of the current recording that holds the input at `place`, along with the inputs
+    /// that share its weights. For gradients other than [`Model::gradient`]'s.
+    pub fn tape<'s>(
+        &self,
+        scratch: &'s mut Scratch<N::Lane>,
+        place: usize,
+    ) -> Option<&'s mut Tape> {
+        let (lane, _) = scratch.kept.home(place)?;
+        Some(&mut scratch.kept.used()[lane].tape)
     }
 }

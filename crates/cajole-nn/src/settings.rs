@@ -1,12 +1,12 @@
-//! What all settings files share: values that must not be zero, empty or out of range, refused where
-//! they are read, with the line, rather than by a division somewhere in the engine.
+//! Validation shared by all settings files. Values that are zero, empty or out of range are
+//! rejected on parsing, with a line number, rather than by a division somewhere in the engine.
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// For `#[serde(deserialize_with)]`: a number of at least one.
+/// For `#[serde(deserialize_with)]`: an integer of at least 1.
 ///
 /// # Errors
-/// If it is zero, or no number.
+/// If it is zero or not an integer.
 pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         0 => Err(D::Error::custom("this must be at least 1")),
@@ -14,13 +14,13 @@ pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::
     }
 }
 
-/// No size of a sane network exceeds this, and products of two of them do not overflow.
+/// No sane network has a larger dimension, and products of two of them do not overflow.
 pub const MOST_SIZE: usize = 1 << 24;
 
-/// For `#[serde(deserialize_with)]`: a size of a network, from 1 to [`MOST_SIZE`].
+/// For `#[serde(deserialize_with)]`: a dimension of a network, from 1 to [`MOST_SIZE`].
 ///
 /// # Errors
-/// If it is another number, or none.
+/// If it is out of range or not an integer.
 pub fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match optional_size(deserializer)? {
         0 => Err(D::Error::custom("this must be at least 1")),
@@ -28,10 +28,10 @@ pub fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Erro
     }
 }
 
-/// For `#[serde(deserialize_with)]`: a size of what a network may do without, up to [`MOST_SIZE`].
+/// For `#[serde(deserialize_with)]`: the dimension of an optional part, from 0 to [`MOST_SIZE`].
 ///
 /// # Errors
-/// If it is larger, or no number.
+/// If it is too large or not an integer.
 pub fn optional_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         n if n <= MOST_SIZE => Ok(n),
@@ -42,7 +42,7 @@ pub fn optional_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize
 /// For `#[serde(deserialize_with)]`: a number of layers, from 1 to 1000.
 ///
 /// # Errors
-/// If it is another number, or none.
+/// If it is out of range or not an integer.
 pub fn depth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         n @ 1..=1000 => Ok(n),
@@ -50,10 +50,10 @@ pub fn depth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Err
     }
 }
 
-/// For `#[serde(deserialize_with)]`: a share of units to silence, of which some have to be left.
+/// For `#[serde(deserialize_with)]`: a dropout rate, in `[0, 1)`.
 ///
 /// # Errors
-/// If it is not at least 0 and less than 1, or no number.
+/// If it is out of range or not a number.
 pub fn dropout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
     match f32::deserialize(deserializer)? {
         share if (0.0..1.0).contains(&share) => Ok(share),
@@ -61,10 +61,10 @@ pub fn dropout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Err
     }
 }
 
-/// For `#[serde(deserialize_with)]`: a list of at least one.
+/// For `#[serde(deserialize_with)]`: a non-empty list.
 ///
 /// # Errors
-/// If it is empty, or no list of such.
+/// If it is empty or not a list of `T`.
 pub fn non_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -83,7 +83,7 @@ mod tests {
         "reading": "alternating", "layers": 4, "hidden": 20, "input-dropout": 0.2,
         "recurrent-dropout": 0.1, "dropout": 0.1}"#;
 
-    /// The error, if any, of a network's size with one setting replaced.
+    /// The parse error of a tagger config with one setting replaced, if any.
     fn error(setting: &str, replaced: &str) -> Option<String> {
         assert!(TAGGER.contains(setting));
         let text = TAGGER.replace(setting, replaced);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn no_network_is_larger_than_can_be_counted() {
+    fn dimensions_out_of_range_are_rejected() {
         assert_eq!(error("\"words\": 6", "\"words\": 16777216"), None);
         for (setting, replaced, expected) in [
             ("\"words\": 6", "\"words\": 16777217", "16777217 is more than 16777216"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_output_can_be_counted() {
+    fn an_overflowing_cap_factor_is_rejected() {
         let read = |factor: &str| {
             let text = format!(
                 r#"{{"input-symbols": 2, "output-symbols": 2, "embedding": 1, "hidden": 1,

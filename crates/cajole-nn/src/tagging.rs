@@ -1,15 +1,16 @@
-//! Networks that give every position of the input a tag.
+//! Networks that tag every position of the input.
 //!
-//! This is the trait to implement for a tagger of one's own. The tags of one input are independent
-//! of each other given that input, so one pass yields the log-probabilities of all outputs at once;
-//! decoders then choose among them without running the network again.
+//! Implement this trait for your own tagger. Tags are independent of each other given the input, so
+//! one pass yields the log-probabilities of all outputs at once. Decoders then choose among them
+//! without running the network again.
 //!
 //! ```
+//! use cajole_core::Model;
 //! use cajole_core::constraints::TagSet;
 //! use cajole_core::corpus::decode_all;
 //! use cajole_nn::layout::{Init, Layout, Param};
 //! use cajole_nn::tape::{Graph, Var};
-//! use cajole_nn::{Tagger, Tagging, Trained, decoders::Tagged};
+//! use cajole_nn::{Tagger, Tagging, Trained};
 //!
 //! /// Tags each of 26 letters by itself.
 //! struct Letters {
@@ -38,21 +39,25 @@
 //!
 //! let mut layout = Layout::default();
 //! let table = layout.matrix("letters.table", 26, 3, Init::Uniform(1.0));
-//! let weights = layout.initial(1).into();
-//! let model = Trained { net: Tagging(Letters { layout, table }), weights };
+//! let weights = layout.initial(1);
 //! let tags = TagSet::new(["O", "B-A", "I-A"])?;
+//! let net = Tagging { net: Letters { layout, table }, tags: tags.clone() };
+//! let model = Trained::new(net, weights);
 //! let (x, y): (&[u32], &[u32]) = (&[7, 4, 11, 11, 14], &[24, 14]);
-//! let outputs = decode_all(&model, &Tagged::viterbi(&tags), &[x, y]);
+//! let outputs = decode_all(&model, &*model.decoder(1), &[x, y])?;
 //! assert!(outputs.iter().all(|y| tags.is_valid(&y.output)));
 //! assert_eq!(outputs[1].output.len(), 2);
-//! # Ok::<(), cajole_core::constraints::TagSetError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use cajole_core::model::{Candidate, Mark, Symbol};
+use cajole_core::constraints::TagSet;
+use cajole_core::decoders::tags;
+use cajole_core::model::{Candidate, Force, Mark, Pass, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, TagScorer};
 
-use crate::decoders::TagBuffers;
+use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
-use crate::network::Network;
+use crate::network::{Network, Trainable, Trained};
 use crate::tape::{Graph, Tape, Var};
 use crate::train::Example;
 
@@ -64,89 +69,114 @@ pub trait Tagger: Send + Sync {
     /// Every parameter, by name and shape.
     fn layout(&self) -> &Layout;
 
-    /// `V`: how many tags there are.
+    /// `V`: number of tags.
     fn n_tags(&self) -> usize;
 
-    /// `T`: how many positions `x` has.
+    /// `T`: number of positions of `x`.
     fn len(&self, x: &Self::Input) -> usize;
 
-    /// The log-probability of every tag at every position of `B` inputs, `(T·B, V)`, `T` being the
-    /// longest one's: row `t · B + b`. What lies beyond the end of a shorter one is never read.
+    /// The log-probability of every tag at every position of `B` inputs, `(T·B, V)`, with `T` the
+    /// longest length: row `t · B + b`. Rows past the end of a shorter input are never read.
     fn log_probs(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Var;
 }
 
-/// A tagger as a [`Network`].
+/// A tagger as a [`Network`], with the meaning of its symbols.
 #[derive(Clone, Debug)]
-pub struct Tagging<N>(pub N);
-
-/// One thread's recording, with what searches over it need.
-#[derive(Default)]
-pub struct TagScratch {
-    recorded: Recorded,
-    buffers: TagBuffers,
+pub struct Tagging<N> {
+    /// The network.
+    pub net: N,
+    /// Its tags, in symbol order.
+    pub tags: TagSet,
 }
 
-/// A recording with the log-probabilities in it.
+/// Per-lane state of a pass, beside its tape.
 #[derive(Default)]
-pub(crate) struct Recorded {
-    tape: Tape,
-    /// `(T·B, V)`; none before the first pass.
+pub struct Tagged {
+    /// `(T·B, V)`; `None` before the first pass.
     log_probs: Option<Var>,
+    /// The number of positions of each input.
+    lengths: Vec<usize>,
 }
 
-impl AsMut<Tape> for TagScratch {
-    fn as_mut(&mut self) -> &mut Tape {
-        &mut self.recorded.tape
-    }
-}
-
-impl TagScratch {
-    /// Runs `xs` through the network under `w`, in a new recording.
-    pub(crate) fn record<N: Tagger>(&mut self, net: &N, w: &[f32], xs: &[&N::Input]) {
-        let Recorded { tape, log_probs } = &mut self.recorded;
-        tape.clear();
-        *log_probs = Some(net.log_probs(&mut Graph::new(w, tape), xs));
+impl Tagged {
+    /// The row of position `t` of input `b`.
+    fn row(&self, t: usize, b: usize) -> usize {
+        t * self.lengths.len() + b
     }
 
-    /// The recording, and what searches over it write.
-    pub(crate) fn parts(&mut self) -> (&Recorded, &mut TagBuffers) {
-        (&self.recorded, &mut self.buffers)
-    }
-
-    /// The log-probabilities of what was recorded last, row by row: `(T·B, V)`.
-    pub fn log_probs(&self) -> &[f32] {
-        self.recorded.scores()
-    }
-}
-
-impl Recorded {
-    /// The log-probabilities, row by row: `(T·B, V)`.
-    pub(crate) fn scores(&self) -> &[f32] {
-        self.log_probs.map_or(&[], |log_probs| self.tape.value(log_probs))
-    }
-
-    /// Makes `y` a candidate of the one input that was recorded.
-    pub(crate) fn mark(&self, y: &[Symbol], candidate: &mut Candidate) {
+    /// Turns `y` into a candidate for input `b`.
+    fn mark(&self, tape: &Tape, b: usize, y: &[Symbol], candidate: &mut Candidate) {
         candidate.clear();
         candidate.output.extend_from_slice(y);
         let Some(log_probs) = self.log_probs else { return };
         for (t, &symbol) in y.iter().enumerate() {
-            candidate.log_prob += self.tape.value(log_probs.row(t))[symbol as usize];
-            candidate.marks.push(self.tape.mark(log_probs, t, symbol as usize));
+            let row = self.row(t, b);
+            candidate.log_prob += tape.value(log_probs.row(row))[symbol as usize];
+            candidate.marks.push(tape.mark(log_probs, row, symbol as usize));
         }
     }
 }
 
-impl<N: Tagger> Network for Tagging<N> {
+impl<N: Tagger> TagScorer for Trained<Tagging<N>> {
+    fn n_tags(&self) -> usize {
+        self.net.net.n_tags()
+    }
+
+    fn read(
+        &self,
+        scratch: &mut Scratch<Tagged>,
+        set: &[Pass<'_, Self>],
+        recording: Recording,
+    ) -> Result<(), Failure> {
+        let net = &self.net.net;
+        let length = |i: usize| net.len(set[i].input);
+        let lanes = scratch.begin(net.layout(), set, recording, Padding::To(&length));
+        for lane in lanes.used() {
+            let xs = lane.inputs(set);
+            let (mut g, own) = lane.graph(lane.nudge(set), self.weights());
+            g.cycle(xs.len());
+            own.log_probs = Some(net.log_probs(&mut g, &xs));
+            own.lengths.clear();
+            own.lengths.extend(xs.iter().map(|x| net.len(x)));
+        }
+        Ok(())
+    }
+
+    fn scores(
+        &self,
+        scratch: &Scratch<Tagged>,
+        recording: Recording,
+        place: usize,
+        scores: &mut Vec<f32>,
+    ) {
+        scores.clear();
+        let lanes = scratch.lanes_of(recording);
+        let Some((lane, b)) = lanes.home(place) else { return };
+        let Lane { tape, own, .. } = &lanes.lanes[lane];
+        let Some(log_probs) = own.log_probs else { return };
+        for t in 0..own.lengths[b] {
+            scores.extend_from_slice(tape.value(log_probs.row(own.row(t, b))));
+        }
+    }
+
+    fn mark(&self, scratch: &Scratch<Tagged>, place: usize, t: usize, tag: Symbol) -> Mark {
+        let lanes = scratch.lanes_of(Recording::Kept);
+        let (lane, b) = lanes.home(place).expect("marks need a recorded input");
+        let Lane { tape, own, .. } = &lanes.lanes[lane];
+        let log_probs = own.log_probs.expect("marks need a pass first");
+        tape.mark(log_probs, own.row(t, b), tag as usize)
+    }
+}
+
+impl<N: Tagger> Trainable for Tagging<N> {
     type Input = N::Input;
-    type Scratch = TagScratch;
 
     fn layout(&self) -> &Layout {
-        self.0.layout()
+        self.net.layout()
     }
 
     fn size(&self, x: &N::Input) -> usize {
-        self.0.len(x)
+        self.net.len(x)
     }
 
     fn n_terms(&self, y: &[Symbol]) -> usize {
@@ -161,7 +191,8 @@ impl<N: Tagger> Network for Tagging<N> {
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64 {
         let xs: Vec<&N::Input> = examples.iter().map(|example| example.input).collect();
-        let log_probs = self.0.log_probs(g, &xs); // (T·B, V)
+        g.cycle(xs.len());
+        let log_probs = self.net.log_probs(g, &xs); // (T·B, V)
         let mut loss = 0.0;
         for (b, example) in examples.iter().enumerate() {
             for (t, &symbol) in example.output.iter().enumerate() {
@@ -172,15 +203,29 @@ impl<N: Tagger> Network for Tagging<N> {
         }
         loss
     }
+}
 
+impl<N: Tagger> Network for Tagging<N> {
+    type Lane = Tagged;
+
+    /// Every output is already on the tape.
     fn force(
         &self,
-        _w: &[f32],
-        _x: &N::Input,
-        y: &[Symbol],
-        scratch: &mut TagScratch,
-        forced: &mut Candidate,
+        g: &mut Graph<'_>,
+        lane: &mut Tagged,
+        outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
     ) {
-        scratch.recorded.mark(y, forced);
+        for (b, force) in outputs {
+            force.passes = 0;
+            lane.mark(g.tape, *b, force.output, force.forced);
+        }
+    }
+
+    fn decoder(&self, _width: usize) -> Box<dyn Decoder<Trained<Self>> + '_> {
+        Box::new(tags::Tagged::viterbi(&self.tags))
+    }
+
+    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
+        tags::source(&self.tags, source)
     }
 }

@@ -1,26 +1,28 @@
 //! A define-by-run tape of a few coarse operations over two arenas.
 //!
 //! Decoding *is* recording: every operation appends its result to one arena of values and one
-//! entry to the list of operations. The backward pass (`backward.rs`) walks the list in reverse
-//! with a second arena of gradients laid out like the first. Both arenas are kept between inputs,
-//! so after the first few nothing is allocated.
+//! Decoding *is* recording: every operation appends its result to an arena of values and an entry
+//! to the list of operations. The backward pass (`backward.rs`) walks the list in reverse, with a
+//! second arena of gradients laid out like the first. Both arenas are kept between inputs, so after
+//! the first few nothing is allocated.
 //!
-//! A [`Var`] is a matrix `(rows, cols)` in the arena; rows are sequences of a batch or hypotheses
-//! of a beam, and one row when a single input is repaired. Each operation lives in its own file
-//! under `layers/`, forward beside backward.
+//! A [`Var`] is a matrix `(rows, cols)` in the arena. Its rows are sequences of a batch or
+//! hypotheses of a beam; a single input under repair has one row. Each operation lives in its own
+//! file under `layers/`, forward beside backward.
 
-use cajole_core::Aligned;
 use cajole_core::model::Mark;
+use cajole_core::random::Random;
 
+use crate::aligned::Aligned;
 use crate::backward::WayBack;
 use crate::halves::Halves;
 use crate::layers::{
     affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
 };
 use crate::layout::Param;
-use crate::random::Random;
+use crate::vectors::Shifts;
 
-/// Floats in a cache line; every operation's stretch of the arena starts on one.
+/// Floats in a cache line; every operation's region of the arena starts on one.
 const LINE: usize = 16;
 
 /// A matrix `(rows, cols)` on the tape; its rows are contiguous.
@@ -30,17 +32,19 @@ pub struct Var {
     pub(crate) at: u32,
     /// Sequences or hypotheses.
     pub rows: u32,
-    /// Dimension of each.
+    /// Dimension of each row.
     pub cols: u32,
+    /// Computed from parameters alone, so its rows belong to no input.
+    pub(crate) shared: bool,
 }
 
 impl Var {
-    /// One row, for free.
+    /// A view of one row.
     pub fn row(self, i: usize) -> Var {
         self.slice(i, 1)
     }
 
-    /// `rows` rows from the `i`-th on, for free.
+    /// A view of `rows` rows, starting at row `i`.
     pub fn slice(self, i: usize, rows: usize) -> Var {
         assert!(i + rows <= self.rows as usize, "rows {i}..{} of {}", i + rows, self.rows);
         Var { at: self.at + i as u32 * self.cols, rows: rows as u32, ..self }
@@ -50,13 +54,13 @@ impl Var {
         self.at as usize..(self.at + self.rows * self.cols) as usize
     }
 
-    /// Where row `i` starts; a single row stands for every `i`.
+    /// Offset of row `i`; a single row broadcasts to every `i`.
     pub(crate) fn row_at(self, i: usize) -> usize {
         if self.rows == 1 { self.at as usize } else { self.at as usize + i * self.cols as usize }
     }
 }
 
-/// What was computed, with what the backward pass needs.
+/// An operation, with what its backward pass needs.
 pub(crate) enum Op {
     Leaf,
     Param(Param),
@@ -74,24 +78,28 @@ pub(crate) enum Op {
     Custom(custom::Record),
 }
 
-/// The record of one pass, reused for the next.
+/// The recording of one pass; its buffers are reused for the next.
 #[derive(Default)]
 pub struct Tape {
-    /// The arena; what lies beyond `len` is left over from longer recordings.
+    /// The arena; values past `len` are left over from longer recordings.
     pub(crate) values: Aligned,
     len: usize,
     pub(crate) ops: Vec<Op>,
-    /// The level of each operation, as it was declared.
+    /// The declared level of each operation.
     pub(crate) levels: Vec<u8>,
-    /// The stretch of the arena into which gradients flow, for each operation.
+    /// For each operation, the range of the arena that receives gradients.
     pub(crate) inflows: Vec<(u32, u32)>,
     /// Symbols, row numbers and the like that operations refer to.
     pub(crate) indices: Vec<u32>,
-    /// What steps of LSTMs add up.
+    /// The summands of LSTM steps.
     pub(crate) inputs: Vec<lstm::Input>,
-    /// Weights as products with one row read them.
+    /// f16 copies of weights, for matvecs.
     pub(crate) halves: Halves,
-    /// What is declared of the operations to come.
+    /// The input that owns each row of subsequent operations.
+    pub(crate) owners: Owners,
+    /// The same for each operation.
+    pub(crate) op_owners: Vec<Owners>,
+    /// The level declared for subsequent operations.
     level: u8,
     pub(crate) way_back: WayBack,
 }
@@ -115,10 +123,11 @@ impl Tape {
         self.inflows.clear();
         self.indices.clear();
         self.inputs.clear();
-        self.halves.clear();
+        self.op_owners.clear();
+        self.owners = Owners::default();
     }
 
-    /// How far the recording has come, to [go back](Tape::rewind) to.
+    /// The current position, to [rewind](Tape::rewind) to.
     pub(crate) fn position(&self) -> Position {
         Position {
             len: self.len,
@@ -128,12 +137,13 @@ impl Tape {
         }
     }
 
-    /// Forgets everything recorded after `position`.
+    /// Drops everything recorded after `position`.
     pub(crate) fn rewind(&mut self, position: Position) {
         self.len = position.len;
         self.ops.truncate(position.ops);
         self.levels.truncate(position.ops);
         self.inflows.truncate(position.ops);
+        self.op_owners.truncate(position.ops);
         self.indices.truncate(position.indices);
         self.inputs.truncate(position.inputs);
     }
@@ -143,7 +153,7 @@ impl Tape {
         &self.values[v.range()]
     }
 
-    /// How many floats the current recording holds.
+    /// Number of floats in the current recording.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -153,64 +163,107 @@ impl Tape {
         self.len == 0
     }
 
-    /// A mark at element `j` of row `i` of `v`.
+    /// A mark on element `j` of row `i` of `v`.
     pub fn mark(&self, v: Var, i: usize, j: usize) -> Mark {
         assert!(i < v.rows as usize && j < v.cols as usize);
         Mark(u64::from(v.op) << 32 | (v.row_at(i) + j) as u64)
     }
 
-    /// Opens a stretch of `len` floats for the next operation and returns where it starts. What
-    /// is in it is left over: the operation has to write all that is ever read.
+    /// Allocates `len` floats for the next operation and returns their offset. The contents are
+    /// stale: the operation must write everything that is ever read.
     pub(crate) fn open(&mut self, len: usize) -> usize {
         let at = self.len.next_multiple_of(LINE);
         self.len = at + len;
         if self.values.len() < self.len {
-            assert!(u32::try_from(self.len).is_ok(), "a recording of more than 2³² floats");
+            assert!(u32::try_from(self.len).is_ok(), "recording exceeds 2³² floats");
             self.values.resize(self.len);
         }
         at
     }
 
-    /// The values before `at`, to read, and those of the stretch just opened there, to write.
+    /// The values before `at`, to read, and the region just opened there, to write.
     pub(crate) fn split(&mut self, at: usize) -> (&[f32], &mut [f32]) {
         let (before, own) = self.values[..self.len].split_at_mut(at);
         (before, own)
     }
 
-    /// Records `op`, whose gradients flow into everything from `inflow` on, and returns its number.
+    /// Records `op`, which receives gradients from `inflow` on, and returns its index.
     pub(crate) fn record(&mut self, op: Op, inflow: usize) -> u32 {
         self.ops.push(op);
         self.levels.push(self.level);
+        self.op_owners.push(self.owners);
         self.inflows.push((inflow as u32, self.len as u32));
         self.ops.len() as u32 - 1
     }
 
-    /// The number that the next operation will get.
+    /// The index of the next operation.
     pub(crate) fn next_op(&self) -> u32 {
         self.ops.len() as u32
     }
 }
 
-/// A pass under given weights, as a network sees it: its methods are the operations.
+/// The input that owns each row of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owners {
+    /// Row `i` belongs to input `i % B`: matrices are time-major while inputs are encoded.
+    Cyclic(u32),
+    /// Row `i` belongs to the input listed at offset `i` from here in the tape's indices.
+    Listed(u32),
+}
+
+impl Default for Owners {
+    fn default() -> Self {
+        Owners::Cyclic(1)
+    }
+}
+
+impl Owners {
+    pub(crate) fn of(self, row: usize, indices: &[u32]) -> usize {
+        match self {
+            Owners::Cyclic(batch) => row % batch as usize,
+            Owners::Listed(at) => indices[at as usize + row] as usize,
+        }
+    }
+}
+
+/// A pass under given weights. Its methods are the operations a network is built from.
 pub struct Graph<'a> {
     /// The weights of this pass, `W` or a private `W_λ`.
     pub w: &'a [f32],
-    /// Where it is recorded.
+    /// The tape that records it.
     pub tape: &'a mut Tape,
-    /// The source of dropout masks; none outside training.
+    /// The source of dropout masks; `None` outside training.
     pub random: Option<Random>,
+    /// Per-input additions to biases.
+    pub(crate) shifts: Option<&'a Shifts>,
 }
 
 impl<'a> Graph<'a> {
-    /// A pass of inference under `w`, continuing the recording on `tape`.
+    /// An inference pass under `w`, continuing the recording on `tape`.
     pub fn new(w: &'a [f32], tape: &'a mut Tape) -> Self {
-        Graph { w, tape, random: None }
+        Graph { w, tape, random: None, shifts: None }
     }
 
-    /// Declares that the operations to come are of this level at least: nothing of a lower level will
-    /// depend on them. The backward pass can then take a higher level as a whole before a lower one,
-    /// and what it does for every step of a sequence, for all steps at once. An operation that
-    /// depends on one of a higher level is of that level, whatever is declared.
+    /// Whether only per-input biases move, so that rows of many inputs share every matrix.
+    pub fn shares_matrices(&self) -> bool {
+        self.shifts.is_some()
+    }
+
+    /// Declares that rows of subsequent operations belong to `batch` inputs cyclically.
+    pub(crate) fn cycle(&mut self, batch: usize) {
+        self.tape.owners = Owners::Cyclic(batch.max(1) as u32);
+    }
+
+    /// Declares the input that owns each row of subsequent operations.
+    pub(crate) fn list(&mut self, inputs: &[u32]) {
+        self.tape.owners = Owners::Listed(self.tape.indices.len() as u32);
+        self.tape.indices.extend_from_slice(inputs);
+    }
+
+    /// Declares that subsequent operations have at least this level: nothing of a lower level will
+    /// depend on them. The backward pass then walks a whole level before the next lower one, and
+    /// can batch per-step work over all steps. An operation that depends on one of a higher level
+    /// has that level, whatever is declared.
     pub fn level(&mut self, level: u8) {
         self.tape.level = level;
     }
@@ -220,7 +273,7 @@ impl<'a> Graph<'a> {
         let at = self.tape.open(rows * cols);
         self.tape.split(at).1.fill(0.0);
         let op = self.tape.record(Op::Leaf, at);
-        Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 }
+        Var { op, at: at as u32, rows: rows as u32, cols: cols as u32, shared: false }
     }
 
     /// A constant matrix `(rows, cols)` with these values.
@@ -230,7 +283,7 @@ impl<'a> Graph<'a> {
         v
     }
 
-    /// Writes `values` over the constant `v`.
+    /// Overwrites the constant `v` with `values`.
     pub(crate) fn fill(&mut self, v: Var, values: impl Iterator<Item = f32>) {
         self.tape.values[v.range()].iter_mut().zip(values).for_each(|(v, value)| *v = value);
     }
@@ -241,6 +294,6 @@ impl<'a> Graph<'a> {
         let at = self.tape.open(values.len());
         self.tape.split(at).1.copy_from_slice(values);
         let op = self.tape.record(Op::Param(p), at);
-        Var { op, at: at as u32, rows: p.rows, cols: p.cols }
+        Var { op, at: at as u32, rows: p.rows, cols: p.cols, shared: true }
     }
 }

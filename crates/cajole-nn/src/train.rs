@@ -1,20 +1,23 @@
 //! Maximum-likelihood training on all cores, one epoch at a time.
 //!
-//! A batch is cut into shards of fixed size; each shard runs as one batched pass on one thread,
-//! and the shards' gradients are added in order. So the same seed gives the same weights at any
-//! number of threads. Whatever is random is derived from seed, epoch and place, so a run that
-//! was killed goes on from its last [`TrainState`] as if nothing had happened.
+//! A batch is split into shards of fixed size. Each shard runs as one batched pass on one thread,
+//! and shard gradients are added in order, so the same seed gives the same weights with any number
+//! of threads. All randomness is derived from the seed, the epoch or step, and the shard, so a
+//! killed run resumes from its last [`TrainState`] as if uninterrupted.
 //!
-//! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with whatever it measures
-//! on development data, until [`Trainer::is_done`].
+//! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with a dev-set score,
+//! until [`Trainer::is_done`].
 
-use cajole_core::gradient::Gradient;
+use cajole_core::StepRule;
 use cajole_core::model::{Mark, Symbol};
-use cajole_core::{Aligned, Momenta, StepRule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::network::Network;
+use crate::aligned::Aligned;
+use crate::gradient::Gradient;
+use crate::layout::Entry;
+use crate::network::Trainable;
+use crate::optimizer::{self, Momenta};
 use crate::random::Random;
 use crate::settings::positive;
 use crate::tape::{Graph, Tape};
@@ -28,45 +31,45 @@ pub struct TrainConfig {
     /// Examples per step.
     #[serde(deserialize_with = "positive")]
     pub batch_size: usize,
-    /// Examples that one thread runs together.
+    /// Examples per shard, which one thread runs as a batch.
     #[serde(deserialize_with = "positive")]
     pub shard_size: usize,
     /// How a gradient becomes a step.
     pub rule: StepRule,
-    /// `η` at the start.
+    /// Initial `η`.
     pub step_size: f32,
-    /// How `η` changes from then on.
+    /// Schedule of `η`.
     pub decay: Decay,
-    /// Gradients longer than this are shortened to it.
+    /// Gradient norms above this are clipped to it.
     pub clip: f32,
-    /// Epochs without a better score before training ends early.
+    /// Early stopping: epochs without a better score. `None` never stops early.
     pub patience: Option<usize>,
-    /// Short examples first.
+    /// Trains on short examples first.
     #[serde(default)]
     pub curriculum: Option<Curriculum>,
-    /// Parameter groups that stay as they begin, such as word vectors from elsewhere.
+    /// Parameter groups that are not trained, such as pretrained word vectors.
     #[serde(default)]
     pub freeze: Vec<String>,
 }
 
-/// Short examples first: where to look in a short input is soon learnt, and then holds for long
-/// ones, from which it is learnt much more slowly.
+/// Short examples first. Attention is learnt quickly on short inputs and then carries over to long
+/// ones, on which it is learnt much more slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Curriculum {
-    /// Epochs that take only outputs of at most this length.
+    /// Maximum output length in these epochs.
     pub longest: usize,
-    /// How many such epochs there are, at the start.
+    /// How many epochs, from the start.
     pub epochs: usize,
 }
 
-/// How the step size changes during training.
+/// Step-size schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Decay {
-    /// Not at all.
+    /// Constant.
     Constant,
-    /// In a straight line to zero at the last step.
+    /// Linear, to zero at the last step.
     Linear,
     /// Multiplied by a factor after each epoch.
     Exponential {
@@ -76,7 +79,7 @@ pub enum Decay {
 }
 
 impl Decay {
-    /// The step size, `done` being the share of all steps taken so far.
+    /// The step size after a fraction `done` of all steps.
     fn at(self, step_size: f32, done: f32, epoch: usize) -> f32 {
         match self {
             Decay::Constant => step_size,
@@ -86,7 +89,7 @@ impl Decay {
     }
 }
 
-/// An input and the output it should have.
+/// An input with its gold output.
 pub struct Example<'a, X: ?Sized> {
     /// `x`.
     pub input: &'a X,
@@ -102,28 +105,28 @@ impl<X: ?Sized> Clone for Example<'_, X> {
 
 impl<X: ?Sized> Copy for Example<'_, X> {}
 
-/// Everything a training run has to remember to go on later.
+/// Everything a training run needs to resume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrainState {
-    /// The weights now.
+    /// The current weights.
     pub weights: Aligned,
-    /// What the step rule remembers.
+    /// Optimizer state.
     pub momenta: Momenta,
     /// The weights with the best score so far.
     pub best_weights: Aligned,
-    /// The numbers beside them.
+    /// The counters.
     pub progress: Progress,
 }
 
 impl TrainState {
-    /// The state of a run that begins with these weights.
+    /// The initial state of a run with these weights.
     pub fn new(weights: Vec<f32>) -> Self {
         let weights = Aligned::from(weights);
         TrainState { best_weights: weights.clone(), weights, ..TrainState::default() }
     }
 }
 
-/// How far a training run has come.
+/// Progress of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Epochs finished.
@@ -132,7 +135,7 @@ pub struct Progress {
     pub step: usize,
     /// The best score so far; larger is better.
     pub best_score: f64,
-    /// The epoch it was reached in.
+    /// The epoch that reached it.
     pub best_epoch: usize,
 }
 
@@ -143,7 +146,7 @@ impl Default for Progress {
 }
 
 /// A training run.
-pub struct Trainer<'a, N: Network> {
+pub struct Trainer<'a, N: Trainable> {
     net: &'a N,
     config: TrainConfig,
     examples: Vec<Example<'a, N::Input>>,
@@ -161,8 +164,8 @@ struct Shard {
     loss: f64,
 }
 
-impl<'a, N: Network> Trainer<'a, N> {
-    /// A run from fresh weights.
+impl<'a, N: Trainable> Trainer<'a, N> {
+    /// A run from freshly initialised weights.
     pub fn new(
         net: &'a N,
         config: TrainConfig,
@@ -173,7 +176,7 @@ impl<'a, N: Network> Trainer<'a, N> {
         Trainer::resume(net, config, examples, seed, state)
     }
 
-    /// A run that goes on from `state`, under the settings and data it began with.
+    /// Resumes from `state`; settings and data must be those of the original run.
     pub fn resume(
         net: &'a N,
         config: TrainConfig,
@@ -183,8 +186,10 @@ impl<'a, N: Network> Trainer<'a, N> {
     ) -> Self {
         let n = net.layout().len();
         assert!(state.weights.len() == n, "{} weights for a network of {n}", state.weights.len());
-        let frozen = net.layout().groups().into_iter().filter(|g| config.freeze.contains(&g.name));
-        let frozen: Vec<_> = frozen.map(|group| group.range).collect();
+        let group = |entry: &Entry| entry.name.split('.').next().unwrap_or_default().to_owned();
+        let frozen = net.layout().entries().iter();
+        let frozen = frozen.filter(|entry| config.freeze.contains(&group(entry)));
+        let frozen: Vec<_> = frozen.map(|entry| entry.param.range()).collect();
         let shard = || {
             let mut grad = Gradient::new(n);
             grad.freeze(frozen.iter().cloned());
@@ -194,41 +199,41 @@ impl<'a, N: Network> Trainer<'a, N> {
         Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n) }
     }
 
-    /// Where the run stands.
+    /// The current state.
     pub fn state(&self) -> &TrainState {
         &self.state
     }
 
-    /// Whether all epochs are over, or patience is.
+    /// Whether all epochs are done or patience has run out.
     pub fn is_done(&self) -> bool {
         let Progress { epoch, best_epoch, .. } = self.state.progress;
         let waited = epoch - best_epoch;
         self.config.epochs <= epoch || self.config.patience.is_some_and(|most| most <= waited)
     }
 
-    /// Where the run stands, for good.
+    /// The final state.
     pub fn into_state(self) -> TrainState {
         self.state
     }
 
-    /// Steps that one epoch takes.
+    /// Steps per epoch.
     pub fn steps_per_epoch(&self) -> usize {
         self.examples.len().div_ceil(self.config.batch_size)
     }
 
-    /// Whether an example is used in the epoch under way.
+    /// Whether the current epoch uses this example.
     fn is_due(&self, example: &Example<'a, N::Input>) -> bool {
         let epoch = self.state.progress.epoch;
         let of_now = self.config.curriculum.filter(|c| epoch < c.epochs);
         of_now.is_none_or(|c| example.output.len() <= c.longest)
     }
 
-    /// Goes over all examples once; returns the mean loss per symbol, in nats.
+    /// Trains on all examples once. Returns the mean loss per symbol, in nats.
     pub fn epoch(&mut self) -> f64 {
         self.epoch_with(|_, _| {})
     }
 
-    /// The same, telling `after_step` how many steps are taken and the mean loss so far.
+    /// Like `epoch`, calling `after_step` with the steps taken and the mean loss so far.
     pub fn epoch_with(&mut self, mut after_step: impl FnMut(usize, f64)) -> f64 {
         let batches = self.batches();
         let (mut loss, mut symbols) = (0.0, 0);
@@ -246,7 +251,7 @@ impl<'a, N: Network> Trainer<'a, N> {
         loss / symbols.max(1) as f64
     }
 
-    /// Takes note of the score after an epoch; returns whether it is the best so far.
+    /// Records the score after an epoch. Returns whether it is the best so far.
     pub fn judge(&mut self, score: f64) -> bool {
         let TrainState { weights, best_weights, progress, .. } = &mut self.state;
         let is_better = progress.best_score < score;
@@ -258,9 +263,9 @@ impl<'a, N: Network> Trainer<'a, N> {
         is_better
     }
 
-    /// The examples of this epoch in random order, cut into batches of similar length.
+    /// This epoch's examples in random order, in batches of similar length.
     fn batches(&self) -> Vec<Vec<Example<'a, N::Input>>> {
-        /// Batches that are sorted by length together; shorter padding against less randomness.
+        /// Batches sorted by length together: trades padding against randomness.
         const POOL: usize = 8;
         let epoch = self.state.progress.epoch as u64;
         let mut random = Random::derive(self.seed, &[1, epoch]);
@@ -276,11 +281,11 @@ impl<'a, N: Network> Trainer<'a, N> {
         batches
     }
 
-    /// One step on one batch with `n` symbols; returns its summed loss.
+    /// One step on a batch of `n` symbols. Returns its summed loss.
     fn step(&mut self, batch: &[Example<'a, N::Input>], eta: f32, n: usize) -> f64 {
         let Trainer { net, config, shards, state, total, seed, .. } = self;
         let TrainState { weights, momenta, progress, .. } = state;
-        // Dealt out like cards, so that every shard has long and short examples and none waits.
+        // Dealt round-robin, so that every shard gets long and short examples and none lags.
         let n_parts = batch.len().div_ceil(config.shard_size);
         let deal = |i| batch.iter().skip(i).step_by(n_parts).copied().collect::<Vec<_>>();
         let parts: Vec<Vec<Example<'a, N::Input>>> = (0..n_parts).map(deal).collect();
@@ -296,9 +301,9 @@ impl<'a, N: Network> Trainer<'a, N> {
             total.scale(config.clip / norm);
             norm = config.clip;
         }
-        // A batch whose gradient is no number must not spoil the weights.
+        // Skip a batch with a non-finite gradient rather than spoil the weights.
         if norm.is_finite() && 0.0 < norm {
-            config.rule.step(progress.step, eta, weights, total, norm, momenta);
+            optimizer::step(config.rule, (progress.step, eta, norm), weights, total, momenta);
         }
         progress.step += 1;
         shards.iter().map(|shard| shard.loss).sum()
@@ -306,8 +311,8 @@ impl<'a, N: Network> Trainer<'a, N> {
 }
 
 impl Shard {
-    /// The loss of a few examples and its gradient, each symbol weighing `1 / n`.
-    fn run<N: Network>(
+    /// The loss of a shard and its gradient, with weight `1 / n` per symbol.
+    fn run<N: Trainable>(
         &mut self,
         net: &N,
         w: &[f32],

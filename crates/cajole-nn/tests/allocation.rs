@@ -1,17 +1,17 @@
 //! After warm-up an iteration of Algorithm 1 allocates nothing.
 
-use std::alloc::{GlobalAlloc, Layout as Request, System};
+mod counting;
+
 use std::borrow::Borrow;
-use std::cell::Cell;
 
 use cajole_core::constraints::{Bracketed, Brackets, RoleSet, SpansInTree, TagSet};
-use cajole_core::{
-    Config, Constraint, Decoder, Gbi, Model, Objective, Positions, Proposals, Schedule, StepRule,
-    Symbol, Workspace,
+use cajole_core::decoders::tags::{
+    AStar, Agenda, Chart, Exact, Heuristic, KBest, Penalties, Space, SuffixLists, Suffixes,
+    TagScores, Tagged, Viterbi,
 };
-use cajole_nn::decoders::{
-    AStar, Agenda, Beam, Chart, Exact, Greedy, Heuristic, KBest, Penalties, Space, SuffixLists,
-    Suffixes, TagScores, Tagged, Viterbi,
+use cajole_core::{
+    Config, ConstrainedDecoder, Constraint, Gbi, Job, Model, Moving, Objective, Positions,
+    Proposals, Schedule, StepRule, Symbol, Workspace,
 };
 use cajole_nn::models::{
     Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
@@ -20,34 +20,9 @@ use cajole_nn::models::{
 use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Tagger, Tagging, Trained};
 
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, request: Request) -> *mut u8 {
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(request) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, request: Request) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(at, request) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, request: Request, size: usize) -> *mut u8 {
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(at, request, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+/// Iterations of a short run, and of a long one.
+const SHORT: usize = 5;
+const LONG: usize = 25;
 
 const RULES: [StepRule; 3] =
     [StepRule::Sgd, StepRule::ADAM, StepRule::UnitNorm { growth: 1.0, cap: 1.0 }];
@@ -55,62 +30,66 @@ const RULES: [StepRule; 3] =
 /// What is run of Algorithm 1, but for the schedule.
 struct Setting<'a, M: Model> {
     model: &'a M,
-    decoder: &'a dyn Decoder<M>,
     constraint: &'a dyn Constraint<M::Input>,
-    sources: Vec<&'a dyn Decoder<M>>,
-    objective: Objective,
-    step_size: f32,
+    sources: Vec<&'a dyn ConstrainedDecoder<M>>,
+    config: Config,
 }
 
 impl<M: Model> Setting<'_, M> {
-    /// Allocations of runs of 20 and of 100 iterations, in workspaces that have seen longer ones.
-    fn allocations(&self, x: &M::Input) -> [usize; 2] {
+    /// Allocations of short and of long runs, in workspaces that have seen longer ones.
+    fn allocations(&self, xs: &[&M::Input]) -> [usize; 2] {
+        let jobs: Vec<_> = xs.iter().map(|x| Job::new(*x, self.constraint)).collect();
         let mut counted = [0; 2];
         for rule in RULES {
-            let config = |max_steps| Config {
-                objective: self.objective,
-                schedule: Schedule { rule, step_size: self.step_size, max_steps },
-                pull: 0.01,
-                ..Config::paper()
-            };
-            let mut workspace = Workspace::new(self.model, &config(0)).unwrap();
+            let mut workspace = Workspace::new(self.model);
             let mut run = |max_steps| {
-                let Setting { model, decoder, constraint, .. } = *self;
-                let (sources, config) = (self.sources.clone(), config(max_steps));
-                let gbi = Gbi { model, decoder, constraint, sources, config };
-                let before = COUNT.with(Cell::get);
-                let outcome = gbi.run(x, &mut workspace);
-                let after = COUNT.with(Cell::get);
-                assert_eq!(outcome.steps, max_steps);
+                let schedule = Schedule { rule, max_steps, ..self.config.schedule };
+                let config = Config { schedule, pull: 0.01, ..self.config.clone() };
+                let sources = self.sources.iter().map(|s| Box::new(s) as Box<_>).collect();
+                let gbi = Gbi::with(self.model, config).unwrap().sources(sources);
+                let before = counting::allocations();
+                let mut n_done = 0;
+                gbi.in_step(jobs.len()).run_set(&jobs, &mut workspace, |_, outcome| {
+                    assert_eq!(outcome.steps, max_steps);
+                    n_done += 1;
+                });
+                let after = counting::allocations();
+                assert_eq!(n_done, jobs.len());
                 after - before
             };
-            run(120);
-            counted[0] += run(20);
-            counted[1] += run(100);
+            run(LONG + 4);
+            counted[0] += run(SHORT);
+            counted[1] += run(LONG);
         }
         counted
     }
 
-    fn check(&self, name: &str, x: &M::Input) {
-        let [short, long] = self.allocations(x);
-        assert_eq!(short, long, "{name}: not the same for eighty more iterations");
-        assert!(short < 60, "{name}: {short} allocations to hand out three outcomes");
+    fn check(&self, name: &str, xs: &[&M::Input]) {
+        let [short, long] = self.allocations(xs);
+        assert_eq!(short, long, "{name}: not the same for more iterations");
+        let n = RULES.len() * xs.len();
+        assert!(short < 20 * n, "{name}: {short} allocations to hand out {n} outcomes");
     }
 }
 
-/// A network with a greedy decoder, a beam, and a beam whose candidates are all lowered.
+/// A network with a greedy decoder, a beam, and a beam whose candidates are all lowered; one input
+/// with a copy of the weights, and as many as are kept in step where only biases move.
 fn check<N: AutoRegressive>(name: &str, net: N, x: &N::Input) {
-    let weights = net.layout().initial(1);
-    let model = &Trained { net, weights: weights.into() };
+    let mut weights = net.layout().initial(1);
+    *weights.last_mut().unwrap() -= 1.0; // the bias of the end: handing out nothing takes no memory
+    let model = &Trained::new(net, weights);
     let never = |_: &N::Input, y: &[Symbol]| 1.0 / (1.0 + y.len() as f32);
-    let beam = &Beam { width: 3 };
-    let cases: [(&str, &dyn Decoder<Trained<N>>, usize); 3] =
-        [("greedy", &Greedy, 1), ("beam", beam, 1), ("beam, all candidates", beam, 3)];
-    for (case, decoder, candidates) in cases {
-        let objective = Objective::Lower { candidates };
-        let (constraint, sources) = (&never, Vec::new());
-        Setting { model, decoder, constraint, sources, objective, step_size: 1e-3 }
-            .check(&format!("{name}, {case}"), x);
+    let schedule = Schedule { step_size: 1e-3, ..Config::paper().schedule };
+    let cases = [("greedy", 1, 1), ("beam", 3, 1), ("beam, all candidates", 3, 3)];
+    for (case, width, candidates) in cases {
+        for moves in [&[][..], &[Moving::VECTORS.to_owned()]] {
+            let (objective, moves) = (Objective::Lower { candidates }, moves.to_vec());
+            let moving = Moving::choose(&model.parameters(), &moves).unwrap();
+            let xs = vec![x; model.in_step(&moving)];
+            let config = Config { width, objective, schedule, moves, ..Config::paper() };
+            let setting = Setting { model, constraint: &never, sources: Vec::new(), config };
+            setting.check(&format!("{name}, {case}, {} in step", xs.len()), &xs);
+        }
     }
 }
 
@@ -145,7 +124,7 @@ fn tagging_again_allocates_nothing() {
         ..AStar::new(&tags, penalties)
     });
     let mut tag_all = || {
-        let before = COUNT.with(Cell::get);
+        let before = counting::allocations();
         for space in [Space::Log, Space::Probability] {
             Viterbi { space }.tag(&scores, &mut suffixes, &mut y);
             KBest { k: 8, space }.tag(&scores, &mut lists);
@@ -155,7 +134,7 @@ fn tagging_again_allocates_nothing() {
         for a_star in &a_stars {
             a_star.tag(&scores, Some(&tree), &mut agenda, &mut y);
         }
-        COUNT.with(Cell::get) - before
+        counting::allocations() - before
     };
     assert_ne!(tag_all(), 0);
     assert_eq!(tag_all(), 0);
@@ -227,13 +206,12 @@ fn an_iteration_of_a_tagger_allocates_the_violation_and_nothing_else() {
     let mut weights = net.layout().initial(1);
     let outside = net.layout().entries().last().map_or(0, |bias| bias.param.range().start);
     weights[outside] = -1.0; // so that there are spans
-    let model = &Trained { net: Tagging(net), weights: weights.into() };
+    let model = &Trained::new(Tagging { net, tags: tags.clone() }, weights);
     let tokens = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
     let x = Sentence(Features { tokens, dense: [0.5; 14].into(), predicate: 2, lemma: 1 });
 
     let free = RoleSet::default();
     let constraint = &SpansInTree { tags: &tags, free: free.clone() };
-    let decoder = &Tagged::viterbi(&tags);
     let exact = Tagged { tags: &tags, search: Exact { free: &free } };
     let objective = Objective::Contrast {
         proposals: Proposals::Fresh,
@@ -242,9 +220,12 @@ fn an_iteration_of_a_tagger_allocates_the_violation_and_nothing_else() {
         otherwise: 1,
     };
     // Too small a step to ever satisfy the constraint.
-    let (sources, step_size): (Vec<&dyn Decoder<_>>, _) = (vec![&exact], 1e-9);
-    let setting = Setting { model, decoder, constraint, sources, objective, step_size };
-    let [short, long] = setting.allocations(&x);
-    let each = (long - short) as f64 / (RULES.len() * 80) as f64;
-    assert!(each <= FEW as f64, "{each} allocations per iteration");
+    let schedule = Schedule { step_size: 1e-9, ..Config::paper().schedule };
+    for (n, moves) in [(1, &[][..]), (16, &[Moving::VECTORS.to_owned()])] {
+        let config = Config { objective, schedule, moves: moves.to_vec(), ..Config::paper() };
+        let setting = Setting { model, constraint, sources: vec![&exact], config };
+        let [short, long] = setting.allocations(&vec![&x; n]);
+        let each = (long - short) as f64 / (RULES.len() * (LONG - SHORT) * n) as f64;
+        assert!(each <= FEW as f64, "{each} allocations per iteration");
+    }
 }

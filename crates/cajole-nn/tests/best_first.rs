@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cajole_core::constraint::{Constraint, Violation};
 use cajole_core::constraints::{Automaton, Dfa, Language, Regular};
-use cajole_core::{Candidate, Decoder, Found, Gradient, Model, Symbol};
-use cajole_nn::decoders::{Beam, BestFirst, DoublingBeam};
+use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy};
+use cajole_core::{
+    Candidate, ConstrainedDecoder, Force, Found, Model, Pass, Symbol, Wanted, Workspace,
+};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::{
     Architecture, Seq2Seq, Seq2SeqConfig, StartState, Token, Transducer, TransducerConfig,
 };
 use cajole_nn::random::Random;
 use cajole_nn::tape::{Graph, Tape, Var};
-use cajole_nn::{AutoRegressive, Encoded, Trained, Vars};
+use cajole_nn::{AutoRegressive, Encoded, Gradient, Trained, Vars};
 
 const INPUT: &[Symbol] = &[0, 2, 1, 2, 0];
 
@@ -42,7 +44,14 @@ fn wild<N: AutoRegressive>(net: N, seed: u64) -> Trained<N> {
     let mut random = Random::new(seed);
     let weights: Vec<f32> =
         (0..AutoRegressive::layout(&net).len()).map(|_| random.uniform(-1.5, 1.5)).collect();
-    Trained { net, weights: weights.into() }
+    Trained::new(net, weights)
+}
+
+/// The same network with other weights.
+fn changed(model: Trained<Transducer>, change: impl FnOnce(&mut [f32])) -> Trained<Transducer> {
+    let mut weights = model.weights().to_vec();
+    change(&mut weights);
+    Trained::new(model.net, weights)
 }
 
 /// The log-probability of everything that the network can emit within the cap, step by step.
@@ -57,7 +66,7 @@ struct Everything {
 impl Everything {
     fn of<N: AutoRegressive<Input = [Symbol]>>(model: &Trained<N>) -> Self {
         let (net, mut tape, mut all) = (&model.net, Tape::default(), Everything::default());
-        let mut g = Graph::new(&model.weights, &mut tape);
+        let mut g = Graph::new(model.weights(), &mut tape);
         let encoded = net.encode(&mut g, &[INPUT]);
         let mut open: Vec<(Vec<Symbol>, f32, Vars)> = vec![(Vec::new(), 0.0, encoded.state)];
         while let Some((y, score, state)) = open.pop() {
@@ -87,17 +96,16 @@ impl Everything {
     }
 }
 
-fn decode<N: AutoRegressive<Input = [Symbol]>>(
+/// Best-first search for `constraint`, extending at most so many prefixes, so many at a time.
+fn search<N: AutoRegressive<Input = [Symbol]>>(
     model: &Trained<N>,
-    decoder: &dyn Decoder<Trained<N>>,
+    constraint: &dyn Constraint<[Symbol]>,
+    max_expansions: usize,
+    batch: usize,
 ) -> Found {
-    let mut found = Found::default();
-    decoder.decode(model, &model.weights, INPUT, &mut model.scratch(), &mut found);
-    found
-}
-
-fn search<C: ?Sized>(constraint: &C, max_expansions: usize, batch: usize) -> BestFirst<'_, C> {
-    BestFirst { constraint, max_expansions, batch, deadline: None }
+    let best_first = BestFirst { max_expansions, batch, only_black_boxes: false };
+    let wanted = Wanted::new(INPUT, constraint);
+    Workspace::new(model).search(model, &best_first, &wanted).unwrap()
 }
 
 fn check<N: AutoRegressive<Input = [Symbol]>, C: Constraint<[Symbol]>>(
@@ -106,11 +114,11 @@ fn check<N: AutoRegressive<Input = [Symbol]>, C: Constraint<[Symbol]>>(
 ) {
     let all = Everything::of(model);
     for batch in [0, 1, 3, 64] {
-        let found = decode(model, &search(constraint, ENOUGH, batch));
+        let found = search(model, constraint, ENOUGH, batch);
         let got = found.best().map(|y| (y.output.clone(), y.log_prob));
         assert_eq!(got.as_ref(), all.best(constraint));
         for y in found.candidates() {
-            assert!(!y.capped && y.marks.len() == y.output.len() + 1);
+            assert!(!y.capped && y.marks.is_empty(), "nothing is recorded");
         }
     }
 }
@@ -239,7 +247,7 @@ fn an_automaton_leaves_only_members() {
     let counted = Counted { language: pairs(), checks: AtomicUsize::new(0) };
     for seed in 0..6 {
         counted.checks.store(0, Ordering::Relaxed);
-        let found = decode(&network(seed), &search(&counted, ENOUGH, 1));
+        let found = search(&network(seed), &counted, ENOUGH, 1);
         assert_eq!((found.candidates().len(), counted.checks.load(Ordering::Relaxed)), (1, 1));
     }
 }
@@ -251,53 +259,51 @@ fn the_limit_is_what_exactness_needs() {
         for constraint in [exactly_four_zeros, alternates] {
             let (y, score) = all.best(&constraint).unwrap();
             let needed = all.n_above(*score);
-            let found = decode(&model, &search(&constraint, needed, 1));
+            let found = search(&model, &constraint, needed, 1);
             assert_eq!(&found.best().unwrap().output, y);
-            assert_eq!(found.passes, needed.div_ceil(y.len() + 1) + 1);
-            assert!(decode(&model, &search(&constraint, needed - 1, 1)).best().is_none());
+            assert_eq!(found.passes, needed.div_ceil(y.len() + 1));
+            assert!(search(&model, &constraint, needed - 1, 1).best().is_none());
             for limit in [0, 1, needed / 2, needed + 1, needed + 7] {
                 for batch in [2, 5] {
-                    let found = decode(&model, &search(&constraint, limit, batch));
+                    let found = search(&model, &constraint, limit, batch);
                     assert!(found.best().is_none_or(|found| &found.output == y));
-                    assert!(found.passes <= limit + 1);
+                    assert!(found.passes <= limit);
                 }
             }
         }
         let never = |_: &[Symbol], _: &[Symbol]| 1.0;
-        let found = decode(&model, &search(&never, ENOUGH, 8));
+        let found = search(&model, &never, ENOUGH, 8);
         let (rows, longest) = (all.prefixes.len(), model.net.cap(INPUT));
-        assert_eq!(found.passes, rows.div_ceil(longest), "every prefix once, and no recording");
+        assert_eq!(found.passes, rows.div_ceil(longest), "every prefix once");
     }
 }
 
 #[test]
 fn of_equals_one_is_found() {
     // Every symbol has the same probability, so the shortest outputs are the most probable.
-    let mut model = network(0);
-    model.weights.fill(0.0);
+    let model = changed(network(0), |w| w.fill(0.0));
     let all = Everything::of(&model);
     let (_, score) = *all.best(&exactly_four_zeros).unwrap();
     for batch in [1, 2, 7, 100] {
-        let found = decode(&model, &search(&exactly_four_zeros, ENOUGH, batch));
+        let found = search(&model, &exactly_four_zeros, ENOUGH, batch);
         let y = found.best().unwrap();
         assert_eq!((y.output.as_slice(), y.log_prob), (&[0; 4][..], score));
         let ones = |_: &[Symbol], y: &[Symbol]| 1.0 - y.iter().sum::<Symbol>().min(1) as f32;
-        assert_eq!(decode(&model, &search(&ones, ENOUGH, batch)).best().unwrap().output, [1]);
+        assert_eq!(search(&model, &ones, ENOUGH, batch).best().unwrap().output, [1]);
         let mixed =
             |_: &[Symbol], y: &[Symbol]| 2.0 - (y.contains(&0) as u8 + y.contains(&1) as u8) as f32;
-        let output = &decode(&model, &search(&mixed, ENOUGH, batch)).best().unwrap().output.clone();
+        let output = &search(&model, &mixed, ENOUGH, batch).best().unwrap().output.clone();
         assert!(output == &[0, 1] || output == &[1, 0]);
     }
 }
 
 #[test]
 fn an_output_cut_off_at_the_cap_never_satisfies() {
-    let mut model = network(0);
-    let end_bias = model.weights.len() - 1;
-    model.weights[end_bias] = -50.0;
+    // The bias of the end.
+    let model = changed(network(0), |w| *w.last_mut().unwrap() = -50.0);
     let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
     check(&model, &anything);
-    let cut = decode(&model, &Beam { width: 1 });
+    let cut = Workspace::new(&model).decode(&model, &Beam { width: 1 }, INPUT).unwrap();
     assert!(cut.best().unwrap().capped, "left alone, the network does not end");
 }
 
@@ -306,11 +312,12 @@ fn time_runs_out() {
     let model = network(0);
     let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
     for (deadline, is_found) in [(Duration::ZERO, false), (Duration::from_secs(600), true)] {
-        let deadline = Some(deadline);
-        let best = BestFirst { deadline, ..search(&anything, ENOUGH, 1) };
-        let beam = DoublingBeam { from: 4, to: 1024, constraint: &anything, deadline };
-        for decoder in [&best as &dyn Decoder<_>, &beam] {
-            assert_eq!(decode(&model, decoder).best().is_some(), is_found);
+        let mut wanted = Wanted::new(INPUT, &anything);
+        wanted.until = Some(Instant::now() + deadline);
+        let (best, beam) = (BestFirst::default(), DoublingBeam { from: 4, to: 1024 });
+        for decoder in [&best as &dyn ConstrainedDecoder<_>, &beam] {
+            let found = Workspace::new(&model).search(&model, decoder, &wanted).unwrap();
+            assert_eq!(found.best().is_some(), is_found);
         }
     }
 }
@@ -319,30 +326,42 @@ fn time_runs_out() {
 fn weights_that_are_no_numbers_lead_nowhere() {
     let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
     for value in [f32::NAN, f32::INFINITY, -1e38, 1e38] {
-        let mut model = network(0);
-        model.weights.fill(value);
-        let found = decode(&model, &search(&anything, ENOUGH, 4));
+        let model = changed(network(0), |w| w.fill(value));
+        let found = search(&model, &anything, ENOUGH, 4);
         assert!(found.candidates().iter().all(|y| y.log_prob.is_finite()));
     }
 }
 
+/// A search leaves the recording of the decode before it alone, and what it found can be added there.
 #[test]
-fn the_recording_is_good_for_a_gradient() {
+fn what_is_found_can_be_recorded_for_a_gradient() {
     for seed in 0..4 {
         let model = network(seed);
-        let gradient = |decoder: &dyn Decoder<Trained<Transducer>>, y: Option<&[Symbol]>| {
-            let (mut scratch, mut found) = (model.scratch(), Found::default());
-            decoder.decode(&model, &model.weights, INPUT, &mut scratch, &mut found);
-            let is_asked = |found: &&Candidate| y.is_none_or(|y| found.output == y);
-            let chosen = found.candidates().iter().find(is_asked).unwrap();
-            let blame: Vec<_> = chosen.marks.iter().map(|&mark| (mark, 1.0)).collect();
-            let mut grad = Gradient::new(model.weights.len());
-            model.gradient(&model.weights, &blame, &mut scratch, &mut grad);
+        let gradient = |workspace: &mut Workspace<_>, y: &Candidate| {
+            let blame: Vec<_> = y.marks.iter().map(|&mark| (mark, 1.0)).collect();
+            let mut grad = Gradient::new(model.weights().len());
+            let tape = model.tape(workspace.session(&model).scratch, 0).unwrap();
+            tape.backward(model.weights(), model.net.layout(), &blame, &mut grad);
             let values = grad.touched().iter().flat_map(|range| grad.values(range)).copied();
-            (chosen.output.clone(), values.collect::<Vec<f32>>())
+            values.collect::<Vec<f32>>()
         };
-        let (y, got) = gradient(&search(&exactly_four_zeros, ENOUGH, 3), None);
-        let (_, want) = gradient(&Beam { width: 1 << 10 }, Some(&y));
+        let mut workspace = Workspace::new(&model);
+        let decoded = workspace.decode(&model, &Greedy, INPUT).unwrap();
+        let before = gradient(&mut workspace, decoded.best().unwrap());
+        let wanted = Wanted::new(INPUT, &exactly_four_zeros);
+        let found = workspace.search(&model, &BestFirst::default(), &wanted).unwrap();
+        let y = found.best().unwrap().output.as_slice();
+        assert_eq!(gradient(&mut workspace, decoded.best().unwrap()), before);
+        let mut forced = Candidate::default();
+        let pass = Pass { place: Some(0), ..Pass::base(INPUT) };
+        let mut set = [Force { pass, output: y, forced: &mut forced, passes: 0 }];
+        model.force(workspace.session(&model).scratch, &mut set).unwrap();
+        assert!((forced.log_prob - found.best().unwrap().log_prob).abs() < 1e-5);
+        let got = gradient(&mut workspace, &forced);
+
+        let beam = workspace.decode(&model, &Beam { width: 1 << 10 }, INPUT).unwrap();
+        let same = beam.candidates().iter().find(|candidate| candidate.output == y).unwrap();
+        let want = gradient(&mut workspace, same);
         assert_eq!(got.len(), want.len());
         assert!(want.iter().any(|&g| g != 0.0));
         for (got, want) in got.iter().zip(&want) {

@@ -5,14 +5,14 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cajole_core::Symbol;
 use cajole_core::constraint::{Constraint, Violation};
 use cajole_core::constraints::{Automaton, Dfa, TagSet};
-use cajole_nn::decoders::{
+use cajole_core::decoders::tags::{
     DoublingTags, MaskedTags, SamplingTags, SuffixLists, TagScores, Trellis,
 };
+use cajole_core::{Symbol, Wanted};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -147,8 +147,8 @@ fn masked(
     scores: &TagScores,
 ) -> Option<(Vec<Symbol>, f64)> {
     let mut y = vec![7];
-    let sum =
-        MaskedTags { constraint, max_states }.tag(&(), scores, &mut Trellis::default(), &mut y);
+    let wanted = Wanted::new(&(), constraint);
+    let sum = MaskedTags { max_states }.tag(scores, &wanted, &mut Trellis::default(), &mut y);
     sum.map(|sum| (y, f64::from(sum)))
 }
 
@@ -196,9 +196,9 @@ proptest! {
             checks.fetch_add(1, Ordering::Relaxed);
             if table.contains(y) { 0.0 } else { 1.0 }
         };
-        let search = DoublingTags { from, to, constraint: &constraint, deadline: None };
+        let (search, wanted) = (DoublingTags { from, to }, Wanted::new(&(), &constraint));
         let (mut lists, mut y) = (SuffixLists::default(), vec![7]);
-        let got = search.tag(&(), &TagScores::new(&tags, &scores), &mut lists, &mut y);
+        let got = search.tag(&TagScores::new(&tags, &scores), &wanted, &mut lists, &mut y);
         let best = first_best(&all, |y| table.contains(y)).map(|(_, sum)| *sum);
         let least = best.unwrap_or(IMPOSSIBLE);
         let n_above = all.iter().filter(|(_, sum)| least < *sum).count();
@@ -220,10 +220,11 @@ proptest! {
         let all = all_valid(names, &scores, n);
         let scores = TagScores::new(&tags, &scores);
         let constraint = |_: &(), y: &[Symbol]| if table.contains(y) { 0.0 } else { 1.0 };
-        let search = SamplingTags { samples: 20, temperature: 1.0, seed, constraint: &constraint };
+        let search = SamplingTags { samples: 20, temperature: 1.0, seed };
+        let wanted = Wanted::new(&(), &constraint);
         let (mut y, mut again) = (vec![7], Vec::new());
-        let sum = search.tag(&(), &scores, &mut y);
-        prop_assert_eq!(search.tag(&(), &scores, &mut again), sum);
+        let sum = search.tag(&scores, &wanted, &mut y);
+        prop_assert_eq!(search.tag(&scores, &wanted, &mut again), sum);
         prop_assert_eq!(&y, &again);
         if let Some(sum) = sum {
             prop_assert!(table.contains(&y) && sum.is_finite());
@@ -257,8 +258,9 @@ fn samples_follow_the_network() {
         let is_y = |_: &(), other: &[Symbol]| if other == y { 0.0 } else { 1.0 };
         let draws = 5000;
         let is_drawn = |&seed: &u64| {
-            let one = SamplingTags { samples: 1, temperature: 1.0, seed, constraint: &is_y };
-            one.tag(&(), &TagScores::new(&tags, &scores), &mut Vec::new()).is_some()
+            let one = SamplingTags { samples: 1, temperature: 1.0, seed };
+            let (scores, wanted) = (TagScores::new(&tags, &scores), Wanted::new(&(), &is_y));
+            one.tag(&scores, &wanted, &mut Vec::new()).is_some()
         };
         let share = (0..draws).filter(is_drawn).count() as f64 / draws as f64;
         let p = probability(&y);
@@ -273,9 +275,9 @@ fn of_many_samples_the_best_is_the_best_of_all() {
     let (tags, all) = (tag_set(names), all_valid(names, &scores, 3));
     let constraint = |_: &(), y: &[Symbol]| (y.iter().sum::<Symbol>() as f32 - 5.0).abs();
     let want = first_best(&all, |y| y.iter().sum::<Symbol>() == 5).unwrap();
-    let search = SamplingTags { samples: 5000, temperature: 1.5, seed: 3, constraint: &constraint };
-    let mut y = Vec::new();
-    let sum = search.tag(&(), &TagScores::new(&tags, &scores), &mut y);
+    let search = SamplingTags { samples: 5000, temperature: 1.5, seed: 3 };
+    let (mut y, wanted) = (Vec::new(), Wanted::new(&(), &constraint));
+    let sum = search.tag(&TagScores::new(&tags, &scores), &wanted, &mut y);
     assert_eq!((&y, sum), (&want.0, Some(want.1 as f32)));
 }
 
@@ -285,12 +287,12 @@ fn nothing_is_found_without_an_automaton_or_without_time() {
     let scores = TagScores::new(&tags, &scores);
     let anything = |_: &(), _: &[Symbol]| 0.0;
     let mut y = Vec::new();
-    let masked = MaskedTags { constraint: &anything, max_states: 100 };
-    assert_eq!(masked.tag(&(), &scores, &mut Trellis::default(), &mut y), None);
+    let (masked, mut wanted) = (MaskedTags { max_states: 100 }, Wanted::new(&(), &anything));
+    assert_eq!(masked.tag(&scores, &wanted, &mut Trellis::default(), &mut y), None);
     for (deadline, is_found) in [(Duration::ZERO, false), (Duration::from_secs(600), true)] {
-        let deadline = Some(deadline);
-        let search = DoublingTags { from: 1, to: 8, constraint: &anything, deadline };
-        let found = search.tag(&(), &scores, &mut SuffixLists::default(), &mut y);
+        wanted.until = Some(Instant::now() + deadline);
+        let search = DoublingTags { from: 1, to: 8 };
+        let found = search.tag(&scores, &wanted, &mut SuffixLists::default(), &mut y);
         assert_eq!(found.is_some(), is_found);
     }
 }

@@ -2,8 +2,10 @@
 
 use cajole_core::constraint::{Constraint, Violation};
 use cajole_core::constraints::{Dfa, Language, Regular};
-use cajole_core::{Candidate, Decoder, Found, Model, Symbol};
-use cajole_nn::decoders::{Beam, DoublingBeam, Greedy, MaskedBeam, Sampling};
+use cajole_core::decoders::{Beam, DoublingBeam, Greedy, MaskedBeam, Sampling};
+use cajole_core::{
+    Candidate, ConstrainedDecoder, Decoder, Force, Found, Model, Pass, Symbol, Wanted, Workspace,
+};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;
 use cajole_nn::{AutoRegressive, Trained};
@@ -23,9 +25,15 @@ fn network(seed: u64, start_state: StartState) -> Net {
         cap_factor: 0,
     });
     let mut random = Random::new(seed);
-    let weights =
-        (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect::<Vec<f32>>().into();
-    Trained { net, weights }
+    let weights: Vec<f32> = (0..net.layout().len()).map(|_| random.uniform(-1.5, 1.5)).collect();
+    Trained::new(net, weights)
+}
+
+/// The same network with other weights.
+fn changed(model: Net, change: impl FnOnce(&mut [f32])) -> Net {
+    let mut weights = model.weights().to_vec();
+    change(&mut weights);
+    Trained::new(model.net, weights)
 }
 
 fn networks() -> impl Iterator<Item = Net> {
@@ -38,26 +46,43 @@ const INPUT: &[Symbol] = &[0, 2, 1, 2, 0];
 
 /// Every output that ends within the cap, most probable first.
 fn all_outputs(model: &Net) -> Vec<Candidate> {
-    let mut scratch = model.scratch();
+    let mut workspace = Workspace::new(model);
     let mut all = Vec::new();
-    Greedy.decode(model, &model.weights, INPUT, &mut scratch, &mut Found::default());
     for length in 0..model.net.cap(INPUT) {
+        workspace.decode(model, &Greedy, INPUT).unwrap();
+        // A fresh recording each time would only be slower: force adds to the current one.
         for bits in 0..1u32 << length {
             let y: Vec<Symbol> = (0..length).map(|i| bits >> i & 1).collect();
-            let mut forced = Candidate::default();
-            // A fresh recording each time would only be slower: force adds to the current one.
-            model.force(&model.weights, INPUT, &y, &mut scratch, &mut forced);
-            all.push(forced);
+            all.push(force(model, &mut workspace, &y));
         }
-        Greedy.decode(model, &model.weights, INPUT, &mut scratch, &mut Found::default());
     }
     all.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob));
     all
 }
 
+/// Runs `y` through the network beside what was recorded of the input.
+fn force(model: &Net, workspace: &mut Workspace<Net>, y: &[Symbol]) -> Candidate {
+    let mut forced = Candidate::default();
+    let pass = Pass { place: Some(0), ..Pass::base(INPUT) };
+    let mut set = [Force { pass, output: y, forced: &mut forced, passes: 0 }];
+    model.force(workspace.session(model).scratch, &mut set).unwrap();
+    assert_eq!((set[0].passes, &*forced.output), (1, y));
+    forced
+}
+
 fn decode(model: &Net, decoder: &dyn Decoder<Net>) -> Vec<Candidate> {
-    let mut found = Found::default();
-    decoder.decode(model, &model.weights, INPUT, &mut model.scratch(), &mut found);
+    let found = Workspace::new(model).decode(model, decoder, INPUT).unwrap();
+    found.candidates().to_vec()
+}
+
+fn search(
+    model: &Net,
+    decoder: &dyn ConstrainedDecoder<Net>,
+    constraint: &dyn Constraint<[Symbol]>,
+) -> Vec<Candidate> {
+    let wanted = Wanted::new(INPUT, constraint);
+    let found = Workspace::new(model).search(model, decoder, &wanted).unwrap();
+    assert!(found.candidates().iter().all(|y| y.marks.is_empty()), "nothing is recorded");
     found.candidates().to_vec()
 }
 
@@ -96,13 +121,13 @@ fn a_wide_masked_beam_is_exhaustive_search_in_the_language() {
     for model in networks() {
         let mut members = all_outputs(&model);
         members.retain(|y| dfa.contains(&y.output));
-        let masked = decode(&model, &MaskedBeam { width: 1 << 10, constraint: &constraint });
+        let masked = search(&model, &MaskedBeam { width: 1 << 10 }, &constraint);
         for (got, want) in masked.iter().zip(&members).take(10) {
             assert_eq!(got.output, want.output);
             assert!((got.log_prob - want.log_prob).abs() < 1e-4);
         }
         for width in [1, 2, 5] {
-            let found = decode(&model, &MaskedBeam { width, constraint: &constraint });
+            let found = search(&model, &MaskedBeam { width }, &constraint);
             assert!(!found.is_empty() && found.iter().all(|y| dfa.contains(&y.output)));
         }
     }
@@ -112,42 +137,38 @@ fn a_wide_masked_beam_is_exhaustive_search_in_the_language() {
 fn masked_decoding_finds_nothing_where_there_is_nothing() {
     let model = network(0, StartState::Encoder);
     let nothing = Regular::new(&Language::any_of(Vec::<Language>::new()).automaton(2));
-    assert!(decode(&model, &MaskedBeam { width: 3, constraint: &nothing }).is_empty());
+    assert!(search(&model, &MaskedBeam { width: 3 }, &nothing).is_empty());
     let black_box = |_: &[Symbol], _: &[Symbol]| 0.0;
-    assert!(decode(&model, &MaskedBeam { width: 3, constraint: &black_box }).is_empty());
+    assert!(search(&model, &MaskedBeam { width: 3 }, &black_box).is_empty());
     // The shortest member is longer than the cap.
     let long = Regular::new(&Dfa::length(2, 50));
-    assert!(decode(&model, &MaskedBeam { width: 3, constraint: &long }).is_empty());
+    assert!(search(&model, &MaskedBeam { width: 3 }, &long).is_empty());
 }
 
 #[test]
 fn a_doubling_beam_takes_the_first_that_satisfies() {
     let at_least_three = |_: &[Symbol], y: &[Symbol]| 3.0f32 - y.len().min(3) as f32;
     for model in networks() {
-        let rival = DoublingBeam { from: 1, to: 1024, constraint: &at_least_three, deadline: None };
-        let found = decode(&model, &rival);
+        let found = search(&model, &DoublingBeam { from: 1, to: 1024 }, &at_least_three);
         assert!(3 <= found[0].output.len());
     }
     let never = |_: &[Symbol], _: &[Symbol]| 1.0;
     let model = network(0, StartState::Encoder);
-    let rival = DoublingBeam { from: 2, to: 8, constraint: &never, deadline: None };
-    assert!(decode(&model, &rival).is_empty());
+    assert!(search(&model, &DoublingBeam { from: 2, to: 8 }, &never).is_empty());
 }
 
 #[test]
 fn samples_follow_the_network() {
     // The share of samples that are the empty output is its probability.
     let model = network(3, StartState::Zero);
-    let mut empty = Candidate::default();
-    let mut scratch = model.scratch();
-    Greedy.decode(&model, &model.weights, INPUT, &mut scratch, &mut Found::default());
-    model.force(&model.weights, INPUT, &[], &mut scratch, &mut empty);
+    let mut workspace = Workspace::new(&model);
+    workspace.decode(&model, &Greedy, INPUT).unwrap();
+    let empty = force(&model, &mut workspace, &[]);
     let is_empty = |_: &[Symbol], y: &[Symbol]| y.len() as f32;
     let draws = 3000;
     let hits = (0..draws).filter(|&seed| {
-        let one =
-            Sampling { samples: 1, temperature: 1.0, seed: seed as u64, constraint: &is_empty };
-        !decode(&model, &one).is_empty()
+        let one = Sampling { samples: 1, temperature: 1.0, seed: seed as u64 };
+        !search(&model, &one, &is_empty).is_empty()
     });
     let (share, p) = (hits.count() as f32 / draws as f32, empty.log_prob.exp());
     let deviation = (p * (1.0 - p) / draws as f32).sqrt();
@@ -160,43 +181,48 @@ fn together_and_alone_give_the_same_bits() {
     let inputs: Vec<Vec<Symbol>> =
         (0..23).map(|i| (0..i % 9).map(|j| (i * 7 + j * 3) as Symbol % 3).collect()).collect();
     let xs: Vec<&[Symbol]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut together = Found::default();
-    Greedy.decode_many(&model, &model.weights, &xs, &mut model.scratch(), &mut together);
-    assert_eq!(together.candidates().len(), xs.len());
-    for (x, got) in xs.iter().zip(together.candidates()) {
-        let mut alone = Found::default();
-        Greedy.decode(&model, &model.weights, x, &mut model.scratch(), &mut alone);
-        let want = alone.best().unwrap();
-        assert_eq!((&got.output, got.capped), (&want.output, want.capped));
-        assert_eq!(got.log_prob.to_bits(), want.log_prob.to_bits());
-    }
-}
-
-#[test]
-fn decoding_ends_whatever_the_weights() {
-    for value in [f32::NAN, f32::INFINITY, -1e38, 1e38, 0.0] {
-        let mut model = network(0, StartState::Encoder);
-        model.weights.fill(value);
-        let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
-        let decoders: [&dyn Decoder<Net>; 4] = [
-            &Greedy,
-            &Beam { width: 3 },
-            &DoublingBeam { from: 1, to: 4, constraint: &anything, deadline: None },
-            &Sampling { samples: 4, temperature: 1.0, seed: 1, constraint: &anything },
-        ];
-        for decoder in decoders {
-            for y in decode(&model, decoder) {
-                assert!(y.output.len() <= model.net.cap(INPUT));
+    let set: Vec<Pass<'_, Net>> = xs.iter().map(|x| Pass::base(*x)).collect();
+    let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 3 }];
+    for decoder in decoders {
+        let mut workspace = Workspace::new(&model);
+        let mut together = vec![Found::default(); xs.len()];
+        let mut skimmed = together.clone();
+        decoder.decode(&mut workspace.session(&model), &set, &mut together).unwrap();
+        decoder.skim(&mut workspace.session(&model), &set, &mut skimmed).unwrap();
+        for ((x, together), skimmed) in xs.iter().zip(&together).zip(&skimmed) {
+            let alone = Workspace::new(&model).decode(&model, decoder, x).unwrap();
+            for found in [together, skimmed] {
+                assert_eq!(found.candidates().len(), alone.candidates().len());
+                for (got, want) in found.candidates().iter().zip(alone.candidates()) {
+                    assert_eq!((&got.output, got.capped), (&want.output, want.capped));
+                    assert_eq!(got.log_prob.to_bits(), want.log_prob.to_bits());
+                }
             }
         }
     }
 }
 
 #[test]
+fn decoding_ends_whatever_the_weights() {
+    for value in [f32::NAN, f32::INFINITY, -1e38, 1e38, 0.0] {
+        let model = changed(network(0, StartState::Encoder), |w| w.fill(value));
+        let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
+        let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 3 }];
+        let searches: [&dyn ConstrainedDecoder<Net>; 2] =
+            [&DoublingBeam { from: 1, to: 4 }, &Sampling { samples: 4, temperature: 1.0, seed: 1 }];
+        let found = decoders.into_iter().flat_map(|decoder| decode(&model, decoder));
+        let satisfying = searches.into_iter().flat_map(|s| search(&model, s, &anything));
+        for y in found.chain(satisfying) {
+            assert!(y.output.len() <= model.net.cap(INPUT));
+        }
+    }
+}
+
+#[test]
 fn an_output_that_never_ends_is_cut_off_and_says_so() {
-    let mut model = network(0, StartState::Encoder);
-    let end_bias = model.weights.len() - 1;
-    model.weights[end_bias] = -50.0;
+    let model = changed(network(0, StartState::Encoder), |w| {
+        *w.last_mut().unwrap() = -50.0; // the bias of the end
+    });
     for decoder in [&Greedy as &dyn Decoder<Net>, &Beam { width: 2 }] {
         let found = decode(&model, decoder);
         assert!(found[0].capped);
@@ -204,13 +230,7 @@ fn an_output_that_never_ends_is_cut_off_and_says_so() {
         assert_eq!(found[0].marks.len(), found[0].output.len(), "no end symbol was recorded");
     }
     let satisfied = |_: &[Symbol], _: &[Symbol]| 0.0;
-    let gbi = cajole_core::Gbi {
-        model: &model,
-        decoder: &Greedy,
-        constraint: &satisfied,
-        sources: Vec::new(),
-        config: cajole_core::Config::paper(),
-    };
     let first = decode(&model, &Greedy);
-    assert!(matches!(gbi.check(INPUT, &first[0]), Violation::Whole(g) if 0.0 < g));
+    let violation = Wanted::new(INPUT, &satisfied).measure(&first[0]);
+    assert!(matches!(violation, Violation::Whole(g) if 0.0 < g));
 }

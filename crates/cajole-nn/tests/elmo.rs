@@ -1,6 +1,6 @@
 //! ELMo against the embeddings that its authors computed.
 
-mod fixtures;
+mod outside;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use cajole_nn::models::elmo::{Cache, Elmo, Layers, Mix, State, character_ids};
 const TOLERANCE: f32 = 1e-5;
 
 fn folder() -> Option<PathBuf> {
-    fixtures::find("allennlp_elmo")
+    outside::find("../fixtures/allennlp_elmo")
 }
 
 fn load(folder: &Path) -> Elmo {
@@ -136,7 +136,7 @@ fn every_layer_and_their_mix_are_what_pytorch_computes_from_a_tagger_with_elmo_i
             [-0.83969504, 0.041170273, 0.663726, -0.28349724, 0.099652916, -0.06931502],
         ],
     ];
-    let tagger = fixtures::find("allennlp_simple_tagger_with_elmo/serialization");
+    let tagger = outside::find("../fixtures/allennlp_simple_tagger_with_elmo/serialization");
     let (Some(folder), Some(tagger)) = (folder(), tagger) else { return };
     let long = "x".repeat(60);
     let layers = &load(&folder).embed(&[&["Zoë", "ran", &long]], None)[0];

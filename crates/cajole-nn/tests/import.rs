@@ -1,6 +1,6 @@
 //! Other people's files: the same numbers as PyTorch reads, and no panic whatever the bytes.
 
-mod fixtures;
+mod outside;
 
 use std::fs;
 use std::io::Write;
@@ -66,7 +66,7 @@ fn published_checkpoints_hold_what_pytorch_reads() {
         ("allennlp_constituency/constituency_parser/serialization/best.th", (9, 0x5291_e516)),
         ("allennlp_simple_tagger_with_elmo/serialization/best.th", (55, 0x323a_bb30)),
     ] {
-        let Some(path) = fixtures::find(folder) else { return };
+        let Some(path) = outside::find(&format!("../fixtures/{folder}")) else { return };
         check(folder, &torch::read(&path).unwrap(), expected);
     }
 }
@@ -78,16 +78,18 @@ fn archives_hold_settings_weights_and_vocabulary() {
         ("allennlp_constituency/constituency_parser/serialization/model.tar.gz", (9, 0x5291_e516)),
         ("allennlp_simple_tagger_with_elmo/serialization/model.tar.gz", (55, 0x323a_bb30)),
     ] {
-        let Some(path) = fixtures::find(file) else { return };
+        let Some(path) = outside::find(&format!("../fixtures/{file}")) else { return };
         let archive = Archive::read(&path).unwrap();
         check(file, &archive.tensors, expected);
         assert!(archive.config["model"]["type"].is_string(), "{file}");
     }
     // AllenNLP would have this one evaluated as Jsonnet, a programming language.
-    let Some(path) = fixtures::find("allennlp_bidirectional_lm/model.tar.gz") else { return };
+    let Some(path) = outside::find("../fixtures/allennlp_bidirectional_lm/model.tar.gz") else {
+        return;
+    };
     let error = Archive::read(&path).unwrap_err().to_string();
     assert!(error.contains("config.json") && error.contains("trailing comma"), "{error}");
-    let Some(path) = fixtures::find("allennlp_srl/serialization") else { return };
+    let Some(path) = outside::find("../fixtures/allennlp_srl/serialization") else { return };
     let [packed, folder] = [path.join("model.tar.gz"), path].map(|p| Archive::read(&p).unwrap());
     assert_eq!(packed.config["model"]["type"], "srl");
     for namespace in ["labels", "tokens"] {
@@ -200,7 +202,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         keep in any::<bool>(),
     ) {
-        let Some(path) = fixtures::find("allennlp_elmo/lm_embeddings_1.hdf5") else {
+        let Some(path) = outside::find("../fixtures/allennlp_elmo/lm_embeddings_1.hdf5") else {
             return Ok(());
         };
         let mut bytes = fs::read(path).unwrap();

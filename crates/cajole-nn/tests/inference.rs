@@ -1,11 +1,12 @@
 //! Algorithm 1 on real networks: nothing leaks, nothing depends on threads, runs resume.
 
 use cajole_core::constraints::Count;
+use cajole_core::decoders::Greedy;
 use cajole_core::{
-    Config, Gbi, Objective, Outcome, Positions, Proposals, StepRule, Stop, Symbol, Workspace,
+    Config, Gbi, Job, Objective, Outcome, Positions, Proposals, Source, StepRule, Stop, Symbol,
+    Workspace,
 };
 use cajole_nn::checkpoint::{load_training, save_training};
-use cajole_nn::decoders::{Beam, Greedy, MaskedBeam};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
 
@@ -62,24 +63,19 @@ fn trained(epochs: usize) -> Trained<Transducer> {
     }
     assert!(last < first / 1.5, "training learns: loss {first} to {last}");
     let weights = trainer.state().weights.clone();
-    Trained { net, weights }
+    Trained::new(net, weights)
 }
 
 const COUNT: Count = Count { source: 0, target: 0, ratio: 3, n_symbols: 3 };
 
 fn run_all(model: &Trained<Transducer>, config: &Config, threads: usize) -> Vec<Outcome> {
     let data = data();
-    let xs: Vec<&[Symbol]> = data.iter().map(|(x, _)| x.as_slice()).collect();
-    let masked = MaskedBeam { width: 2, constraint: &COUNT };
-    let gbi = Gbi {
-        model,
-        decoder: &Beam { width: 2 },
-        constraint: &COUNT,
-        sources: vec![&masked],
-        config: config.clone(),
-    };
+    let jobs: Vec<Job<'_, [Symbol]>> =
+        data.iter().map(|(x, _)| Job::new(x.as_slice(), &COUNT)).collect();
+    let sources = vec![Source::Masked { width: 2 }];
+    let gbi = Gbi::with(model, Config { width: 2, sources, ..config.clone() }).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| gbi.run_all(&xs, |_, _| {})).unwrap()
+    pool.install(|| gbi.run_all(&jobs, |_, _| {}))
 }
 
 /// Everything but the times.
@@ -107,11 +103,12 @@ fn contrast(proposals: Proposals) -> Config {
 #[test]
 fn the_same_bytes_at_one_and_two_threads_and_w_is_untouched() {
     let model = trained(60);
-    let before: Vec<u32> = model.weights.iter().map(|w| w.to_bits()).collect();
+    let before: Vec<u32> = model.weights().iter().map(|w| w.to_bits()).collect();
     for config in [
         Config::paper(),
         Config::best(),
         contrast(Proposals::Fresh),
+        Config::small(),
         Config { pull: 0.01, ..Config::paper() },
     ] {
         let one = run_all(&model, &config, 1);
@@ -120,26 +117,22 @@ fn the_same_bytes_at_one_and_two_threads_and_w_is_untouched() {
         assert!(one.iter().any(|o| o.stop == Stop::Satisfied), "some output was repaired");
         assert!(one.iter().any(|o| o.stop == Stop::AlreadySatisfied), "some needed none");
     }
-    let after: Vec<u32> = model.weights.iter().map(|w| w.to_bits()).collect();
+    let after: Vec<u32> = model.weights().iter().map(|w| w.to_bits()).collect();
     assert_eq!(before, after);
 }
 
 #[test]
 fn an_input_does_not_see_those_before_it() {
     let model = trained(60);
-    let gbi = Gbi {
-        model: &model,
-        decoder: &Greedy,
-        constraint: &COUNT,
-        sources: Vec::new(),
-        config: Config::best(),
-    };
-    let data = data();
-    let mut shared = Workspace::new(&model, &gbi.config).unwrap();
-    for (x, _) in &data {
-        let mut fresh = Workspace::new(&model, &gbi.config).unwrap();
-        let (used, alone) = (gbi.run(x, &mut shared), gbi.run(x, &mut fresh));
-        assert_eq!(facts(&[used]), facts(&[alone]));
+    for config in [Config::best(), Config::small()] {
+        let gbi = Gbi::with(&model, config).unwrap().decoder(Greedy).sources(Vec::new());
+        let mut shared = Workspace::new(&model);
+        for (x, _) in &data() {
+            let (mut used, alone) = (Vec::new(), gbi.run(x, &COUNT));
+            let job = Job::new(x.as_slice(), &COUNT);
+            gbi.run_set(&[job], &mut shared, |_, outcome| used.push(outcome));
+            assert_eq!(facts(&used), facts(&[alone]));
+        }
     }
 }
 
@@ -154,9 +147,11 @@ fn only_the_chosen_groups_need_a_backward_pass_and_it_converts() {
 #[test]
 fn broken_weights_end_in_an_outcome() {
     for value in [f32::NAN, f32::INFINITY, 1e30] {
-        let mut model = trained(30);
-        model.weights[100] = value;
-        for config in [Config::paper(), Config::best()] {
+        let model = trained(30);
+        let mut weights = model.weights().to_vec();
+        weights[100] = value;
+        let model = Trained::new(model.net, weights);
+        for config in [Config::paper(), Config::best(), Config::small()] {
             for outcome in run_all(&model, &config, 2) {
                 let steps = outcome.trace.steps();
                 assert!(steps.len() <= 500 && !steps.is_empty(), "{:?}", outcome.stop);

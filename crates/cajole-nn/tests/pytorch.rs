@@ -1,6 +1,6 @@
 //! The LSTM and the log-softmax against PyTorch: values, and every gradient by name.
 
-use cajole_core::Gradient;
+use cajole_nn::Gradient;
 use cajole_nn::layout::{Init, Layout};
 use cajole_nn::tape::{Graph, Tape};
 

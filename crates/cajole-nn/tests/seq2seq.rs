@@ -1,12 +1,11 @@
 //! Encoder-decoder networks against PyTorch, finite differences, exhaustive search and themselves.
 
-use cajole_core::{Candidate, Decoder, Found, Gradient, Model, StepRule, Symbol};
-use cajole_nn::checkpoint::{load_training, save_training};
-use cajole_nn::decoders::{Beam, Greedy};
+use cajole_core::decoders::{Beam, Greedy};
+use cajole_core::{Candidate, Decoder, Force, Found, Model, Pass, Symbol, Workspace};
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::tape::{Graph, Tape};
-use cajole_nn::{AutoRegressive, Curriculum, Decay, Example, TrainConfig, Trained, Trainer};
+use cajole_nn::{AutoRegressive, Gradient, Trained};
 
 type Net = Trained<Seq2Seq>;
 
@@ -37,7 +36,7 @@ fn wild(config: Seq2SeqConfig, seed: u64) -> Net {
     let net = Seq2Seq::new(config);
     let mut random = Random::new(seed);
     let weights: Vec<f32> = (0..net.layout().len()).map(|_| random.uniform(-1.0, 1.0)).collect();
-    Trained { net, weights: weights.into() }
+    Trained::new(net, weights)
 }
 
 /// `n` tokens that differ from seed to seed.
@@ -310,6 +309,15 @@ fn weighted(model: &Net, w: &[f32], x: &[Token], y: &[Symbol]) -> f64 {
     total
 }
 
+/// Runs `y` through the network beside what was recorded of `x`.
+fn force(model: &Net, workspace: &mut Workspace<Net>, x: &[Token], y: &[Symbol]) -> Candidate {
+    let mut forced = Candidate::default();
+    let pass = Pass { place: Some(0), ..Pass::base(x) };
+    let mut set = [Force { pass, output: y, forced: &mut forced, passes: 0 }];
+    model.force(workspace.session(model).scratch, &mut set).unwrap();
+    forced
+}
+
 /// Every position counts differently, some of them the other way.
 fn cost(t: usize) -> f32 {
     t as f32 % 3.0 - 0.5
@@ -324,15 +332,15 @@ fn gradients_are_finite_differences() {
     for (architecture, pointer) in architectures.into_iter().flat_map(|a| pointers.map(|p| (a, p)))
     {
         let model = wild(Seq2SeqConfig { pointer, ..tiny(architecture) }, 3);
-        let (x, n) = (tokens(6, 1), model.weights.len());
-        let (mut scratch, mut found) = (model.scratch(), Found::default());
-        Greedy.decode(&model, &model.weights, &x, &mut scratch, &mut found);
+        let (x, n) = (tokens(6, 1), model.weights().len());
+        let mut workspace = Workspace::new(&model);
+        let found = workspace.decode(&model, &Greedy, &x).unwrap();
         let y = [&found.candidates()[0].output[..2], &[0, 1, 0, 3, 2, 0, 0]].concat();
-        let mut forced = Candidate::default();
-        model.force(&model.weights, &x, &y, &mut scratch, &mut forced);
+        let forced = force(&model, &mut workspace, &x, &y);
         let blame: Vec<_> = (0..).zip(&forced.marks).map(|(t, &mark)| (mark, cost(t))).collect();
         let mut grad = Gradient::new(n);
-        model.gradient(&model.weights, &blame, &mut scratch, &mut grad);
+        let tape = model.tape(workspace.session(&model).scratch, 0).unwrap();
+        tape.backward(model.weights(), model.net.layout(), &blame, &mut grad);
         let grad = dense(&grad, n);
 
         let mut random = Random::new(9);
@@ -343,11 +351,11 @@ fn gradients_are_finite_differences() {
                 let i = entry.param.range().start + random.below(entry.param.range().len());
                 let slope = |step: f32| {
                     let at = |w_i: f32| {
-                        let mut w = model.weights.clone();
+                        let mut w = model.weights().to_vec();
                         w[i] = w_i;
                         weighted(&model, &w, &x, &y)
                     };
-                    let (high, low) = (model.weights[i] + step, model.weights[i] - step);
+                    let (high, low) = (model.weights()[i] + step, model.weights()[i] - step);
                     (at(high) - at(low)) / f64::from(high - low)
                 };
                 // Richardson's extrapolation: the error falls with the fourth power of the step.
@@ -369,16 +377,23 @@ fn together_and_alone_give_the_same_bits() {
             let lengths = [0, 7, 1, 40, 2, 7, 0, 1, 40, 2, 7];
             let inputs: Vec<_> = lengths.iter().zip(0..).map(|(&n, i)| tokens(n, i)).collect();
             let xs: Vec<&[Token]> = inputs.iter().map(Vec::as_slice).collect();
-            let mut together = Found::default();
-            Greedy.decode_many(&model, &model.weights, &xs, &mut model.scratch(), &mut together);
-            assert_eq!(together.candidates().len(), xs.len());
-            let mut scratch = model.scratch();
-            for (x, got) in xs.iter().zip(together.candidates()) {
-                let mut alone = Found::default();
-                Greedy.decode(&model, &model.weights, x, &mut scratch, &mut alone);
-                let want = alone.best().unwrap();
-                assert_eq!((&got.output, got.capped), (&want.output, want.capped));
-                assert_eq!(got.log_prob.to_bits(), want.log_prob.to_bits(), "{} tokens", x.len());
+            let set: Vec<Pass<'_, Net>> = xs.iter().map(|x| Pass::base(*x)).collect();
+            let mut workspace = Workspace::new(&model);
+            let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 4 }];
+            for decoder in decoders {
+                let mut together = vec![Found::default(); xs.len()];
+                let mut skimmed = together.clone();
+                decoder.decode(&mut workspace.session(&model), &set, &mut together).unwrap();
+                decoder.skim(&mut workspace.session(&model), &set, &mut skimmed).unwrap();
+                for (x, found) in xs.iter().zip(&together).chain(xs.iter().zip(&skimmed)) {
+                    let alone = workspace.decode(&model, decoder, x).unwrap();
+                    assert_eq!(found.candidates().len(), alone.candidates().len());
+                    for (got, want) in found.candidates().iter().zip(alone.candidates()) {
+                        assert_eq!((&got.output, got.capped), (&want.output, want.capped));
+                        let (got, want) = (got.log_prob.to_bits(), want.log_prob.to_bits());
+                        assert_eq!(got, want, "{} tokens", x.len());
+                    }
+                }
             }
         }
     }
@@ -391,19 +406,18 @@ fn a_wide_beam_is_exhaustive_search() {
     const BEST: usize = 20;
     let config = Seq2SeqConfig { output_symbols: 3, cap_factor: 0, ..tiny(Architecture::Gnmt) };
     for seed in 0..4 {
-        let mut model = wild(config.clone(), seed);
-        let end_bias = model.weights.len() - 1;
-        model.weights[end_bias] = 2.0;
+        let model = wild(config.clone(), seed);
+        let mut weights = model.weights().to_vec();
+        *weights.last_mut().unwrap() = 2.0; // the bias of the end
+        let model = Trained::new(model.net, weights);
         let x = tokens(3, seed);
-        let mut scratch = model.scratch();
+        let mut workspace = Workspace::new(&model);
         let mut all = Vec::new();
         for length in 0..=LONGEST {
-            Greedy.decode(&model, &model.weights, &x, &mut scratch, &mut Found::default());
+            workspace.decode(&model, &Greedy, &x).unwrap();
             for bits in 0..1u32 << length {
                 let y: Vec<Symbol> = (0..length).map(|i| bits >> i & 1).collect();
-                let mut forced = Candidate::default();
-                model.force(&model.weights, &x, &y, &mut scratch, &mut forced);
-                all.push(forced);
+                all.push(force(&model, &mut workspace, &x, &y));
             }
         }
         all.sort_by(|a, b| b.log_prob.total_cmp(&a.log_prob));
@@ -411,113 +425,10 @@ fn a_wide_beam_is_exhaustive_search() {
         let longer = 1.0 - all.iter().map(probability).sum::<f64>();
         assert!(longer < probability(&all[BEST]), "{longer} is left for longer outputs");
 
-        let mut found = Found::default();
-        let beam = Beam { width: 2 << LONGEST };
-        beam.decode(&model, &model.weights, &x, &mut model.scratch(), &mut found);
+        let found = workspace.decode(&model, &Beam { width: 2 << LONGEST }, &x).unwrap();
         for (got, want) in found.candidates().iter().zip(&all[..BEST]) {
             assert_eq!(got.output, want.output);
             assert!((got.log_prob - want.log_prob).abs() < 1e-4 && !got.capped);
         }
     }
-}
-
-/// Outputs that copy, double or leave out what is read.
-fn data() -> Vec<(Vec<Token>, Vec<Symbol>)> {
-    let inputs = (0..40).map(|i| tokens(1 + i % 7, i as u64));
-    let output = |x: &Vec<Token>| x.iter().flat_map(|t| vec![t.word; t.vector as usize]).collect();
-    inputs.map(|x| (x.clone(), output(&x))).collect()
-}
-
-fn examples(data: &[(Vec<Token>, Vec<Symbol>)]) -> Vec<Example<'_, [Token]>> {
-    data.iter().map(|(x, y)| Example { input: x.as_slice(), output: y }).collect()
-}
-
-fn training() -> TrainConfig {
-    TrainConfig {
-        epochs: 4,
-        batch_size: 16,
-        shard_size: 4,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: Some(Curriculum { longest: 5, epochs: 3 }),
-        freeze: vec!["vectors".to_owned()],
-    }
-}
-
-/// Both architectures with dropout everywhere.
-fn dropping() -> impl Iterator<Item = Seq2Seq> {
-    let both = [Architecture::Gnmt, Architecture::Simple].into_iter();
-    both.map(|a| Seq2Seq::new(Seq2SeqConfig { dropout: 0.2, embedding_dropout: 0.1, ..tiny(a) }))
-}
-
-#[test]
-fn training_is_the_same_at_any_number_of_threads() {
-    let data = data();
-    for net in dropping() {
-        let weights = |net: &Seq2Seq, threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
-                let mut trainer = Trainer::new(net, training(), examples(&data), 9);
-                let first = trainer.epoch();
-                let second = trainer.epoch();
-                assert!(second < first, "training learns: loss {first}, then {second}");
-                trainer.into_state().weights
-            })
-        };
-        let one = weights(&net, 1);
-        let initial = net.layout().initial(9);
-        assert!(one.iter().zip(weights(&net, 2).iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
-        let all = Seq2SeqConfig { dropout: 0.0, embedding_dropout: 0.0, ..net.config.clone() };
-        assert_ne!(one, weights(&Seq2Seq::new(all), 1), "some units were silenced");
-        for group in net.layout().groups() {
-            let is_frozen = one[group.range.clone()] == initial[group.range.clone()];
-            assert_eq!(is_frozen, group.name == "vectors", "{}", group.name);
-        }
-    }
-}
-
-#[test]
-fn a_resumed_run_ends_where_an_uninterrupted_one_does() {
-    let data = data();
-    let file = std::env::temp_dir().join(format!("cajole-seq2seq-{}", std::process::id()));
-    for net in dropping() {
-        let mut whole = Trainer::new(&net, training(), examples(&data), 5);
-        let mut first = Trainer::new(&net, training(), examples(&data), 5);
-        for _ in 0..2 {
-            first.epoch();
-            first.judge(1.0);
-        }
-        save_training(&file, net.layout(), first.state()).unwrap();
-        let state = load_training(&file, net.layout()).unwrap();
-        let mut second = Trainer::resume(&net, training(), examples(&data), 5, state);
-        for trainer in [&mut whole, &mut second] {
-            while !trainer.is_done() {
-                trainer.epoch();
-                trainer.judge(1.0);
-            }
-        }
-        assert_eq!(second.state(), whole.state());
-        assert_ne!(second.state().weights, first.state().weights);
-    }
-    std::fs::remove_file(&file).unwrap();
-}
-
-#[test]
-fn short_examples_come_first() {
-    let net = Seq2Seq::new(tiny(Architecture::Gnmt));
-    let all = data();
-    let short: Vec<_> = all.iter().filter(|(_, y)| y.len() <= 5).cloned().collect();
-    assert!((1..all.len()).contains(&short.len()));
-    let [mut first, mut only] = [&all, &short].map(|data| {
-        let mut trainer = Trainer::new(&net, training(), examples(data), 2);
-        (0..3).for_each(|_| _ = trainer.epoch());
-        trainer
-    });
-    assert_eq!(first.state(), only.state());
-    first.epoch();
-    only.epoch();
-    assert_ne!(first.state().weights, only.state().weights, "then all of them");
 }

@@ -6,11 +6,11 @@
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Brackets, RoleSet, TagSet};
-use cajole_nn::decoders::{
+use cajole_core::decoders::tags::{
     AStar, Agenda, Chart, Exact, Heuristic, KBest, Penalties, Search, Space, SuffixLists, Suffixes,
     TagScores, Viterbi,
 };
-use cajole_nn::random::Random;
+use cajole_core::random::Random;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -3,12 +3,17 @@
 use std::borrow::Borrow;
 
 use cajole_core::constraints::{Bracketed, Brackets, Language, Regular, RoleSet, TagSet};
-use cajole_core::{Candidate, Decoder, Found, Gradient, Model, Symbol};
-use cajole_nn::decoders::{DoublingTags, Exact, KBest, MaskedTags, SamplingTags, Space, Tagged};
+use cajole_core::decoders::tags::{
+    DoublingTags, Exact, KBest, MaskedTags, SamplingTags, Space, Tagged,
+};
+use cajole_core::{
+    Candidate, ConstrainedDecoder, Constraint, Decoder, Force, Found, Model, Pass, Recording,
+    Sought, Symbol, TagScorer, Wanted, Workspace,
+};
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::tape::{Graph, Tape};
-use cajole_nn::{Tagger, Tagging, Trained};
+use cajole_nn::{Gradient, Tagger, Tagging, Trained};
 
 const TAGS: [&str; 5] = ["O", "B-A", "I-A", "B-V", "I-V"];
 
@@ -72,10 +77,10 @@ fn sentence(n: usize, seed: u64) -> Sentence {
 
 /// A network with wild weights, so that it is far from uniform.
 fn wild(config: TaggerConfig, seed: u64) -> Net {
-    let net = Tagging(LstmTagger::new(config));
+    let net = LstmTagger::new(config);
     let mut random = Random::new(seed);
-    let weights: Vec<f32> = (0..net.0.layout().len()).map(|_| random.uniform(-1.0, 1.0)).collect();
-    Trained { net, weights: weights.into() }
+    let weights: Vec<f32> = (0..net.layout().len()).map(|_| random.uniform(-1.0, 1.0)).collect();
+    Trained::new(Tagging { net, tags: TagSet::new(TAGS).unwrap() }, weights)
 }
 
 fn add_to(all: &mut [f32], grad: &Gradient) {
@@ -273,13 +278,13 @@ fn networks() -> impl Iterator<Item = (Net, Vec<Sentence>)> {
 #[test]
 fn together_and_alone_give_the_same_bits() {
     for (model, xs) in networks() {
-        let (net, refs) = (&model.net.0, xs.iter().collect::<Vec<_>>());
+        let (net, refs) = (&model.net.net, xs.iter().collect::<Vec<_>>());
         let mut tapes = [Tape::default(), Tape::default()];
         let [together, alone] = &mut tapes;
-        let all = net.log_probs(&mut Graph::new(&model.weights, together), &refs); // (T·B, V)
+        let all = net.log_probs(&mut Graph::new(model.weights(), together), &refs); // (T·B, V)
         for (b, x) in refs.iter().enumerate() {
             alone.clear();
-            let own = net.log_probs(&mut Graph::new(&model.weights, alone), &[x]); // (T, V)
+            let own = net.log_probs(&mut Graph::new(model.weights(), alone), &[x]); // (T, V)
             for t in 0..net.len(x) {
                 let got = together.value(all.row(t * refs.len() + b));
                 let want = alone.value(own.row(t));
@@ -291,79 +296,135 @@ fn together_and_alone_give_the_same_bits() {
 }
 
 #[test]
-fn decoding_one_many_and_again_agree() {
+fn decoding_one_and_many_agree() {
+    let tags = TagSet::new(TAGS).unwrap();
+    for (model, xs) in networks() {
+        let viterbi = Tagged::viterbi(&tags);
+        let k_best = Tagged { tags: &tags, search: KBest { k: 4, space: Space::Log } };
+        let decoders: [&dyn Decoder<Net>; 2] = [&viterbi, &k_best];
+        for decoder in decoders {
+            let set: Vec<Pass<'_, Net>> = xs.iter().map(Pass::base).collect();
+            let mut workspace = Workspace::new(&model);
+            let mut together = vec![Found::default(); xs.len()];
+            let mut skimmed = together.clone();
+            decoder.skim(&mut workspace.session(&model), &set, &mut skimmed).unwrap();
+            decoder.decode(&mut workspace.session(&model), &set, &mut together).unwrap();
+            for (place, (x, found)) in xs.iter().zip(&together).enumerate() {
+                for y in found.candidates() {
+                    check_candidate(&model, &mut workspace, Recording::Kept, place, y);
+                    check_forced(&model, &mut workspace, x, place, y);
+                }
+            }
+            for ((x, together), skimmed) in xs.iter().zip(&together).zip(&skimmed) {
+                let alone = workspace.decode(&model, decoder, x).unwrap();
+                for found in [together, skimmed] {
+                    assert_eq!(found.passes, 1);
+                    assert_eq!(facts(found), facts(&alone));
+                }
+            }
+        }
+    }
+}
+
+/// Every search alone, in a batch, and on what Viterbi has recorded.
+#[test]
+fn searching_one_many_and_again_agree() {
     let tags = TagSet::new(TAGS).unwrap();
     let free = RoleSet::named(&tags, &["V"]);
     let others = [0, 2, 3, 4].map(|symbol: Symbol| Language::word(&[symbol]));
     let not_b_a = Regular::new(&Language::any_of(others).star().automaton(TAGS.len()));
     let anything = |_: &Sentence, _: &[Symbol]| 0.0;
     for (model, xs) in networks() {
-        let viterbi = Tagged::viterbi(&tags);
         let exact = Tagged { tags: &tags, search: Exact { free: &free } };
-        let k_best = Tagged { tags: &tags, search: KBest { k: 4, space: Space::Log } };
-        let masked = MaskedTags { constraint: &not_b_a, max_states: 1000 };
-        let masked = Tagged { tags: &tags, search: masked };
-        let doubling = DoublingTags { from: 1, to: 8, constraint: &anything, deadline: None };
-        let doubling = Tagged { tags: &tags, search: doubling };
-        let sampling =
-            SamplingTags { samples: 9, temperature: 1.0, seed: 1, constraint: &anything };
+        let masked = Tagged { tags: &tags, search: MaskedTags { max_states: 1000 } };
+        let doubling = Tagged { tags: &tags, search: DoublingTags { from: 1, to: 8 } };
+        let sampling = SamplingTags { samples: 9, temperature: 1.0, seed: 1 };
         let sampling = Tagged { tags: &tags, search: sampling };
-        let decoders: [&dyn Decoder<Net>; 6] =
-            [&viterbi, &exact, &k_best, &masked, &doubling, &sampling];
-        for decoder in decoders {
-            check_decoder(&model, &xs, &viterbi, decoder);
-        }
+        check_search(&model, &xs, &exact, &anything);
+        check_search(&model, &xs, &masked, &not_b_a);
+        check_search(&model, &xs, &doubling, &anything);
+        check_search(&model, &xs, &sampling, &anything);
     }
 }
 
-/// `decoder` on every input: alone, in a batch, and on what `other` has recorded.
-fn check_decoder(
+fn check_search(
     model: &Net,
     xs: &[Sentence],
-    other: &dyn Decoder<Net>,
-    decoder: &dyn Decoder<Net>,
+    search: &dyn ConstrainedDecoder<Net>,
+    constraint: &dyn Constraint<Sentence>,
 ) {
-    let (w, refs) = (&model.weights, xs.iter().collect::<Vec<_>>());
-    let (mut scratch, mut many) = (model.scratch(), Found::default());
-    decoder.decode_many(model, w, &refs, &mut scratch, &mut many);
-    assert_eq!((many.candidates().len(), many.passes), (xs.len(), xs.len()));
-    let (mut one, mut again) = (Found::default(), Found::default());
-    for (x, together) in xs.iter().zip(many.candidates()) {
-        decoder.decode(model, w, x, &mut scratch, &mut one);
-        assert_eq!(one.passes, 1);
-        for y in one.candidates() {
-            check_candidate(model, scratch.log_probs(), y);
-        }
-        let gradient = gradient(model, &one, &mut scratch);
-        let best = one.best().unwrap();
-        assert_eq!((&together.output, together.capped), (&best.output, best.capped));
-        assert_eq!(together.log_prob, best.log_prob);
+    let tags = TagSet::new(TAGS).unwrap();
+    let wanted: Vec<_> = xs.iter().map(|x| Wanted::new(x, constraint)).collect();
+    let sought = |place: &dyn Fn(usize) -> Option<usize>| -> Vec<Sought<'_, '_, Net>> {
+        let pass = |i| Pass { place: place(i), ..Pass::base(&xs[i]) };
+        wanted.iter().enumerate().map(|(i, wanted)| Sought { pass: pass(i), wanted }).collect()
+    };
+    let mut workspace = Workspace::new(model);
+    let mut together = vec![Found::default(); xs.len()];
+    search.search(&mut workspace.session(model), &sought(&|_| None), &mut together).unwrap();
+    for (place, found) in together.iter().enumerate() {
+        assert_eq!((found.candidates().len(), found.passes), (1, 1));
+        check_candidate(model, &mut workspace, Recording::None, place, &found.candidates()[0]);
+    }
+    for (wanted, together) in wanted.iter().zip(&together) {
+        let alone = workspace.search(model, search, wanted).unwrap();
+        assert_eq!(facts(&alone), facts(together));
+    }
 
-        other.decode(model, w, x, &mut scratch, &mut Found::default());
-        assert!(decoder.decode_again(model, w, x, &mut scratch, &mut again));
-        assert_eq!(again.passes, 0, "the network does not run again");
-        assert_eq!(again.candidates(), one.candidates());
-        assert_eq!(self::gradient(model, &again, &mut scratch), gradient);
+    let set: Vec<Pass<'_, Net>> = xs.iter().map(Pass::base).collect();
+    let mut decoded = vec![Found::default(); xs.len()];
+    let viterbi = Tagged::viterbi(&tags);
+    viterbi.decode(&mut workspace.session(model), &set, &mut decoded).unwrap();
+    // Every other input is recorded: the network runs over the rest alone.
+    for is_recorded in [|_: usize| true, |i: usize| i.is_multiple_of(2)] {
+        let mut again = vec![Found::default(); xs.len()];
+        let sought = sought(&|i| is_recorded(i).then_some(i));
+        search.search(&mut workspace.session(model), &sought, &mut again).unwrap();
+        for (i, (again, together)) in again.iter().zip(&together).enumerate() {
+            assert_eq!(again.passes, usize::from(!is_recorded(i)), "runs where it has to");
+            assert_eq!(facts(again), facts(together));
+        }
     }
 }
 
-/// The tags are valid, one for every row of `log_probs (T, V)`, and have the sum of these.
-fn check_candidate(model: &Net, log_probs: &[f32], y: &Candidate) {
+/// Every candidate's output and log-probability, to the bit.
+fn facts(found: &Found) -> Vec<(&[Symbol], u32, bool)> {
+    let fact = |y: &'_ Candidate| (y.log_prob.to_bits(), y.capped);
+    let all = found.candidates().iter();
+    all.map(|y| (y.output.as_slice(), fact(y).0, fact(y).1)).collect()
+}
+
+/// The tags are valid, one for every position, and have the sum of the network's log-probabilities.
+fn check_candidate(
+    model: &Net,
+    workspace: &mut Workspace<Net>,
+    recording: Recording,
+    place: usize,
+    y: &Candidate,
+) {
     let tags = TagSet::new(TAGS).unwrap();
+    let mut log_probs = Vec::new(); // (T, V)
+    model.scores(workspace.session(model).scratch, recording, place, &mut log_probs);
     assert!(tags.is_valid(&y.output) && !y.capped);
     assert_eq!(y.output.len(), log_probs.len() / TAGS.len());
-    assert_eq!(y.marks.len(), y.output.len());
-    let rows = log_probs.chunks(model.net.0.n_tags()).zip(&y.output);
+    let rows = log_probs.chunks(model.n_tags()).zip(&y.output);
     let sum: f32 = rows.map(|(row, &symbol)| row[symbol as usize]).sum();
     assert!((sum - y.log_prob).abs() < 1e-3, "{} is not {sum}", y.log_prob);
 }
 
-/// Of the best candidate's log-probability.
-fn gradient(model: &Net, found: &Found, scratch: &mut <Net as Model>::Scratch) -> Vec<f32> {
-    let blame: Vec<_> = found.best().unwrap().marks.iter().map(|&mark| (mark, 1.0)).collect();
-    let mut grad = Gradient::new(model.weights.len());
-    model.gradient(&model.weights, &blame, scratch, &mut grad);
-    let mut all = vec![0.0; model.weights.len()];
-    add_to(&mut all, &grad);
-    all
+/// What was decoded is what is forced, and so is its gradient.
+fn check_forced(
+    model: &Net,
+    workspace: &mut Workspace<Net>,
+    x: &Sentence,
+    place: usize,
+    y: &Candidate,
+) {
+    let mut forced = Candidate::default();
+    let pass = Pass { place: Some(place), ..Pass::base(x) };
+    let mut set = [Force { pass, output: &y.output, forced: &mut forced, passes: 7 }];
+    model.force(workspace.session(model).scratch, &mut set).unwrap();
+    assert_eq!(set[0].passes, 0, "it is recorded already");
+    assert_eq!(forced.marks.len(), y.output.len());
+    assert_eq!(&forced, y);
 }

@@ -1,7 +1,7 @@
-//! Automata over classes of symbols.
+//! Automata over symbol classes.
 //!
-//! A rule that names three words tells four kinds of symbol apart, however many thousands the
-//! network can write. Its automaton is listed over the kinds; symbols only look up theirs.
+//! A rule that names three words distinguishes four kinds of symbols, however large the vocabulary.
+//! Its automaton is built over the kinds, and symbols are mapped to their kind.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,18 +9,18 @@ use std::hash::Hash;
 use cajole_core::Symbol;
 use cajole_core::constraints::{Automaton, Dfa, State};
 
-/// A language that cannot tell symbols of the same class apart.
+/// A language that does not distinguish symbols of the same class.
 #[derive(Clone, Debug)]
 pub(crate) struct Classes {
-    /// The language with classes for symbols.
+    /// The automaton over classes.
     dfa: Dfa,
     /// The class of each symbol.
     class: Vec<Symbol>,
 }
 
 impl Classes {
-    /// As [`Dfa::explore`], where symbols of equal `kind` are one; trimmed. `None` if more than
-    /// `max_states` can be reached.
+    /// Like [`Dfa::explore`], but merges symbols of equal `kind` and trims the result. `None` if
+    /// more than `max_states` are reachable.
     pub(crate) fn explore<K: Clone + Eq + Hash, S: Clone + Eq + Hash>(
         max_states: usize,
         kinds: impl IntoIterator<Item = K>,

@@ -1,14 +1,14 @@
-//! Phrases that an output must have, and such as it must not.
+//! Phrases that an output must contain, and phrases that it must not.
 //!
 //! ```text
 //! g = how many of the required phrases are missing + how often forbidden ones occur
 //! ```
 //!
-//! An occurrence of a forbidden phrase is blamed where it is; what is missing could stand anywhere,
-//! so that all positions are blamed for it.
+//! An occurrence of a forbidden phrase is blamed on its span. A missing phrase could be anywhere,
+//! so it is blamed on all positions.
 //!
-//! As an automaton, a state is which phrases have been found, and where the [matching](Matcher) of
-//! all of them stands.
+//! A state of the automaton is the set of required phrases found so far and the
+//! [matcher](Matcher)'s node.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,12 +20,12 @@ use crate::classes::Classes;
 use crate::matcher::Matcher;
 use crate::{Subject, UnknownSymbol, Vocabulary};
 
-/// Found phrases are a set of `n` members, which has 2ⁿ states.
+/// The set of found phrases alone has 2ⁿ values.
 const MAX_STATES: usize = 1 << 14;
-/// States times the symbols that phrases are made of.
+/// The maximum of states times the symbols that occur in phrases.
 const MAX_ARCS: usize = 1 << 20;
 
-/// The output must hold each of some phrases, and none of some others.
+/// The output must contain each of some phrases, and none of others.
 #[derive(Clone, Debug)]
 pub struct Lexical {
     must: Vec<Phrase>,
@@ -34,18 +34,18 @@ pub struct Lexical {
     automaton: Option<Classes>,
 }
 
-/// Why a phrase cannot be had or forbidden.
+/// Why a phrase cannot be required or forbidden.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LexicalError {
-    /// It has a symbol that the network cannot write.
+    /// It contains a symbol that the network does not have.
     #[error("in the phrase {phrase:?}: {source}")]
     Unknown {
         /// The phrase.
         phrase: String,
-        /// What in it is no symbol.
+        /// The unknown symbol.
         source: UnknownSymbol,
     },
-    /// It has no symbols at all, and so would be everywhere.
+    /// It is empty, and so would occur everywhere.
     #[error("the phrase {phrase:?} has no symbols")]
     Empty {
         /// The phrase.
@@ -54,10 +54,10 @@ pub enum LexicalError {
 }
 
 impl Lexical {
-    /// An output must hold all phrases of `must` and none of `must_not`.
+    /// The output must contain all phrases of `must` and none of `must_not`.
     ///
     /// # Errors
-    /// If a phrase has no symbols, or one that is not in the vocabulary.
+    /// If a phrase is empty, or has a symbol that is not in the vocabulary.
     pub fn new<S: AsRef<str>>(
         must: &[S],
         must_not: &[S],
@@ -81,10 +81,7 @@ impl Lexical {
             phrase.occurrences(y).map(|at| {
                 let message = match at.len() {
                     1 => format!("{:?} at position {} is forbidden", phrase.text, at.start),
-                    _ => {
-                        let (first, last) = (at.start, at.end - 1);
-                        format!("{:?} at positions {first} to {last} is forbidden", phrase.text)
-                    }
+                    _ => format!("{:?} at positions {at:?} is forbidden", phrase.text),
                 };
                 Fault { at, cost: 1.0, message }
             })
@@ -108,7 +105,7 @@ impl Constraint<Subject> for Lexical {
     }
 }
 
-/// One or more symbols in a row.
+/// A sequence of one or more symbols.
 #[derive(Clone, Debug)]
 struct Phrase {
     text: String,
@@ -131,7 +128,7 @@ impl Phrase {
         self.occurrences(y).next().is_some()
     }
 
-    /// Where it stands in `y`; occurrences may overlap.
+    /// Its occurrences in `y`, which may overlap.
     fn occurrences(&self, y: &[Symbol]) -> impl Iterator<Item = Range<usize>> {
         let len = self.symbols.len();
         let starts = y.windows(len).enumerate().filter(|(_, window)| *window == self.symbols);
@@ -145,7 +142,7 @@ fn automaton(must: &[Phrase], must_not: &[Phrase], n_symbols: usize) -> Option<C
         return None;
     }
     let all = if must.is_empty() { 0 } else { u64::MAX >> (u64::BITS - must.len() as u32) };
-    // Symbols of no phrase are of one kind: they end every beginning of one.
+    // Symbols that occur in no phrase are one kind: they all reset the match.
     const OTHER: usize = 0;
     let phrases = || must.iter().chain(must_not).map(|phrase| &phrase.symbols);
     let mut numbers = HashMap::new();
@@ -174,7 +171,7 @@ mod tests {
     use super::*;
     use crate::oracle::{check_automaton, check_cost, letters, strings};
 
-    /// How often `phrase` occurs in `text`, by trying every place.
+    /// Counts `phrase` in `text` by trying every position.
     fn count(text: &str, phrase: &str) -> usize {
         (0..text.len()).filter(|&at| text[at..].starts_with(phrase)).count()
     }
@@ -196,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn phrases_are_counted_and_followed() {
+    fn counts_and_automata_agree_with_brute_force() {
         check(&[], &[]);
         check(&["a"], &[]);
         check(&[], &["aa"]);
@@ -208,15 +205,15 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_and_named() {
+    fn word_phrases_are_parsed_and_reported() {
         let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
         let lexical = Lexical::new(&["sat"], &["the cat", "cat"], &vocabulary).unwrap();
         let faults = lexical.explain(&letters(""), &[0, 1, 0, 1]);
         let told: Vec<_> = faults.iter().map(|f| (f.at.clone(), f.message.as_str())).collect();
         let expected = [
             (0..5, r#""sat" is missing"#),
-            (0..2, r#""the cat" at positions 0 to 1 is forbidden"#),
-            (2..4, r#""the cat" at positions 2 to 3 is forbidden"#),
+            (0..2, r#""the cat" at positions 0..2 is forbidden"#),
+            (2..4, r#""the cat" at positions 2..4 is forbidden"#),
             (1..2, r#""cat" at position 1 is forbidden"#),
             (3..4, r#""cat" at position 3 is forbidden"#),
         ];
@@ -224,11 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_phrase_is_refused() {
+    fn invalid_phrases_are_rejected() {
         let vocabulary = Vocabulary::new(["the", "cat"], " ");
         let error = |must: &[&str]| Lexical::new(must, &[], &vocabulary).unwrap_err().to_string();
         assert_eq!(error(&["cat", " "]), r#"the phrase " " has no symbols"#);
-        let unknown = r#"in the phrase "the dog": the network writes no symbol "dog""#;
+        let unknown = r#"in the phrase "the dog": the network has no output symbol "dog""#;
         assert_eq!(error(&["the dog"]), unknown);
         assert!(Lexical::new(&[], &["cat the dog"], &vocabulary).is_err());
     }
@@ -247,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn long_phrases_take_no_longer_than_many() {
+    fn long_phrases_compile_quickly() {
         let vocabulary = Vocabulary::new(["a", "b", "c"], "");
         let long = "a".repeat(8000) + "b";
         let begin = std::time::Instant::now();
         let lexical = Lexical::new(&[], &[&long, &"ab".repeat(4000)], &vocabulary).unwrap();
-        // With a search for the longest end at every state, or for ever longer symbols in the text
-        // of the phrase, it would be a minute.
+        // Searching for the longest suffix at every state, or for ever longer symbols in the
+        // phrase's text, would take a minute.
         assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
         let x = letters("");
         let automaton = lexical.automaton(&x).unwrap();

@@ -1,20 +1,20 @@
 //! Constraints that users write down.
 //!
-//! Who has a network and a rule should not have to write Rust. A rule is a few lines of TOML, or a
-//! program that looks at an output; here it becomes a [`Constraint`](cajole_core::Constraint), over the
-//! names that the network's symbols have.
+//! Someone with a network and a rule should not have to write Rust. A rule is a few lines of TOML,
+//! or a program that judges outputs. This crate turns it into a
+//! [`Constraint`](cajole_core::Constraint) over the names of the network's symbols.
 //!
-//! - [`Rules`]: a constraint [file](mod@file); there, all kinds of rules are listed.
-//! - [`Vocabulary`]: what output symbols are called.
+//! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules.
+//! - [`Vocabulary`]: the names of the output symbols.
 //! - [`Subject`]: what rules can see of an input.
 //!
-//! And the kinds of rules that are not about tags or trees:
+//! The kinds of rules that are not about tags or trees:
 //!
 //! - [`Formula`]: comparisons of counts and lengths.
-//! - [`Named`]: languages, whose faults are told by name: a pattern over the output's text, or what
-//!   [`ebnf`] says of its symbols.
-//! - [`Lexical`]: phrases that must be there, and such as must not.
-//! - [`Checker`]: a program that judges.
+//! - [`Named`]: languages with readable messages: a pattern over the output's text, or an [`ebnf`]
+//!   expression over its symbols.
+//! - [`Lexical`]: phrases that must, or must not, occur.
+//! - [`Checker`]: a program that judges outputs.
 
 mod checker;
 mod classes;

@@ -1,8 +1,8 @@
-//! The matching of several phrases at once, by Aho and Corasick.
+//! Matches several phrases at once (Aho and Corasick).
 //!
-//! A node is the longest end of what has been written that a phrase begins with: nothing else can
-//! matter later. Where no phrase goes on, its *fallback* does: the longest proper end of it that
-//! some phrase begins with.
+//! A node is the longest suffix of the output so far that is a prefix of some phrase: nothing else
+//! matters later. If no phrase continues, matching resumes at the *fallback*: the longest proper
+//! suffix of the node that is a prefix of some phrase.
 //!
 //! ```text
 //! δ(u, s) = us           if a phrase begins with us
@@ -11,19 +11,19 @@
 
 use std::collections::VecDeque;
 
-/// Phrases over the symbols `0..n_symbols`.
+/// Matches phrases over the symbols `0..n_symbols`.
 pub(crate) struct Matcher {
     n_symbols: usize,
     next: Vec<usize>, // (nodes, n_symbols)
-    /// The phrases that end with each node.
+    /// For each node, the phrases that end there.
     ends: Vec<Vec<usize>>,
 }
 
 impl Matcher {
-    /// The node of nothing.
+    /// The node of the empty output.
     pub(crate) const START: usize = 0;
 
-    /// The matcher of these phrases, unless it has more than `max_nodes`.
+    /// Builds the matcher, unless it needs more than `max_nodes` nodes.
     pub(crate) fn new(n_symbols: usize, phrases: &[Vec<usize>], max_nodes: usize) -> Option<Self> {
         let (next, ends) = (vec![Self::START; n_symbols], vec![Vec::new()]);
         let mut matcher = Matcher { n_symbols, next, ends };
@@ -37,18 +37,18 @@ impl Matcher {
         Some(matcher)
     }
 
-    /// Where `symbol` leads.
+    /// The successor of `node`.
     pub(crate) fn next(&self, node: usize, symbol: usize) -> usize {
         self.next[node * self.n_symbols + symbol]
     }
 
-    /// The phrases that what has been written ends with.
+    /// The phrases that the output so far ends with.
     pub(crate) fn ends(&self, node: usize) -> &[usize] {
         &self.ends[node]
     }
 
-    /// The node behind this one, which is made if there is none. Until there are fallbacks, only
-    /// missing ones lead to the start.
+    /// The child of a node, created if it is missing. Before fallbacks are filled in, a transition
+    /// to the start means missing.
     fn child(&mut self, node: usize, symbol: usize, max_nodes: usize) -> Option<usize> {
         match self.next(node, symbol) {
             Self::START if self.ends.len() < max_nodes => {
@@ -63,7 +63,7 @@ impl Matcher {
         }
     }
 
-    /// Completes `δ`, short nodes first.
+    /// Fills in `δ`, shortest nodes first.
     fn fall_back(&mut self) {
         let mut queue = VecDeque::from([(Self::START, Self::START)]);
         while let Some((node, fallback)) = queue.pop_front() {

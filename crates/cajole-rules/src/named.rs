@@ -1,4 +1,4 @@
-//! Languages as rules: constraints that say in names what is wrong.
+//! Languages as rules, with messages that name symbols.
 
 use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
@@ -14,7 +14,7 @@ pub struct Named<'v, L> {
     vocabulary: &'v Vocabulary,
 }
 
-/// The output must be a member of a grammar.
+/// The output must belong to a context-free grammar.
 pub type NamedGrammar<'v> = Named<'v, ContextFree>;
 
 /// The output must match a pattern as a whole.
@@ -25,10 +25,10 @@ const MAX_STATES: usize = 10_000;
 const MAX_ARCS: usize = 1 << 22;
 
 impl<'v> NamedGrammar<'v> {
-    /// The rule to be a member of the grammar that `text` says; see [`ebnf::grammar`].
+    /// Parses a grammar; see [`ebnf::grammar`].
     ///
     /// # Errors
-    /// If it says none.
+    /// If the text is not a valid grammar.
     pub fn read(
         text: &str,
         start: Option<&str>,
@@ -40,10 +40,10 @@ impl<'v> NamedGrammar<'v> {
 }
 
 impl<'v> NamedRegular<'v> {
-    /// The rule to match the pattern that `text` says; see [`ebnf::language`].
+    /// Parses a pattern; see [`ebnf::language`].
     ///
     /// # Errors
-    /// If it says none, or one whose automaton is too large.
+    /// If the text is not a valid pattern, or its automaton is too large.
     pub fn read(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, EbnfError> {
         let language = ebnf::language(text, vocabulary)?;
         let max_states = MAX_STATES.min(MAX_ARCS / vocabulary.len().max(1));
@@ -54,7 +54,7 @@ impl<'v> NamedRegular<'v> {
 }
 
 impl<'v, L> Named<'v, L> {
-    /// The rule to be in `language`, whose symbols have these names.
+    /// The rule that outputs belong to `language`, over symbols with these names.
     pub fn new(language: L, vocabulary: &'v Vocabulary) -> Self {
         Named { language, vocabulary }
     }
@@ -78,7 +78,7 @@ impl<L: EditDistance + Constraint<Subject>> Constraint<Subject> for Named<'_, L>
 
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
         let Some(edits) = self.language.edits(y) else {
-            let message = |_: &_| "no output at all is allowed here".to_owned();
+            let message = |_: &_| "no output satisfies this rule".to_owned();
             return self.check(x, y).into_faults(y.len() + 1, message);
         };
         let fault = |edit: Edit| {

@@ -1,4 +1,4 @@
-//! What the tests of this crate compare against.
+//! Reference implementations for the tests of this crate.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use cajole_core::{Constraint, Symbol};
 
 use crate::Subject;
 
-/// Every string over `0..n_symbols` of up to `max_len` symbols, short ones first.
+/// Every string over `0..n_symbols` of up to `max_len` symbols, shortest first.
 pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = Vec<Symbol>> {
     (0..=max_len).flat_map(move |len| {
         (0..n_symbols.pow(len as u32)).map(move |mut code| {
@@ -26,7 +26,7 @@ pub(crate) fn letters(text: &str) -> Subject {
     Subject::new(text.chars().map(String::from).collect(), text.into())
 }
 
-/// The rule says of `y` that it costs `g`, and gives reasons that add up to it.
+/// Checks that the rule gives `y` the cost `g`, with faults that add up to it.
 pub(crate) fn check_cost(rule: &dyn Constraint<Subject>, x: &Subject, y: &[Symbol], g: f32) {
     let violation = rule.check(x, y);
     assert!((violation.total() - g).abs() <= 1e-5 * g, "{y:?}: {violation:?} should be {g}");
@@ -35,8 +35,8 @@ pub(crate) fn check_cost(rule: &dyn Constraint<Subject>, x: &Subject, y: &[Symbo
     assert!((told - g).abs() <= 1e-5 * g, "{y:?}: told {told} of {g}");
 }
 
-/// The automaton holds the feasible outputs of up to `max_len` symbols, and knows how far off
-/// acceptance is wherever that is no more than `max_len` symbols from the start.
+/// Checks that the automaton accepts exactly the feasible outputs of up to `max_len` symbols, and
+/// that its distance to acceptance is right wherever it ends within `max_len` symbols.
 pub(crate) fn check_automaton(
     automaton: &dyn Automaton,
     max_len: usize,

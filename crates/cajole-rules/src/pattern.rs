@@ -1,9 +1,9 @@
 //! Regular expressions over the text of outputs.
 //!
-//! Users write patterns over characters; a network writes symbols, which may be words. The pattern
-//! becomes an automaton over bytes, and that one over symbols: each is the path of its name's bytes,
-//! with those of the separator in front of all but the first. From there on it is a language like
-//! any other, with an edit distance that counts symbols.
+//! Users write patterns over characters, but networks emit symbols, which may be words. The pattern
+//! becomes an automaton over bytes, and then one over symbols: each symbol is the path of its
+//! name's bytes, with the separator before all but the first. From there on it is a language like
+//! any other, with an edit distance in symbols.
 
 use std::error::Error;
 
@@ -18,17 +18,17 @@ use regex_automata::{Anchored, MatchKind};
 use crate::named::{Named, NamedRegular};
 use crate::vocabulary::Vocabulary;
 
-/// Limits of the automaton over bytes: these suffice for thousands of its states, and are reached
-/// within a fraction of a second.
+/// Size limit of the byte automaton: enough for thousands of states, and reached within a fraction
+/// of a second.
 const MAX_BYTES: usize = 2 << 20;
-/// Limits of the automaton over symbols: how far the search for the fewest edits may spread.
+/// Size limit of the symbol automaton: bounds the search for the fewest edits.
 const MAX_STATES: usize = 1 << 12;
 const MAX_ARCS: usize = 1 << 22;
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// It cannot be read, or asks for what no automaton can do.
+    /// It is not a regular expression, or uses features that no automaton supports.
     #[error("pattern {pattern:?}: {reason}")]
     Invalid {
         /// The pattern.
@@ -41,28 +41,28 @@ pub enum PatternError {
     TooLarge {
         /// The pattern.
         pattern: String,
-        /// How many states it may have.
+        /// The maximum number of states.
         max_states: usize,
-        /// How many symbols the network can write.
+        /// The number of output symbols.
         n_symbols: usize,
     },
 }
 
 impl<'v> NamedRegular<'v> {
-    /// The rule that the output's text match a regular expression, from beginning to end.
+    /// The rule that the output's whole text matches a regular expression.
     ///
-    /// The syntax is that of the `regex` crate, and `g` the edit distance in symbols to the nearest
-    /// output that matches.
+    /// The syntax is that of the `regex` crate. `g` is the edit distance, in symbols, to the
+    /// nearest matching output.
     ///
     /// # Errors
-    /// If it is no regular expression, or too large a one. A word boundary is one of ASCII words
-    /// only, `(?-u:\b)`.
+    /// If it is not a regular expression, or is too large. Word boundaries must be ASCII:
+    /// `(?-u:\b)`.
     pub fn matching(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
         let invalid = |reason: String| PatternError::Invalid { pattern: text.to_owned(), reason };
         let bytes = dense::Builder::new()
             .configure(
                 dense::Config::new()
-                    // Every match counts, not only the one that a search would prefer.
+                    // Every match counts, not only the one a search would prefer.
                     .match_kind(MatchKind::All)
                     .start_kind(StartKind::Anchored)
                     .accelerate(false)
@@ -85,8 +85,8 @@ impl<'v> NamedRegular<'v> {
 
 /// The outputs whose text leads from `begin` to a match.
 ///
-/// A state is where the bytes so far have led, or `None` where the next symbol will be the first
-/// and has no separator in front. Without separators, there is no difference.
+/// A state is the byte automaton's state, or `None` before the first symbol, which has no separator
+/// before it. Without a separator, the two are the same.
 fn over_symbols(
     bytes: &dense::DFA<Vec<u32>>,
     begin: StateID,
@@ -109,7 +109,7 @@ fn over_symbols(
     Dfa::explore_within(max_states, vocabulary.len(), start, next, accepts)
 }
 
-/// What the outer errors only wrap: where in the pattern something is wrong, and what.
+/// The innermost error, which says what is wrong in the pattern and where.
 fn root_cause(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::oracle::{check_automaton, check_cost, letters, strings};
 
-    /// Membership as the `regex` crate sees it, the edit distance by comparing with all members.
+    /// Checks membership against the `regex` crate, and edit distances against all members.
     fn check(pattern: &str, names: &[&str], separator: &str) {
         let vocabulary = Vocabulary::new(names.iter().copied(), separator);
         let ours = NamedRegular::matching(pattern, &vocabulary).unwrap();
@@ -135,7 +135,7 @@ mod tests {
         let x = letters("");
         let members: Vec<_> = strings(names.len(), 7).filter(|y| matches(y)).collect();
         for y in strings(names.len(), 4) {
-            // Members that are too long to be listed are at least 4 edits away.
+            // Members that are too long to list are at least 4 edits away.
             let g = members.iter().map(|w| levenshtein(&y, w)).min().unwrap_or(y.len() + 1);
             assert!(g <= 4 || members.is_empty(), "{pattern}: {y:?} needs longer members");
             check_cost(&ours, &x, &y, g as f32);
@@ -188,17 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_may_fit() {
+    fn a_pattern_may_match_nothing() {
         check("[a&&b]", &["a", "b"], "");
         check("x", &["a", "b"], " ");
         let vocabulary = Vocabulary::new(["a"], "");
         let nothing = NamedRegular::matching("x", &vocabulary).unwrap();
         let [fault] = &nothing.explain(&letters(""), &[0])[..] else { panic!("one reason") };
-        assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output at all is allowed here"));
+        assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output satisfies this rule"));
     }
 
     #[test]
-    fn faults_name_symbols_and_places() {
+    fn faults_name_symbols_and_positions() {
         let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
         let pattern = NamedRegular::matching("the cat sat", &vocabulary).unwrap();
         let told = |y: &[Symbol]| -> Vec<String> {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_patterns_are_rejected() {
         let vocabulary = Vocabulary::new(["a", "b"], "");
         let error = |pattern: &str| NamedRegular::matching(pattern, &vocabulary).unwrap_err();
         for pattern in ["(", "a{2", "[b", r"\p{Klingon}", r"(?-u:\xff)", r"\bé"] {

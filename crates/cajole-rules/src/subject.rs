@@ -1,45 +1,45 @@
-//! What rules see of an input.
+//! What rules can see of an input.
 //!
-//! Each network has inputs of its own kind: symbols, tokens with word vectors, sentences with a
-//! predicate. A rule that names symbols, or a program that judges, wants the input as it was
-//! written. So rules are constraints on a [`Subject`], and [`Bound`] puts a subject in the place of
-//! whatever the network reads.
+//! Each network has its own kind of input: symbols, tokens with word vectors, sentences with a
+//! predicate. A rule that names symbols, or a checker program, needs the input as it was written.
+//! So rules are constraints on a [`Subject`], and [`Bound`] adapts them to whatever the network
+//! reads.
 
 use std::sync::OnceLock;
 
 use cajole_core::constraints::{Automaton, Brackets};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_tasks::parsing::Tokens;
-use cajole_tasks::srl::{Reading, nodes};
-use cajole_tasks::treebank::Tree;
+use cajole_treebank::Tree;
+use cajole_treebank::roles::{Reading, nodes};
+use cajole_treebank::shift_reduce::Tokens;
 use serde_json::Value;
 
 /// An input as rules see it.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
-    /// Its symbols, by name: letters, words, whatever the network reads one by one.
+    /// The names of its symbols: letters, words, or whatever the network reads one by one.
     pub symbols: Vec<String>,
-    /// The input as it stood in the line, for programs that judge.
+    /// The input as it appeared in the line, for checkers.
     pub value: Value,
-    /// Its parse tree, if it came with one.
+    /// Its parse tree, if given.
     tree: Option<Tree>,
-    /// The spans of the tree's nodes, by reading, once they have been asked for.
+    /// The spans of the tree's nodes for each reading, computed on first use.
     nodes: [OnceLock<Brackets>; 2],
 }
 
 impl Subject {
-    /// An input of these symbols, which read `value` where they stood.
+    /// An input with these symbols, which appeared as `value` in the line.
     pub fn new(symbols: Vec<String>, value: Value) -> Self {
         Subject { symbols, value, ..Subject::default() }
     }
 
-    /// The same with its parse tree.
+    /// Adds a parse tree.
     #[must_use]
     pub fn with_tree(self, tree: Option<Tree>) -> Self {
         Subject { tree, nodes: Default::default(), ..self }
     }
 
-    /// The spans of the nodes of its tree, if it has one.
+    /// The spans of its tree's nodes, if it has a tree.
     pub fn nodes(&self, reading: Reading) -> Option<&Brackets> {
         let tree = self.tree.as_ref()?;
         let place = &self.nodes[reading as usize];
@@ -53,7 +53,7 @@ impl Tokens for Subject {
     }
 }
 
-/// A rule about one input, as a constraint on whatever a network reads in its place.
+/// A rule about one input, as a constraint on the network's own input type.
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     /// The rule.

@@ -1,36 +1,36 @@
-//! What output symbols are called.
+//! The names of output symbols.
 
 use std::collections::HashMap;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::TagSet;
-use cajole_tasks::parsing::Commands;
+use cajole_treebank::shift_reduce::Commands;
 
-/// The names of a network's output symbols, without the end symbol's.
+/// The names of a network's output symbols, without the end symbol.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     names: Vec<String>,
     numbers: HashMap<String, Symbol>,
-    /// What stands between two symbols where an output is written as text.
+    /// Separates symbols in text.
     separator: String,
-    /// Bytes of the longest name: no more need be looked at to find one.
+    /// The length in bytes of the longest name, which bounds lookups.
     longest: usize,
     tags: Option<TagSet>,
     commands: Option<Commands>,
 }
 
-/// A name that no output symbol has.
+/// A name that is not an output symbol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the network writes no symbol {name:?}")]
+#[error("the network has no output symbol {name:?}")]
 pub struct UnknownSymbol {
-    /// The name, or the rest of a text from where it is no symbol.
+    /// The name, or the rest of the text from the first point where no symbol matches.
     pub name: String,
 }
 
 impl Vocabulary {
-    /// Symbols of these names, numbered from 0; `separator` stands between them in text.
+    /// Symbols with these names, numbered from 0; `separator` goes between them in text.
     ///
-    /// If all names are BIO tags, or `s`, `r` and `!LABEL`, they are known as such.
+    /// If all names are BIO tags, or all are `s`, `r` and `!LABEL`, they are recognised as such.
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>, separator: &str) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let numbers = names.iter().cloned().zip(0..).collect();
@@ -50,37 +50,37 @@ impl Vocabulary {
         self.names.is_empty()
     }
 
-    /// The names, by number.
+    /// The names, indexed by symbol.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The name of a symbol; a question mark for one that there is not.
+    /// The name of a symbol; `?` if there is no such symbol.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.get(symbol as usize).map_or("?", String::as_str)
     }
 
-    /// The symbol of this name.
+    /// The symbol with this name.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         self.numbers.get(name).copied()
     }
 
-    /// What stands between two symbols in text.
+    /// The separator between symbols in text.
     pub fn separator(&self) -> &str {
         &self.separator
     }
 
-    /// An output as text.
+    /// Formats an output as text.
     pub fn text(&self, y: &[Symbol]) -> String {
         let names: Vec<&str> = y.iter().map(|&symbol| self.name(symbol)).collect();
         names.join(&self.separator)
     }
 
-    /// The output that reads `text`. Where nothing stands between symbols, the longest that fits is
-    /// taken each time.
+    /// Parses `text` as an output. Without a separator, matching is greedy: the longest symbol
+    /// wins.
     ///
     /// # Errors
-    /// If a part of it is no symbol.
+    /// If part of the text is not a symbol.
     pub fn read(&self, text: &str) -> Result<Vec<Symbol>, UnknownSymbol> {
         let unknown = |name: &str| UnknownSymbol { name: name.to_owned() };
         if !self.separator.is_empty() {
@@ -99,18 +99,18 @@ impl Vocabulary {
         Ok(y)
     }
 
-    /// The symbols as BIO tags, if they are.
+    /// The symbols as BIO tags, if they are tags.
     pub fn tags(&self) -> Option<&TagSet> {
         self.tags.as_ref()
     }
 
-    /// The symbols as shift-reduce commands, if they are.
+    /// The symbols as shift-reduce commands, if they are commands.
     pub fn commands(&self) -> Option<&Commands> {
         self.commands.as_ref()
     }
 }
 
-/// `s`, `r`, and then a close for each label.
+/// Recognises `s`, `r` and a close for each label.
 fn commands(names: &[String]) -> Option<Commands> {
     let [shift, reduce, closes @ ..] = names else { return None };
     let label = |close: &String| close.strip_prefix('!').map(str::to_owned);
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_symbols_are() {
+    fn tags_and_commands_are_recognised_by_name() {
         let letters = Vocabulary::new(["a", "b"], "");
         assert_eq!((letters.symbol("b"), letters.symbol("c")), (Some(1), None));
         assert_eq!(letters.text(&[0, 1, 7]), "ab?");

@@ -1,7 +1,7 @@
-//! Checkers that are good, slow, broken and hostile, all of them shell scripts.
+//! Checkers that are good, slow, broken or hostile, all written as shell scripts.
 //!
-//! A script finds a folder of its own in `$1`, and notes there that it was started. Outputs are
-//! strings over `a`, `b` and `c`, their input is the text `x`.
+//! Each script gets its own folder as `$1`, and logs there that it was started. Outputs are strings
+//! over `a`, `b` and `c`; the input is the text `x`.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_rules::{Cause, Checker, CheckerConfig, Judgement, Mode, Pass, Subject, Vocabulary};
 use serde_json::json;
 
-/// Finds nothing wrong, but does `$then` where the output has a `c`.
+/// Accepts everything, but runs `$then` if the output contains a `c`.
 const UNLESS_C: &str = r#"
 while read -r line; do
     case $line in
@@ -36,7 +36,7 @@ impl Folder {
         }
     }
 
-    /// Long time-outs, so that only what hangs is late.
+    /// Long timeouts, so that only a hanging script is late.
     fn config(&self, script: &str) -> CheckerConfig {
         let script = format!("echo started >> \"$1/log\"\n{script}");
         let dir = self.dir.path().to_str().unwrap();
@@ -90,7 +90,7 @@ fn strings(longest: usize) -> Vec<Vec<Symbol>> {
 }
 
 #[test]
-fn eight_threads_are_told_the_truth_by_eight_processes_and_nothing_twice() {
+fn eight_threads_use_eight_processes_and_ask_nothing_twice() {
     let folder = Folder::new();
     let checker = folder.checker(
         r#"while read -r line; do
@@ -122,7 +122,7 @@ fn eight_threads_are_told_the_truth_by_eight_processes_and_nothing_twice() {
 }
 
 #[test]
-fn requests_are_as_documented_and_parts_are_named() {
+fn requests_match_the_documentation_and_parts_are_named() {
     let folder = Folder::new();
     let checker = folder.checker(
         r#"read -r line; printf '%s\n' "$line" > "$1/request"
@@ -133,7 +133,7 @@ fn requests_are_as_documented_and_parts_are_named() {
     let y = folder.y("abc");
     let faults = checker.explain(&subject, &y);
     let fault = |at, cost, message: &str| Fault { at, cost, message: message.to_owned() };
-    let named = fault(1..3, 1.0, "\"bc\" at positions 1 to 2: no");
+    let named = fault(1..3, 1.0, "\"bc\" at positions 1..3: no");
     let end = fault(3..4, 2.0, "the end at position 3: the checker \"sh\" objects");
     assert_eq!(faults, [named, end]);
     assert_eq!(checker.check(&subject, &y).total(), 3.0);
@@ -144,7 +144,7 @@ fn requests_are_as_documented_and_parts_are_named() {
     assert_eq!(request, expected);
 }
 
-/// Trouble with a `c` is trouble with that output alone, and is remembered.
+/// Trouble with a `c` affects that output alone, and is cached.
 fn check_trouble(then: &str, timeout_ms: u64, is_expected: impl Fn(&Cause) -> bool) {
     let folder = Folder::new();
     let script = UNLESS_C.replace("$then", then);
@@ -163,13 +163,13 @@ fn check_trouble(then: &str, timeout_ms: u64, is_expected: impl Fn(&Cause) -> bo
     assert!(fault.cost.is_nan() && fault.at == (0..3), "{fault:?}");
     assert!(fault.message.contains(&cause.to_string()), "{fault:?}");
     assert_eq!(folder.n_lines("asked"), n_asked, "{then}");
-    // A process that is gone is no reason to give up, but a new one that is gone as well is.
+    // After an idle process is gone, one new process is tried.
     let most = if matches!(cause, Cause::Exited { .. } | Cause::Closed) { 2 } else { 1 };
     assert_eq!(n_asked, most, "{then}");
 }
 
 #[test]
-fn who_hangs_is_late() {
+fn a_hanging_checker_times_out() {
     let is_late = |cause: &Cause| *cause == Cause::Timeout { ms: 1500 };
     check_trouble("sleep 1000", 1500, is_late);
     check_trouble("sleep 1000 & wait", 1500, is_late);
@@ -177,7 +177,7 @@ fn who_hangs_is_late() {
 }
 
 #[test]
-fn who_crashes_or_closes_is_gone() {
+fn crashed_or_closed_checkers_are_reported() {
     let exited = |how: &'static str| move |c: &Cause| matches!(c, Cause::Exited { status } if status.contains(how));
     check_trouble("exit 3", 30_000, exited("3"));
     check_trouble("kill -9 $$", 30_000, exited("9"));
@@ -186,7 +186,7 @@ fn who_crashes_or_closes_is_gone() {
 }
 
 #[test]
-fn who_floods_is_stopped() {
+fn a_flooding_checker_is_stopped() {
     let is_flood = |cause: &Cause| *cause == Cause::Flood { limit: 10_000 };
     check_trouble("while :; do printf 0123456789abcdef; done", 30_000, is_flood);
     check_trouble("while :; do echo 0123456789abcdef >&2; done", 30_000, is_flood);
@@ -194,7 +194,7 @@ fn who_floods_is_stopped() {
 }
 
 #[test]
-fn who_talks_rubbish_is_quoted() {
+fn invalid_replies_are_quoted() {
     let quotes = |what: &'static str, why: &'static str| {
         move |cause: &Cause| match cause {
             Cause::Reply { line, error } => line == what && error.to_string().contains(why),
@@ -211,7 +211,7 @@ fn who_talks_rubbish_is_quoted() {
 }
 
 #[test]
-fn who_talks_unasked_is_not_believed() {
+fn unsolicited_lines_are_rejected() {
     let is_unasked = |cause: &Cause| matches!(cause, Cause::Unasked { .. });
     let twice = r#"printf '{"loss": 0}\n{"loss": 0}\n'"#;
     check_trouble(twice, 30_000, is_unasked);
@@ -220,9 +220,9 @@ fn who_talks_unasked_is_not_believed() {
 }
 
 #[test]
-fn an_unasked_line_that_comes_later_is_never_a_reply_where_ids_are_sent() {
+fn ids_protect_against_late_unsolicited_lines() {
     let folder = Folder::new();
-    // Each reply is followed by one that would be good for everything, had it the right number.
+    // Each reply is followed by a line that would accept anything, if its id were right.
     let checker = folder.checker(
         r#"while read -r line; do
             id=${line#*:}; id=${id%%,*}
@@ -239,10 +239,10 @@ fn an_unasked_line_that_comes_later_is_never_a_reply_where_ids_are_sent() {
 }
 
 #[test]
-fn who_greets_first_or_never_reads_is_in_trouble() {
+fn greeting_first_or_never_reading_is_an_error() {
     let folder = Folder::new();
     let greeter = folder.checker("echo ready; while read -r line; do echo '{\"loss\": 0}'; done");
-    // It depends on who is quicker whether the greeting is taken for a reply.
+    // A race decides whether the greeting is taken for a reply.
     let cause = folder.cause(&greeter, "a");
     let is_quoted = matches!(&cause, Cause::Reply { line, .. } if line == "ready");
     assert!(is_quoted || matches!(cause, Cause::Unasked { .. }), "{cause:?}");
@@ -258,14 +258,14 @@ fn who_greets_first_or_never_reads_is_in_trouble() {
 }
 
 #[test]
-fn who_ends_at_once_or_is_not_there_is_in_trouble() {
+fn exiting_at_once_or_not_existing_is_an_error() {
     let folder = Folder::new();
     let ender = folder.checker("echo 'no licence' >&2; exit 7");
     let judgement = folder.judge(&ender, "a");
     let trouble = judgement.as_ref().as_ref().unwrap_err();
     assert!(matches!(&trouble.cause, Cause::Exited { status } if status.contains('7')));
     assert_eq!(trouble.last_words, "no licence");
-    assert!(trouble.to_string().ends_with("; its last words: no licence"), "{trouble}");
+    assert!(trouble.to_string().ends_with("; its last output: no licence"), "{trouble}");
     for mode in [Mode::Lines, Mode::ExitCode] {
         let config = CheckerConfig { mode, ..CheckerConfig::new(["/no/such/program"]) };
         let missing = folder.with(config);
@@ -276,7 +276,7 @@ fn who_ends_at_once_or_is_not_there_is_in_trouble() {
 }
 
 #[test]
-fn who_is_slow_to_start_or_replies_only_so_often_is_fine() {
+fn slow_start_and_limited_replies_are_fine() {
     let folder = Folder::new();
     let script = "sleep 1; read -r l; echo '{\"loss\": 0}'; read -r l; echo '{\"loss\": 0}'";
     let checker = folder.checker(script);
@@ -287,7 +287,7 @@ fn who_is_slow_to_start_or_replies_only_so_often_is_fine() {
 }
 
 #[test]
-fn a_small_memory_forgets_the_oldest() {
+fn a_small_cache_evicts_the_oldest() {
     let folder = Folder::new();
     let script = "while read -r l; do echo asked >> \"$1/asked\"; echo '{\"loss\": 0}'; done";
     let checker = folder.with(CheckerConfig { cache: 2, ..folder.config(script) });
@@ -300,7 +300,7 @@ fn a_small_memory_forgets_the_oldest() {
     assert_eq!(folder.n_lines("asked"), 5);
 }
 
-/// What a script that is run for each output makes of `ab`.
+/// The judgement of `ab` by a script in [`Mode::ExitCode`].
 fn exit_code(script: &str, pass: Pass) -> Judgement {
     let folder = Folder::new();
     let config = CheckerConfig {
@@ -331,12 +331,12 @@ fn exit_codes_are_verdicts() {
     assert_eq!(message("exit 4"), "exit code 4");
     assert_eq!(message("for i in 1 2 3 4 5 6; do echo $i; done; exit 1"), "2\n3\n4\n5\n6");
     assert_eq!(message("echo 'line 1: no' >&2; exit 1"), "line 1: no");
-    // Nobody waits for what it leaves behind.
+    // Background processes it leaves behind are not waited for.
     assert_eq!(loss("sleep 1000 & exit 0", Pass::Text), 0.0);
 }
 
 #[test]
-fn exit_codes_come_with_trouble_too() {
+fn exit_code_checkers_can_fail_too() {
     let cause = |script: &str| exit_code(script, Pass::Text).unwrap_err().cause;
     assert!(matches!(cause("kill -9 $$"), Cause::Killed { status } if status.contains('9')));
     assert_eq!(cause("while :; do echo 0123456789; done"), Cause::Flood { limit: 10_000 });
@@ -345,7 +345,7 @@ fn exit_codes_come_with_trouble_too() {
     let mode = Mode::ExitCode;
     let hanging = CheckerConfig { mode, timeout_ms: 500, ..folder.config("sleep 1000") };
     assert_eq!(folder.cause(&folder.with(hanging), "a"), Cause::Timeout { ms: 500 });
-    // A variable cannot hold it; that is the system's word, and no panic.
+    // An environment variable cannot contain NUL; that must be an error, not a panic.
     let nul = Subject::new(vec![], json!("a\0b"));
     let checker = folder.with(CheckerConfig { mode, ..folder.config("exit 0") });
     let judgement = checker.judge(&nul, &[0]);
@@ -357,7 +357,7 @@ fn exit_codes_come_with_trouble_too() {
 }
 
 #[test]
-fn processes_and_all_they_started_are_gone_after_a_drop() {
+fn dropping_a_checker_kills_all_its_processes() {
     let folder = Folder::new();
     let checker = folder.checker(
         r#"echo $$ > "$1/pid"

@@ -1,4 +1,4 @@
-//! Checkers leave no threads behind. The only test in its process, so that all threads are its own.
+//! Checkers leave no threads behind. The only test in its process, so that it can count threads.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,11 +14,11 @@ fn n_threads() -> usize {
 }
 
 #[test]
-fn no_thread_stays_even_at_a_pipe_that_is_held_open() {
+fn no_thread_outlives_a_checker_even_if_its_pipe_is_held_open() {
     let vocabulary = Vocabulary::new(["a"], "");
-    // More than a pipe holds, so that who writes it is stuck where nobody reads.
+    // Larger than a pipe buffer, so the writer blocks if nobody reads.
     let subject = Subject::new(vec![], "x".repeat(200_000).into());
-    // In a session of its own it is not killed with the rest, and holds all pipes open.
+    // In its own session it is not killed with the rest, and holds all pipes open.
     let escape = "setsid sleep 20 0<&0 &";
     let reply = "while read -r line; do echo '{\"loss\": 0}'; done";
     for (mode, script) in [

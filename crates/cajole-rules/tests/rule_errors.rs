@@ -1,4 +1,4 @@
-//! What is wrong with a constraint file is said with its file and line, and with what is wrong.
+//! Errors in constraint files report the file, the line and the offending value.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn tags() -> Vocabulary {
     Vocabulary::new(["O", "B-A", "I-A", "B-V"], " ")
 }
 
-/// The file is refused with these words.
+/// Checks that the file is rejected with a message that contains all `parts`.
 #[track_caller]
 fn check(vocabulary: &Vocabulary, text: &str, parts: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,7 +25,7 @@ fn check(vocabulary: &Vocabulary, text: &str, parts: &[&str]) {
     }
 }
 
-/// So is the object that a line brings.
+/// The same for a JSON object sent with a line.
 #[track_caller]
 fn check_line(object: &Value, parts: &[&str]) {
     let vocabulary = letters();
@@ -37,7 +37,7 @@ fn check_line(object: &Value, parts: &[&str]) {
 }
 
 #[test]
-fn what_is_no_rule_is_refused() {
+fn invalid_rules_are_rejected() {
     let v = letters();
     check(&v, "", &[":1:", "no key", "must-not-have"]);
     check(&v, "name = 'x'", &[":1:", "no key"]);
@@ -51,7 +51,7 @@ fn what_is_no_rule_is_refused() {
 }
 
 #[test]
-fn a_rule_is_of_one_kind() {
+fn a_rule_has_exactly_one_kind() {
     let v = letters();
     check(&v, "pattern = 'a'\nsymbols = '\"a\"'", &[":1:", "\"pattern\"", "\"symbols\""]);
     check(&v, "must-not-have = ['a']\npattern = 'a'", &["\"pattern\"", "\"must-not-have\""]);
@@ -62,14 +62,14 @@ fn a_rule_is_of_one_kind() {
         [("squared = true", "arithmetic"), ("start = 's'", "grammar"), ("free-roles = []", "spans")]
     {
         check(&v, &format!("pattern = 'a'\n{stray}"), &[":1:", &stray[..5], kind]);
-        // Nor beside a list, where it would go with none of its rules.
+        // Nor next to a list, where it would belong to none of the rules.
         check(&v, &format!("{stray}\n[[all]]\npattern = 'a'"), &[":1:", &stray[..5], kind]);
         check(&v, &format!("{stray}\n[[any]]\npattern = 'a'"), &[":1:", &stray[..5], kind]);
     }
 }
 
 #[test]
-fn the_line_is_that_of_the_rule() {
+fn errors_report_the_line_of_the_rule() {
     let v = letters();
     let deep = "[[all]]\npattern = 'a'\n[[all]]\nname = 'x'\n\n  [[all.any]]\n  pattern = 'b'\n\n  \
                 [[all.any]]\n  must-have = ['c']\n";
@@ -82,7 +82,7 @@ fn the_line_is_that_of_the_rule() {
 }
 
 #[test]
-fn weights_are_positive_and_finite() {
+fn weights_must_be_positive_and_finite() {
     for weight in ["0", "0.0", "-1", "nan", "inf", "-inf", "1e39", "1e-60"] {
         let text = format!("[[all]]\npattern = 'a'\n[[all]]\npattern = 'b'\nweight = {weight}");
         check(&letters(), &text, &[":3:", "weight", "positive"]);
@@ -93,7 +93,7 @@ fn weights_are_positive_and_finite() {
 }
 
 #[test]
-fn rules_about_other_networks_are_refused() {
+fn rules_for_other_networks_are_rejected() {
     for rule in ["bio = true", "unique-roles = ['A']", "continuations = true", "references = true"]
     {
         let (key, _) = rule.split_once(' ').unwrap();
@@ -103,11 +103,11 @@ fn rules_about_other_networks_are_refused() {
     check(&letters(), "shift-reduce = 'full'", &[":1:", "shift-reduce", "!LABEL", "a b"]);
     check(&tags(), "shift-reduce = 'half'", &["line 1", "half", "paper"]);
     check(&tags(), "spans-in-tree = 'words'", &["line 1", "words", "phrasal"]);
-    check(&tags(), "bio = false", &["line 1", "leave out"]);
+    check(&tags(), "bio = false", &["line 1", "omit the key"]);
 }
 
 #[test]
-fn bad_languages_are_shown_where_they_are_bad() {
+fn language_errors_report_their_position() {
     let v = letters();
     check(&v, "arithmetic = 'count(out, \"c\") = 1'", &[":1:", "column 12", "\"c\""]);
     check(&v, "arithmetic = 'len(out) ='", &["arithmetic", "column 11", "the end"]);
@@ -126,7 +126,7 @@ fn bad_languages_are_shown_where_they_are_bad() {
 }
 
 #[test]
-fn missing_files_are_named() {
+fn missing_files_are_reported() {
     check(&letters(), "grammar-file = 'no.ebnf'", &[":1:", "no.ebnf", "No such file"]);
     let error = Rules::read("no/where.toml".as_ref(), &letters()).err().unwrap().to_string();
     assert!(error.starts_with("no/where.toml: No such file"), "{error}");
@@ -152,7 +152,7 @@ fn a_line_may_neither_start_programs_nor_read_files() {
 }
 
 #[test]
-fn what_is_no_rule_of_a_line_is_refused() {
+fn invalid_rules_in_lines_are_rejected() {
     check_line(&json!(7), &[]);
     check_line(&json!(true), &[]);
     check_line(&json!([]), &[]);
@@ -167,7 +167,7 @@ fn what_is_no_rule_of_a_line_is_refused() {
 }
 
 #[test]
-fn depth_is_no_way_to_crash() {
+fn deep_nesting_does_not_crash() {
     let deep = 2_000;
     let object = "{\"all\":[".repeat(60) + "{\"pattern\":\"(\"}" + &"]}".repeat(60);
     check_line(&serde_json::from_str(&object).unwrap(), &[]);

@@ -1,11 +1,11 @@
-//! What constraint files mean, judged by predicates that are written anew here.
+//! Compares constraint files with independent implementations of their meaning.
 
 use std::fs;
 
 use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
-use cajole_tasks::srl::Reading;
-use cajole_tasks::treebank::penn::parse_tree;
+use cajole_treebank::penn::parse_tree;
+use cajole_treebank::roles::Reading;
 use regex::Regex;
 use serde_json::json;
 
@@ -33,8 +33,8 @@ fn outputs(n_symbols: usize, longest: usize) -> Vec<Vec<Symbol>> {
     all
 }
 
-/// The rules say of `y` that it costs `g`, give reasons that add up to it, and agree with their
-/// automaton, if they have one.
+/// Checks that the rules give `y` the cost `g`, with faults that add up to it, and that their
+/// automaton agrees, if they have one.
 #[track_caller]
 fn check(rules: &Rules<'_>, x: &Subject, y: &[Symbol], g: f32) {
     let is_near = |a: f32| (a - g).abs() <= 1e-5 * g.abs();
@@ -49,7 +49,7 @@ fn check(rules: &Rules<'_>, x: &Subject, y: &[Symbol], g: f32) {
     }
 }
 
-/// The same of every output of up to `longest` symbols, by its text.
+/// The same for every output of up to `longest` symbols, given its text.
 #[track_caller]
 fn check_all(text: &str, input: &str, longest: usize, g: impl Fn(&str) -> f32) {
     let vocabulary = Vocabulary::new(["a", "b", "z"], "");
@@ -59,8 +59,7 @@ fn check_all(text: &str, input: &str, longest: usize, g: impl Fn(&str) -> f32) {
     }
 }
 
-/// Whether the rules are satisfied by exactly the outputs, of up to `longest` symbols, that they
-/// should be.
+/// Checks that the rules are satisfied by exactly the right outputs of up to `longest` symbols.
 #[track_caller]
 fn check_members(text: &str, longest: usize, is_member: impl Fn(&str) -> bool) {
     let vocabulary = Vocabulary::new(["a", "b", "z"], "");
@@ -95,7 +94,7 @@ fn arithmetic_measures_how_far_counts_are_off() {
 }
 
 #[test]
-fn languages_are_those_of_the_text() {
+fn languages_match_the_output_text() {
     let whole = Regex::new("^((aaa|zb)*)$").unwrap();
     check_members("pattern = '(aaa|zb)*'", 6, |y| whole.is_match(y));
     let whole = Regex::new("^(a?b+)$").unwrap();
@@ -111,7 +110,7 @@ fn languages_are_those_of_the_text() {
 }
 
 #[test]
-fn a_grammar_may_lie_beside_the_file() {
+fn grammar_files_are_relative_to_the_rule_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("ab.ebnf"), "s = [ \"a\" s \"b\" ] ;").unwrap();
     let path = folder.path().join("rule.toml");
@@ -122,6 +121,28 @@ fn a_grammar_may_lie_beside_the_file() {
     check(&rules, &letters(""), &[0, 0, 1], 1.0);
     let [(name, weight, _)] = rules.iter().collect::<Vec<_>>()[..] else { panic!("one rule") };
     assert_eq!((name, weight), ("grammar-file", 1.0));
+}
+
+#[test]
+fn rules_say_which_files_they_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let grammar = write("ab.ebnf", "s = [ \"a\" s \"b\" ] ;");
+    let script = write("check.sh", "true");
+    let command = format!("checker = {{ command = ['sh', '{}', 'none'] }}", script.display());
+    let text = format!(
+        "[[all]]\nany = [{{ {command} }}, {{ pattern = 'a*' }}]\n\
+                        [[all]]\ngrammar-file = 'ab.ebnf'\n[[all]]\n{command}\n"
+    );
+    let path = write("rule.toml", &text);
+    let vocabulary = Vocabulary::new(["a", "b"], "");
+    assert_eq!(Rules::read(&path, &vocabulary).unwrap().reads(), [grammar, script]);
+    let bare = Rules::parse("here", "pattern = 'a*'", None, &vocabulary).unwrap();
+    assert!(bare.reads().is_empty());
 }
 
 #[test]
@@ -138,7 +159,7 @@ fn phrases_are_had_and_not_had() {
 }
 
 #[test]
-fn lists_are_sums_and_alternatives_the_nearest() {
+fn all_sums_costs_and_any_takes_the_minimum() {
     let (a, b) = (|y: &str| (count(y, 'a') - 2.0).abs(), |y: &str| (count(y, 'b') - 1.0).abs());
     let [of_a, of_b] = ["a", "b"].map(|letter| format!(r#"arithmetic = 'count(out, "{letter}")"#));
     let both = |key: &str| {
@@ -146,7 +167,7 @@ fn lists_are_sums_and_alternatives_the_nearest() {
     };
     check_all(&both("all"), "", 5, |y| 3.0 * a(y) + 0.5 * b(y));
     check_all(&both("any"), "", 5, |y| (3.0 * a(y)).min(0.5 * b(y)));
-    // Weights of a whole list, and of lists in lists.
+    // Weights of a whole list, and of nested lists.
     check_all(&format!("weight = 2\n{}", both("all")), "", 4, |y| 6.0 * a(y) + b(y));
     check_all(&format!("divide-by = 'output'\n{}", both("any")), "", 4, |y| {
         (3.0 * a(y)).min(0.5 * b(y)) / (y.len() as f32).max(1.0)
@@ -174,7 +195,8 @@ fn no_weight_hides_a_violation() {
 
 const TAGS: [&str; 9] = ["O", "B-A", "I-A", "B-C-A", "I-C-A", "B-R-A", "I-R-A", "B-V", "I-V"];
 
-/// The labelled spans of tags, as conlleval reads them: a tag that continues nothing begins one.
+/// The labelled spans of tags, read as conlleval does: an `I-` that continues nothing begins a
+/// span.
 fn spans<'t>(tags: &[&'t str]) -> Vec<(&'t str, usize, usize)> {
     let mut spans: Vec<(&str, usize, usize)> = Vec::new();
     for (t, tag) in tags.iter().enumerate() {
@@ -188,7 +210,7 @@ fn spans<'t>(tags: &[&'t str]) -> Vec<(&'t str, usize, usize)> {
 }
 
 #[test]
-fn rules_about_tags_mean_what_they_say() {
+fn tag_rules_match_their_reference() {
     let vocabulary = Vocabulary::new(TAGS, " ");
     let bio = rules("bio = true", &vocabulary);
     let unique = rules("unique-roles = ['A', 'V']", &vocabulary);
@@ -201,11 +223,11 @@ fn rules_about_tags_mean_what_they_say() {
         let goes_on = |t: usize| 0 < t && tags[t - 1][1..] == tags[t][1..];
         let strays = (0..y.len()).filter(|&t| tags[t].starts_with('I') && !goes_on(t)).count();
         check(&bio, &x, &y, strays as f32);
-        // The others are about spans, and meant to stand beside `bio`.
+        // The other rules are about spans, and assume `bio`.
         if 0 < strays {
             continue;
         }
-        // Each position of a span bears its share: a fault costs one over the span's length.
+        // The positions of a span share its fault, which costs 1 / the span's length.
         let g = |is_fault: &dyn Fn(usize) -> bool| -> f32 {
             let faults = spans.iter().enumerate().filter(|(i, _)| is_fault(*i));
             faults.map(|(_, (_, start, end))| 1.0 / (end - start) as f32).sum()
@@ -221,7 +243,7 @@ fn rules_about_tags_mean_what_they_say() {
 }
 
 #[test]
-fn spans_are_nodes_of_the_tree() {
+fn spans_must_be_nodes_of_the_tree() {
     let vocabulary = Vocabulary::new(TAGS, " ");
     let tree = parse_tree("(S (NP (D the) (N cat)) (VP (V sat) (PP (P on))))").unwrap();
     let phrases = [(0, 2), (2, 4), (3, 4), (0, 4)];
@@ -248,7 +270,7 @@ fn spans_are_nodes_of_the_tree() {
 }
 
 #[test]
-fn rules_about_spans_alone_are_known_as_such() {
+fn a_sole_span_rule_is_recognised() {
     let vocabulary = Vocabulary::new(TAGS, " ");
     let reading = |text: &str| rules(text, &vocabulary).only_spans().map(|(reading, _)| reading);
     assert_eq!(reading("spans-in-tree = 'phrasal'"), Some(Reading::Phrasal));
@@ -264,8 +286,8 @@ fn rules_about_spans_alone_are_known_as_such() {
 }
 
 #[test]
-fn commands_build_one_tree_over_the_input() {
-    /// A stack of items by which commands are followed, word for word.
+fn commands_must_build_one_tree_over_the_input() {
+    /// Follows commands with an explicit stack.
     fn is_tree(commands: &[&str], n_tokens: usize) -> bool {
         let (mut items, mut shifts, mut reduced) = (0usize, 0, false);
         for command in commands {
@@ -299,7 +321,7 @@ fn commands_build_one_tree_over_the_input() {
 }
 
 #[test]
-fn names_stand_in_messages() {
+fn messages_include_rule_names() {
     let vocabulary = Vocabulary::new(["a", "b"], "");
     let text = "[[all]]\nname = 'no b'\nmust-not-have = ['b']\n\
                 [[all]]\nmust-not-have = ['bb']\n\
@@ -317,7 +339,7 @@ fn names_stand_in_messages() {
         "one way: short: len(out) <= 1: 2 is more than 1",
     ];
     assert_eq!(told(&[0, 1]), expected);
-    assert_eq!(told(&[0, 1, 1])[2], r#"must-not-have: "bb" at positions 1 to 2 is forbidden"#);
+    assert_eq!(told(&[0, 1, 1])[2], r#"must-not-have: "bb" at positions 1..3 is forbidden"#);
 }
 
 #[test]

@@ -1,20 +1,19 @@
-//! The tasks of cajole: corpora, codecs, metrics and experiments.
+//! The tasks of cajole: networks with their vocabularies, data, metrics, constraints and training.
 //!
-//! A task says what its inputs and outputs are, how outputs are scored, and which constraints
-//! they have to satisfy. Its experiment trains networks, lets gradient-based inference and its
-//! rivals repair their failures, and returns a [`Report`](cajole_core::report::Report); it prints
-//! nothing.
+//! A task defines its inputs and outputs, a metric, and the constraints on outputs. Its networks
+//! are trained here, or loaded as a [checkpoint] from a folder or from the binary.
 
 pub mod checkpoint;
-pub mod experiment;
+pub mod corpora;
 pub mod pairs;
 pub mod parsing;
+mod presets;
 pub mod srl;
+pub mod training;
 pub mod transduction;
-pub mod treebank;
+mod watch;
 pub mod words;
 
-/// The examples of the README, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+pub use checkpoint::Checkpoint;
+pub use presets::{Preset, Presets};
+pub use watch::{Silent, Watch};

@@ -1,23 +1,21 @@
-//! The pairs task as a whole: training that is killed and gone on with, checkpoints, inputs nobody
-//! expects.
+//! The pairs task end to end: training that is killed and resumed, checkpoints, unusual inputs.
 
-#[allow(dead_code, reason = "some of it is about reports, and there are none here")]
+#[allow(dead_code, reason = "this test uses no reports")]
 mod killer;
 
 use std::fs;
 use std::path::Path;
 
-use cajole_core::corpus::decode_all;
+use cajole_core::decoders::Greedy;
 use cajole_nn::checkpoint::Precision;
-use cajole_nn::decoders::Greedy;
 use cajole_tasks::checkpoint::LoadError;
-use cajole_tasks::experiment::{Silent, Watch};
 use cajole_tasks::pairs::generated::{Split, generate};
-use cajole_tasks::pairs::{Card, Pair, PairsConfig, PairsModel, Spelling, Splits, model, train};
+use cajole_tasks::pairs::{Card, Pair, PairsConfig, PairsModel, Spelling, Splits, train};
+use cajole_tasks::{Checkpoint, Silent, Watch};
 
 use killer::{Killer, kill_until_done};
 
-/// The built-in settings, made so small that training takes no time.
+/// The built-in settings, shrunk so that training takes no time.
 fn config() -> PairsConfig {
     let mut config: PairsConfig = toml::from_str(PairsConfig::DEFAULT).unwrap();
     (config.network.hidden, config.network.attention, config.network.dropout) = (16, 16, 0.1);
@@ -43,11 +41,11 @@ fn run(
 }
 
 #[test]
-fn a_killed_run_goes_on_and_ends_where_it_would_have() {
+fn a_killed_run_resumes_and_ends_identically() {
     let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
     let (whole, card) = run(&splits, None, 1, &Silent).unwrap();
     assert_eq!((card.epochs, card.pairs, card.dev_pairs), (4, 160, 20));
-    // In the first epoch of 20 steps, then in the second, then in every other.
+    // Killed in the first epoch of 20 steps, then in the second, then in every other.
     let moments = [5].into_iter().chain(std::iter::repeat(30));
     let work = |killer: &Killer| run(&splits, Some(folder.path()), 2, killer).unwrap();
     let ((resumed, resumed_card), kills) = kill_until_done(moments, work, |kills| {
@@ -55,12 +53,12 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
         assert_eq!(state.exists(), 1 < kills, "an epoch was kept if one was finished");
     });
     assert!(2 < kills, "{kills}");
-    assert_eq!(resumed.model.weights, whole.model.weights);
+    assert_eq!(resumed.model.weights(), whole.model.weights());
     assert_eq!(resumed_card, card);
 }
 
 #[test]
-fn a_run_on_other_pairs_is_not_gone_on_with() {
+fn resuming_with_other_pairs_is_an_error() {
     let (mut splits, folder) = (splits(), tempfile::tempdir().unwrap());
     run(&splits, Some(folder.path()), 1, &Silent).unwrap();
     splits.train.swap(0, 1);
@@ -69,11 +67,11 @@ fn a_run_on_other_pairs_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_network_of_too_many_weights_is_refused() {
+fn a_network_with_too_many_weights_is_rejected() {
     let mut config = config();
     config.network.hidden = cajole_nn::settings::MOST_SIZE;
     let refused = train(&config, &splits(), 1, None, &Silent).err().unwrap();
-    // At least the matrix of one layer's state, four gates wide.
+    // At least one layer's recurrent matrix, four gates wide.
     let least = 4 * config.network.hidden.pow(2);
     let LoadError::TooManyWeights { weights } = refused else { panic!("{refused}") };
     assert!(least <= weights, "{weights}");
@@ -82,9 +80,9 @@ fn a_network_of_too_many_weights_is_refused() {
 }
 
 #[test]
-fn training_finds_the_better_outputs() {
+fn training_improves_outputs() {
     let mut splits = splits();
-    // Every output is its input: soon learnt.
+    // Copying is learnt quickly.
     for pair in splits.train.iter_mut().chain(&mut splits.dev) {
         pair.input.truncate(1);
         pair.output.clone_from(&pair.input);
@@ -94,25 +92,25 @@ fn training_finds_the_better_outputs() {
 }
 
 #[test]
-fn a_checkpoint_is_read_as_it_was_written() {
+fn a_checkpoint_round_trips() {
     let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
     let (trained, card) = run(&splits, None, 1, &Silent).unwrap();
-    model::save(folder.path(), &trained, &card, Precision::F32).unwrap();
-    let (loaded, loaded_card) = model::load(folder.path()).unwrap();
+    trained.save(folder.path(), &card, Precision::F32).unwrap();
+    let (loaded, loaded_card) = PairsModel::load(folder.path()).unwrap();
     assert_eq!(loaded_card, card);
-    assert_eq!(loaded.model.weights, trained.model.weights);
+    assert_eq!(loaded.model.weights(), trained.model.weights());
     assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
     assert_eq!(loaded.spelling, Spelling::Words);
 
     let target = folder.path().join("vocab.target.txt");
     let text = fs::read_to_string(&target).unwrap();
     fs::write(&target, text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
-    let error = model::load(folder.path()).unwrap_err().to_string();
+    let error = PairsModel::load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("vocab.target.txt has 14 entries, but the network has 15"), "{error}");
 }
 
 #[test]
-fn characters_of_all_kinds_survive_in_a_checkpoint() {
+fn unusual_characters_survive_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let line = r#"{"input": " é#\t\u0085\u2028\ufeff\\", "output": "\u2028 \u3000\"𝒳"}"#;
     let file = folder.path().join("pairs.jsonl");
@@ -121,8 +119,8 @@ fn characters_of_all_kinds_survive_in_a_checkpoint() {
     assert!(splits.problems.is_empty());
     let config = PairsConfig { symbols: Spelling::Characters, ..config() };
     let (trained, card) = train(&config, &splits, 1, None, &Silent).unwrap();
-    model::save(folder.path(), &trained, &card, Precision::F32).unwrap();
-    let (loaded, _) = model::load(folder.path()).unwrap();
+    trained.save(folder.path(), &card, Precision::F32).unwrap();
+    let (loaded, _) = PairsModel::load(folder.path()).unwrap();
     assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
     let symbol = |name: &String| loaded.target.symbol(name).unwrap();
     let y: Vec<_> = splits.train[0].output.iter().map(symbol).collect();
@@ -137,7 +135,7 @@ fn pair(input: &[&str], output: &[&str]) -> Pair {
 }
 
 #[test]
-fn pairs_nobody_expects() {
+fn unusual_pairs() {
     let nothing = pair(&[], &[]);
     let odd = [
         vec![nothing.clone()],
@@ -152,7 +150,7 @@ fn pairs_nobody_expects() {
         assert!((0.0..=50.0).contains(&card.dev_exact), "what was never seen cannot be written");
         let tokens = trained.tokens(&splits.dev[0].input);
         assert_eq!(tokens[0], tokens[1], "both are unknown");
-        let decoded = decode_all(&trained.model, &Greedy, &[tokens.as_slice(), &[]]);
+        let decoded = trained.model.decode_all(&Greedy, &[tokens.as_slice(), &[]]);
         for y in decoded {
             assert_eq!(trained.names(&y.output).len(), y.output.len());
         }

@@ -1,6 +1,6 @@
 //! What is printed, as the readers of each format understand it.
 
-use cajole_tasks::srl::{Proposition, conll2012, props};
+use cajole_treebank::roles::{Proposition, conll2012, props};
 
 use super::*;
 
@@ -11,15 +11,7 @@ fn formats_say_the_same() {
     let answers = tagged_as_json(&[&file]);
     let expected: Vec<String> = answers
         .iter()
-        .map(|answer| {
-            let tags: Vec<&str> = answer["tags"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|tag| tag.as_str().unwrap())
-                .collect();
-            format!("{} {}", answer["predicate"], tags.join(" "))
-        })
+        .map(|answer| format!("{} {}", answer["predicate"], answer["output"].as_str().unwrap()))
         .collect();
     let shown = |p: &Proposition| format!("{} {}", p.predicate, p.tags.join(" "));
 

@@ -1,8 +1,8 @@
-//! Several constraints at once.
+//! Conjunction: several constraints at once.
 //!
-//! A feasible set is often the meeting of simple ones: well formed, *and* with the right counts.
-//! Each part of the conjunction keeps its own measure and its own blame; the weights say how much
-//! one violation should push compared with another:
+//! A feasible set is often an intersection of simple ones: well formed, *and* with the right
+//! counts. Each constraint keeps its own measure and blame. The weights say how strongly one
+//! violation pushes compared with another:
 //!
 //! ```text
 //! g(y, Lˣ) = Σ_k w_k · g_k(y, Lˣ)      Lˣ = ⋂_k Lˣ_k
@@ -15,14 +15,14 @@ use super::product::Product;
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
-/// Arcs that a conjunction is listed with, state by state; with more, it is followed as it goes.
+/// Limit on the arcs of an enumerated intersection; beyond it, states are created on demand.
 const MOST_ARCS: usize = 1 << 18;
-/// The same for all conjunctions on the way, of two, of three, and so on.
+/// The same limit over all intermediate intersections together.
 const MOST_ARCS_IN_ALL: usize = 1 << 20;
 
 /// The output must satisfy every one of these constraints; `g` is their weighted sum.
 ///
-/// Without any constraints, every output is feasible.
+/// Without constraints every output is feasible.
 ///
 /// ```
 /// use cajole_core::constraints::{All, Count, Language, Regular};
@@ -42,19 +42,18 @@ impl<'a, X: ?Sized> All<'a, X> {
         All { constraints: Vec::new() }
     }
 
-    /// Adds a constraint whose violation counts `weight` times.
+    /// Adds a constraint with this weight.
     ///
     /// # Panics
     ///
-    /// If `weight` is not a positive, finite number: others would hide a violation or never let
-    /// go of one.
+    /// If `weight` is not positive and finite: others would hide a violation or make it permanent.
     pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
         assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
         self.constraints.push((weight, Box::new(constraint)));
         self
     }
 
-    /// The constraints, with their weights, in the order in which they were added.
+    /// The constraints with their weights, in insertion order.
     pub fn iter(&self) -> impl Iterator<Item = (f32, &(dyn Constraint<X> + Send + 'a))> {
         self.constraints.iter().map(|(weight, constraint)| (*weight, &**constraint))
     }
@@ -80,10 +79,10 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
         faults.collect()
     }
 
-    /// The intersection, if every constraint is an automaton and there is at least one.
+    /// The intersection, if every constraint has an automaton and there is at least one.
     ///
-    /// If some are not [finite](Automaton::is_finite), it is not listed: then the distance to
-    /// acceptance is a lower bound, and a prefix may turn out to lead nowhere.
+    /// If some are not [finite](Automaton::is_finite), it is not enumerated: then the distance to
+    /// acceptance is a lower bound, and a prefix may be a dead end.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
         let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
         let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_demanded_at_first() {
+    fn without_constraints_everything_is_feasible() {
         let none: All<[Symbol]> = All::default();
         assert_eq!(none.check(NO_INPUT, &[0, 1]), Violation::NONE);
         assert!(none.automaton(NO_INPUT).is_none());
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_is_followed_without_a_list() {
+    fn context_free_constraints_intersect_on_demand() {
         let [open, close, list] = [Element::Symbol(0), Element::Symbol(1), Element::Variable(0)];
         let nested = Production { head: 0, body: vec![open, list, close, list] };
         let nothing = Production { head: 0, body: vec![] };
@@ -188,12 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn what_many_demand_is_not_listed_over_and_over() {
+    fn many_constraints_stay_within_the_arc_limit() {
         let n = 9000;
         let many = (0..100).fold(All::new(), |all, _| {
             all.with(1.0, Length { required: move |_: &[Symbol]| n, n_symbols: 2 })
         });
-        assert!(MOST_ARCS_IN_ALL < 99 * 2 * n, "not every conjunction can be listed");
+        assert!(MOST_ARCS_IN_ALL < 99 * 2 * n, "not every intersection can be enumerated");
         let automaton = many.automaton(NO_INPUT).expect("all are automata");
         assert_eq!(automaton.distance_to_accept(automaton.start()), Some(n));
         assert!(automaton.contains(&vec![1; n]) && !automaton.contains(&vec![1; n - 1]));
@@ -217,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn zero_exactly_when_all_are(
+        fn zero_exactly_when_all_hold(
             languages in prop::collection::vec((1e-3..1e3f32, language(2)), 0..4),
             symbol in 0..2u32,
         ) {

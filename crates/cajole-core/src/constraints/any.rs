@@ -1,24 +1,24 @@
-//! One of several constraints.
+//! Disjunction: one of several constraints must hold.
 //!
-//! What is feasible may be so in more than one way: a date in this form *or* in that. An output is
-//! judged by the alternative that it is nearest to, and only that one pushes; a sum would pull
-//! towards all of them at once, and be content with none:
+//! An output may be feasible in more than one way, such as a date in one of two formats. It is
+//! judged by the nearest alternative, and only that one contributes a gradient; a sum would pull
+//! towards all of them at once and satisfy none:
 //!
 //! ```text
 //! g(y, Lˣ) = min over k of w_k · g_k(y, Lˣ)      Lˣ = ⋃_k Lˣ_k
 //! ```
 //!
-//! No `g_k` is negative and every `w_k` is positive, so the least is zero exactly when one of them
-//! is.
+//! No `g_k` is negative and every `w_k` is positive, so the minimum is zero exactly when one of
+//! them is.
 
 use super::{Automaton, Dfa, State};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
-/// The output must satisfy at least one of these constraints; `g` is the least of theirs.
+/// The output must satisfy at least one of these constraints; `g` is their weighted minimum.
 ///
-/// Among several that are equally near, the first is taken. A `g` that is not a number is farther
-/// than any other. Without any constraints, no output is feasible, and all violate by 1.
+/// Ties go to the first. A NaN counts as farther than any number. Without constraints no output is
+/// feasible, and all violate by 1.
 ///
 /// ```
 /// use cajole_core::constraints::{Any, Language, Regular};
@@ -38,22 +38,21 @@ impl<'a, X: ?Sized> Any<'a, X> {
         Any { constraints: Vec::new() }
     }
 
-    /// Adds a constraint whose violation counts `weight` times.
+    /// Adds a constraint with this weight.
     ///
     /// # Panics
     ///
-    /// If `weight` is not a positive, finite number: others would hide a violation or never let
-    /// go of one.
+    /// If `weight` is not positive and finite: others would hide a violation or make it permanent.
     pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
         assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
         self.constraints.push((weight, Box::new(constraint)));
         self
     }
 
-    /// The number of the nearest constraint, and how far `y` is from it.
+    /// The index of the nearest constraint, and its weighted violation.
     fn nearest(&self, x: &X, y: &[Symbol]) -> Option<(usize, Violation)> {
         let violations = self.constraints.iter().map(|(w, c)| c.check(x, y).scaled(*w));
-        // Not `f32::total_cmp` alone: some NaNs are less than zero to it.
+        // `f32::total_cmp` alone orders negative NaNs below zero.
         let distance = |violation: &Violation| (violation.total().is_nan(), violation.total());
         violations.enumerate().min_by(|(_, a), (_, b)| {
             let ((a_is_nan, a), (b_is_nan, b)) = (distance(a), distance(b));
@@ -75,14 +74,14 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
 
     fn explain(&self, x: &X, y: &[Symbol]) -> Vec<Fault> {
         let Some((k, _)) = self.nearest(x, y) else {
-            let message = "there is no alternative that could hold".to_owned();
+            let message = "there are no alternatives to satisfy".to_owned();
             return vec![Fault { at: 0..y.len() + 1, cost: 1.0, message }];
         };
         let (weight, constraint) = &self.constraints[k];
         constraint.explain(x, y).into_iter().map(|fault| fault.scaled(*weight)).collect()
     }
 
-    /// The union, if every constraint is an automaton and there is at least one.
+    /// The union, if every constraint has an automaton and there is at least one.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
         let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
         let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
@@ -93,13 +92,13 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
     }
 }
 
-/// States that a union is listed with, and states times symbols.
+/// Limits on the states of a union, and on states times symbols.
 const MOST_STATES: usize = 1 << 14;
 const MOST_ARCS: usize = 1 << 22;
 
-/// The strings in any of the languages, listed and trimmed; none, if there are too many states.
+/// The union as a trimmed DFA; `None` if it has too many states.
 ///
-/// A state holds one of each automaton, or none of it once it has forbidden a symbol.
+/// A state holds one state per automaton, or `None` once that automaton has rejected.
 fn union(automata: &[Box<dyn Automaton + '_>], n_symbols: usize) -> Option<Dfa> {
     let start: Vec<Option<State>> = automata.iter().map(|a| Some(a.start())).collect();
     let next = |states: &Vec<Option<State>>, symbol: Symbol| {
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_feasible_at_first() {
+    fn without_alternatives_nothing_is_feasible() {
         let none: Any<[Symbol]> = Any::default();
         assert_eq!(none.check(NO_INPUT, &[0, 1]), Violation::Whole(1.0));
         let faults = none.explain(NO_INPUT, &[0, 1]);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_violation_counts_with_its_own_parts_and_words() {
+    fn the_nearest_alternative_gives_the_parts_and_messages() {
         let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
         let any = Any::new().with(3.0, pairs).with(0.5, always(7.0));
         let stray = Part { at: 1..2, cost: 3.0 };
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_hides_nothing() {
+    fn nan_does_not_hide_other_alternatives() {
         for nan in [f32::NAN, -f32::NAN] {
             for (g, is_feasible) in [(0.0, true), (2.0, false), (f32::INFINITY, false)] {
                 let first = Any::new().with(1.0, always(nan)).with(1.0, always(g));
@@ -207,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_least_of_all_and_zero_exactly_when_one_is(
+        fn g_is_the_minimum_and_zero_exactly_when_one_holds(
             languages in prop::collection::vec((1e-3..1e3f32, language(2)), 0..4),
             len in 0..4usize,
         ) {

@@ -1,31 +1,31 @@
 //! A feasible set that can be followed symbol by symbol.
 //!
-//! A closure can say whether a finished output is feasible; it cannot say which symbols may come
-//! next. An automaton can, and automata compose: the outputs that satisfy two constraints are the
-//! product of two automata. That makes it the common tongue of constraints and masked decoders.
+//! A closure can say whether a finished output is feasible, but not which symbols may come next. An
+//! automaton can, and automata compose: the outputs that satisfy two constraints are the product of
+//! two automata. That makes them the common interface of constraints and masked decoders.
 //!
-//! A [`Dfa`] lists its states. A language that only counts can compute them instead, and then
-//! nothing is built before the first symbol, however many states there are.
+//! A [`Dfa`] lists its states. A language that only counts can compute them instead, so that
+//! nothing is built up front, however many states there are.
 
 use super::Dfa;
 use crate::model::Symbol;
 
-/// A state of one automaton; it means nothing to another.
+/// A state of one automaton, meaningless to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct State(u64);
 
 impl State {
-    /// The state that its automaton knows by `bits`: a number, or several counts packed.
+    /// The state encoded by `bits`: an index, or several packed counts.
     pub fn new(bits: u64) -> State {
         State(bits)
     }
 
-    /// What it was made of.
+    /// The encoding.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The state's number, below [`Dfa::n_states`] for one of a [`Dfa`].
+    /// The state's index, below [`Dfa::n_states`] for a [`Dfa`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -36,18 +36,18 @@ pub trait Automaton {
     /// `|Σ|`; every symbol is below it.
     fn n_symbols(&self) -> usize;
 
-    /// `q₀`, where every string begins.
+    /// `q₀`, the initial state.
     fn start(&self) -> State;
 
-    /// `δ(q, s)`: where `symbol` leads from `state`, unless it is forbidden there.
+    /// `δ(q, s)`: where `symbol` leads from `state`, or `None` if it is forbidden there.
     fn next(&self, state: State, symbol: Symbol) -> Option<State>;
 
     /// `q ∈ F`: whether a string may end in `state`.
     fn accepts(&self, state: State) -> bool;
 
-    /// The fewest symbols that lead from `state` to acceptance, if any do.
+    /// The fewest symbols that lead from `state` to acceptance; `None` if nothing does.
     ///
-    /// With it, a decoder that may not exceed a length knows when it must begin to finish.
+    /// It tells a decoder with a length limit when it must start to finish.
     fn distance_to_accept(&self, state: State) -> Option<usize>;
 
     /// Whether the string `y` is in the language.
@@ -56,26 +56,26 @@ pub trait Automaton {
         end.is_some_and(|state| self.accepts(state))
     }
 
-    /// Whether no string at all is in the language.
+    /// Whether the language is empty.
     fn is_empty(&self) -> bool {
         self.distance_to_accept(self.start()).is_none()
     }
 
-    /// Whether finitely many states are within reach of the start, so that they can be listed.
+    /// Whether finitely many states are reachable, so that they can be enumerated.
     ///
-    /// What nests has no such list: its states are made as they are asked for.
+    /// Context-free languages are not finite: their states are created on demand.
     fn is_finite(&self) -> bool {
         true
     }
 
-    /// The strings in both languages, over the smaller of both alphabets; listed and trimmed.
+    /// The intersection over the smaller of both alphabets, as a trimmed DFA.
     ///
-    /// Both must be [finite](Automaton::is_finite), or the list may have no end.
+    /// Both must be [finite](Automaton::is_finite), or this may not terminate.
     fn intersect(&self, other: &dyn Automaton) -> Dfa {
-        self.intersect_within(usize::MAX, other).expect("there is no limit to go beyond")
+        self.intersect_within(usize::MAX, other).expect("usize::MAX states are never exceeded")
     }
 
-    /// The same, unless there are more than `max_states` to list.
+    /// Like [`intersect`](Automaton::intersect), but `None` if it exceeds `max_states`.
     fn intersect_within(&self, max_states: usize, other: &dyn Automaton) -> Option<Dfa> {
         let both = |&(p, q): &(State, State), s| Some((self.next(p, s)?, other.next(q, s)?));
         let n_symbols = self.n_symbols().min(other.n_symbols());

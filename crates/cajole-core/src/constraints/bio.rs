@@ -1,14 +1,14 @@
-//! The one rule that makes a sequence of tags read the same to everyone.
+//! The BIO rule, which makes a sequence of tags unambiguous.
 //!
 //! ```text
-//! y_t = I-X  only if  y_{t−1} ∈ {B-X, I-X}      g(y) = how often it is broken
+//! y_t = I-X  only if  y_{t−1} ∈ {B-X, I-X}      g(y) = number of violations
 //! ```
 
 use super::{Automaton, State, Tag, TagSet};
 use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
-/// Every span must begin with `B-`; `g` counts the tags that go on with nothing.
+/// Every span must begin with `B-`; `g` counts stray `I-` tags.
 #[derive(Clone, Copy, Debug)]
 pub struct Bio<'a> {
     /// The tags.
@@ -33,7 +33,7 @@ impl<X: ?Sized> Constraint<X> for Bio<'_> {
     }
 }
 
-/// A state is the role that may go on, counted from 1; in state 0 none may. All accept.
+/// A state is the role that may continue, counted from 1; in state 0 none may. All accept.
 impl Automaton for Bio<'_> {
     fn n_symbols(&self) -> usize {
         self.tags.n_tags()
@@ -71,7 +71,7 @@ mod tests {
         let bio = Bio { tags: &tags };
         let names = |y: &[Symbol]| y.iter().map(|&s| tags.name(s).unwrap()).collect::<Vec<_>>();
         for y in strings(4, 6) {
-            // By the spelling of the names: an I-A needs an A right before it.
+            // From the names: an I-A needs an A right before it.
             let stray = |w: &(usize, &str)| {
                 w.1 == "I-A" && (w.0 == 0 || !names(&y)[w.0 - 1].ends_with("-A"))
             };

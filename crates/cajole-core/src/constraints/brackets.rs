@@ -1,4 +1,4 @@
-//! The spans that an input allows, such as the nodes of a sentence's parse tree.
+//! The spans that an input allows, such as the nodes of its parse tree.
 
 /// A set of half-open spans of positions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,26 +11,26 @@ impl Brackets {
     /// No spans at all.
     pub const NONE: Brackets = Brackets { spans: Vec::new() };
 
-    /// Whether `start..end` is one of them.
+    /// Whether `start..end` is in the set.
     pub fn contains(&self, start: usize, end: usize) -> bool {
         self.starting_at(start).binary_search(&(start, end)).is_ok()
     }
 
-    /// Those that start at `start`, short ones first, as pairs of start and end.
+    /// The spans that start at `start`, shortest first, as pairs of start and end.
     pub fn starting_at(&self, start: usize) -> &[(usize, usize)] {
         let first = self.spans.partition_point(|span| span.0 < start);
         let spans = &self.spans[first..];
-        // A position starts few spans, so a walk is as quick as another search.
+        // Few spans share a start, so a scan is as fast as another binary search.
         &spans[..spans.iter().take_while(|span| span.0 == start).count()]
     }
 
-    /// All of them, as sorted pairs of start and end.
+    /// All spans, as sorted pairs of start and end.
     pub fn as_pairs(&self) -> &[(usize, usize)] {
         &self.spans
     }
 }
 
-/// From pairs of start and end in any order; what is no span (`end <= start`) is left out.
+/// From pairs of start and end in any order; empty spans (`end <= start`) are dropped.
 impl FromIterator<(usize, usize)> for Brackets {
     fn from_iter<I: IntoIterator<Item = (usize, usize)>>(pairs: I) -> Brackets {
         let mut spans: Vec<_> = pairs.into_iter().filter(|(start, end)| start < end).collect();
@@ -40,9 +40,9 @@ impl FromIterator<(usize, usize)> for Brackets {
     }
 }
 
-/// An input that may come with the spans it allows.
+/// An input that may restrict the spans of its output.
 pub trait Bracketed {
-    /// The spans allowed; none if nothing is known, and then every span is.
+    /// The allowed spans; `None` if unknown, which allows every span.
     fn brackets(&self) -> Option<&Brackets>;
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_nothing_is_no_span() {
+    fn empty_spans_are_dropped() {
         let brackets = Brackets::from_iter([(2, 2), (3, 1)]);
         assert_eq!(brackets, Brackets::NONE);
         assert!(!brackets.contains(2, 2));

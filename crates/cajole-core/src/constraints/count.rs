@@ -1,21 +1,21 @@
-//! So many of one symbol in the output for each of another in the input.
+//! A fixed number of one output symbol per occurrence of an input symbol.
 //!
-//! A transducer that forgets or repeats a step gets its counts wrong long before anyone can say
-//! where it went astray; counting needs no alignment. This is the paper's transduction constraint,
-//! there with three `a` in the output for each `a` in the input:
+//! A transducer that forgets or repeats a step gets its counts wrong, and counting needs no
+//! alignment to notice. This is the paper's transduction constraint, there with three `a` in the
+//! output for each `a` in the input:
 //!
 //! ```text
 //! g(y, Lˣ) = (ratio · x_a − y_a)² / (m + n)
 //! ```
 //!
-//! `x_a` and `y_a` count `source` in the input and `target` in the output. Dividing by the lengths
-//! keeps `g` from growing with them.
+//! `x_a` and `y_a` count `source` in the input and `target` in the output. Normalising by the
+//! lengths keeps `g` from growing with them.
 
 use super::{Automaton, Dfa};
 use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
-/// The output must hold `ratio` times as many `target` as the input holds `source`.
+/// The output must contain `ratio` times as many `target` as the input contains `source`.
 ///
 /// ```
 /// use cajole_core::constraints::Count;
@@ -30,14 +30,14 @@ pub struct Count {
     pub source: Symbol,
     /// The output symbol to count.
     pub target: Symbol,
-    /// How many `target` there must be for each `source`.
+    /// How many `target` there must be per `source`.
     pub ratio: usize,
     /// The size of the output alphabet, for the automaton.
     pub n_symbols: usize,
 }
 
 impl Count {
-    /// The number of `target` that `x` demands.
+    /// The number of `target` that `x` requires.
     fn required(&self, x: &[Symbol]) -> usize {
         self.ratio * occurrences(self.source, x)
     }
@@ -47,7 +47,7 @@ impl<X: AsRef<[Symbol]> + ?Sized> Constraint<X> for Count {
     fn check(&self, x: &X, y: &[Symbol]) -> Violation {
         let x = x.as_ref();
         let off = self.required(x).abs_diff(occurrences(self.target, y)) as f32;
-        // Both empty: nothing is off, and nothing must be divided by zero.
+        // Both empty: avoid 0/0.
         Violation::Whole(off * off / (x.len() + y.len()).max(1) as f32)
     }
 
@@ -73,8 +73,8 @@ mod tests {
 
     const PAPER: Count = Count { source: 0, target: 0, ratio: 3, n_symbols: 3 };
 
-    /// The transduction example of the appendix. The losses printed there are `g · ψ` with a `ψ`
-    /// that the paper leaves open, so `g` itself is computed by hand from its definition.
+    /// The transduction example of the appendix. The losses printed there are `g · ψ` with an
+    /// unspecified `ψ`, so `g` itself is computed by hand from its definition.
     #[test]
     fn the_example_of_the_paper() {
         let x = symbols("azazbzazbzbzazbzbzbzbzbz");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_excess_symbols_count_alike() {
+    fn missing_and_excess_symbols_count_equally() {
         let g = |x: &str, y: &str| PAPER.check(&symbols(x), &symbols(y)).total();
         assert_eq!(g("az", "a"), 4.0 / 3.0);
         assert_eq!(g("az", "aaaaa"), 4.0 / 7.0);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_automaton_holds_the_feasible_outputs() {
+    fn the_automaton_accepts_exactly_the_feasible_outputs() {
         for x in ["", "b", "a", "bab"].map(symbols) {
             let dfa = Constraint::automaton(&PAPER, &x).expect("counts are regular");
             for y in strings(3, 5) {

@@ -1,4 +1,4 @@
-//! An automaton with its states and transitions written down.
+//! An automaton with explicit states and transitions.
 //!
 //! A [`Dfa`] is `(Q, q₀, δ, F)` over the symbols `0..n_symbols`. Its `δ: Q × Σ ⇀ Q` is partial: a
 //! missing transition rejects. It also stores, for every state, the fewest symbols to acceptance,
@@ -8,7 +8,7 @@
 //! d(q) = 1 + min over s of d(δ(q, s))  otherwise
 //! ```
 //!
-//! so that a decoder with a length cap knows when it must begin to finish.
+//! so that a decoder with a length limit knows when it must start to finish.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -35,11 +35,10 @@ pub struct Dfa {
 }
 
 impl Dfa {
-    /// Every string is followed from `start` by the rule `next`, and is in the language when it
-    /// ends where `accepts` says so.
+    /// Enumerates the automaton given by `start`, the transition function `next` and `accepts`.
     ///
-    /// States may be anything that can be told apart; those that can be reached are numbered in
-    /// the order in which they are found, and there must be finitely many.
+    /// States may be any hashable type. Reachable states are numbered in breadth-first order; there
+    /// must be finitely many.
     pub fn explore<S: Clone + Eq + Hash>(
         n_symbols: usize,
         start: S,
@@ -47,11 +46,11 @@ impl Dfa {
         accepts: impl Fn(&S) -> bool,
     ) -> Dfa {
         Dfa::explore_within(usize::MAX, n_symbols, start, next, accepts)
-            .expect("there is no limit to go beyond")
+            .expect("usize::MAX states are never exceeded")
     }
 
-    /// The same, unless more than `max_states` can be reached: for rules of which nobody knows
-    /// beforehand how many states they have, or whether they are finitely many.
+    /// Like [`explore`](Dfa::explore), but `None` if more than `max_states` are reachable: for
+    /// rules whose number of states is unknown or infinite.
     pub fn explore_within<S: Clone + Eq + Hash>(
         max_states: usize,
         n_symbols: usize,
@@ -99,7 +98,7 @@ impl Dfa {
         (0..self.n_states() as u64).map(State::new)
     }
 
-    /// The symbols that may follow in `state`, in order, with the states they lead to.
+    /// The symbols allowed in `state`, in order, with the states they lead to.
     pub fn symbols(&self, state: State) -> impl Iterator<Item = (Symbol, State)> {
         self.arcs(state).iter().copied()
     }
@@ -109,9 +108,10 @@ impl Dfa {
         self.distance_to_accept.len()
     }
 
-    /// The same language without dead ends: whatever [`next`](Automaton::next) allows can be completed.
+    /// The same language without dead ends: whatever [`next`](Automaton::next) allows can be
+    /// completed.
     ///
-    /// Only the start state stays when the language is empty, with no way out of it.
+    /// If the language is empty, only the start state remains, without transitions.
     pub fn trim(&self) -> Dfa {
         let completable = |&to: &State| self.distance_to_accept(to).is_some();
         let next = |&q: &State, s| self.next(q, s).filter(completable);
@@ -147,7 +147,7 @@ impl Automaton for Dfa {
     }
 }
 
-/// `d(q)` of every state: breadth first from the accepting states, against the arcs.
+/// `d(q)` of every state, by breadth-first search backwards from the accepting states.
 fn distances(
     accepting: Vec<bool>,
     first_arc: &[usize],
@@ -156,7 +156,7 @@ fn distances(
     let mut sources = vec![Vec::new(); accepting.len()];
     for q in 0..accepting.len() {
         for (_, to) in &arcs[first_arc[q]..first_arc[q + 1]] {
-            // Thousands of symbols may join the same two states: one is enough.
+            // Thousands of symbols may connect the same two states: one is enough.
             if sources[to.index()].last() != Some(&q) {
                 sources[to.index()].push(q);
             }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn length_measures() {
+    fn length_accepts_strings_of_that_length() {
         for n in 0..4 {
             let dfa = Dfa::length(2, n);
             assert!(strings(2, 6).all(|y| dfa.contains(&y) == (y.len() == n)), "length {n}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn exploring_ends_at_the_limit() {
+    fn exploring_stops_at_the_limit() {
         let count = |max_states, last: u64| {
             let next = |&k: &u64, _| (k < last).then_some(k + 1);
             Dfa::explore_within(max_states, 2, 0, next, |&k| k == last)

@@ -1,16 +1,15 @@
-//! Regular expressions over symbols, so that a feasible set can be written as one thinks of it.
+//! Regular expressions over symbols, for writing down feasible sets.
 //!
 //! Nobody should have to number states by hand to say `(aaa|zb)*`. A [`Language`] is the usual
-//! syntax tree; [`Language::automaton`] compiles it in two steps. Kleene's direction: every
-//! expression becomes a fragment of a nondeterministic automaton with ε-arcs, strung between two
-//! given states. Then the subset construction: a deterministic state is the set of all
+//! syntax tree; [`Language::automaton`] compiles it in two steps. Thompson's construction turns
+//! every expression into a fragment of a nondeterministic automaton with ε-arcs between two given
+//! states. Then the subset construction makes it deterministic: a state is the set of all
 //! nondeterministic states that some string can reach,
-//!
 //! ```text
-//! q₀ = ε(start)      δ(Q, s) = ε({ p′ : p ─s→ p′, p ∈ Q })      Q accepts if it holds the end
+//! q₀ = ε(start)      δ(Q, s) = ε({ p′ : p ─s→ p′, p ∈ Q })      Q accepts if it contains the end
 //! ```
 //!
-//! where `ε(·)` adds everything that ε-arcs reach.
+//! where `ε(·)` is the closure under ε-arcs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -31,15 +30,15 @@ use crate::model::Symbol;
 pub enum Language {
     /// Only the empty string.
     EmptyWord,
-    /// Only the string of this one symbol.
+    /// Only the string of this symbol.
     Symbol(Symbol),
     /// Every string of one symbol.
     Any,
-    /// A string of each part, one after the other.
+    /// The concatenation of these languages.
     Seq(Vec<Language>),
-    /// A string of any one of the choices; without choices there are no strings.
+    /// The union of these languages; without choices, the empty language.
     Alt(Vec<Language>),
-    /// Any number of strings of the inner language, one after the other.
+    /// The concatenation of any number of strings of the inner language.
     Star(Box<Language>),
 }
 
@@ -49,39 +48,39 @@ impl Language {
         Language::Seq(y.iter().copied().map(Language::Symbol).collect())
     }
 
-    /// Any one of the choices, each of them a language or a symbol.
+    /// The union of these choices, each a language or a symbol.
     pub fn any_of(choices: impl IntoIterator<Item = impl Into<Language>>) -> Language {
         Language::Alt(choices.into_iter().map(Into::into).collect())
     }
 
-    /// A string of this language, then one of the `next`.
+    /// A string of this language followed by one of `next`.
     pub fn then(self, next: impl Into<Language>) -> Language {
         Language::Seq(vec![self, next.into()])
     }
 
-    /// Any number of strings of this language, none included.
+    /// Any number of strings of this language, including none.
     pub fn star(self) -> Language {
         Language::Star(Box::new(self))
     }
 
-    /// A string of this language, or the empty one.
+    /// A string of this language, or the empty string.
     pub fn optional(self) -> Language {
         Language::Alt(vec![self, Language::EmptyWord])
     }
 
-    /// The automaton of this language over the symbols `0..n_symbols`; trimmed.
+    /// The trimmed automaton of this language over the symbols `0..n_symbols`.
     ///
-    /// Strings with symbols outside this alphabet are left out.
+    /// Strings with symbols outside this alphabet are excluded.
     pub fn automaton(&self, n_symbols: usize) -> Dfa {
         let (nfa, start, end) = self.fragment();
         let next = |states: &Vec<usize>, s| Some(nfa.next(states, s)).filter(|to| !to.is_empty());
         Dfa::explore(n_symbols, nfa.reach([start]), next, |states| states.contains(&end)).trim()
     }
 
-    /// The same, unless it would take more than `max_states` to find, or far too much memory.
+    /// Like [`automaton`](Language::automaton), but `None` if it exceeds `max_states` or a memory
+    /// limit.
     ///
-    /// An expression of `n` symbols may have `2ⁿ` states; who compiles those of strangers should
-    /// not wait for all of them.
+    /// An expression of `n` symbols may have `2ⁿ` states, so untrusted ones need a limit.
     pub fn automaton_within(&self, n_symbols: usize, max_states: usize) -> Option<Dfa> {
         let (nfa, start, end) = self.fragment();
         let found = RefCell::new(HashSet::from([nfa.reach([start])]));
@@ -116,10 +115,10 @@ impl From<Symbol> for Language {
     }
 }
 
-/// Nondeterministic states that the sets of all deterministic ones may have in them.
+/// Limit on the total size of all subsets.
 const MOST_HELD: usize = 1 << 22;
 
-/// What an arc of the nondeterministic automaton reads.
+/// The label of an arc of the nondeterministic automaton.
 #[derive(Clone, Copy)]
 enum Label {
     Nothing,
@@ -139,10 +138,10 @@ impl Nfa {
         self.arcs.len() - 1
     }
 
-    /// Strings a fragment between two states, such that the paths between them spell `language`.
+    /// Adds a fragment between two states, such that the paths between them spell `language`.
     ///
-    /// No arc is added into `from` or out of `to`, hence fragments can share their end points. A
-    /// star needs the exception, and makes a state of its own to string the loop from and to.
+    /// No arc enters `from` or leaves `to`, so fragments can share their end points. A star is the
+    /// exception, and adds its own state for the loop.
     fn string(&mut self, language: &Language, from: usize, to: usize) {
         match language {
             Language::EmptyWord => self.arcs[from].push((Label::Nothing, to)),
@@ -232,24 +231,24 @@ mod tests {
     }
 
     #[test]
-    fn symbols_outside_the_alphabet_are_left_out() {
+    fn symbols_outside_the_alphabet_are_excluded() {
         let dfa = Language::any_of([1, 5]).automaton(2);
         assert!(dfa.contains(&[1]) && !dfa.contains(&[5]));
     }
 
     #[test]
-    fn automata_that_grow_too_large_are_given_up() {
+    fn automata_with_too_many_states_are_rejected() {
         // Whether the symbol 20 before the end was a 1: 2²⁰ states.
         let tail = (0..20).fold(Language::Symbol(1), |all, _| all.then(Language::Any));
         assert!(Language::Any.star().then(tail).automaton_within(2, 1000).is_none());
-        let three = Language::word(&[0, 1]); // before, between, behind
+        let three = Language::word(&[0, 1]); // three states
         assert!(three.automaton_within(2, 2).is_none());
         assert_eq!(three.automaton_within(2, 3), Some(three.automaton(2)));
     }
 
     #[test]
-    fn few_states_that_are_large_are_not_waited_for_either() {
-        // Each of the 2¹⁰ states holds all of the stars.
+    fn automata_with_too_large_subsets_are_rejected() {
+        // Each of the 2¹⁰ states contains all of the stars.
         let stars = |n: usize| Language::Seq(vec![Language::Any.star(); n]);
         let tail = Language::Symbol(0).then(Language::Seq(vec![Language::Any; 9]));
         assert!(stars(5000).then(tail.clone()).automaton_within(2, 1 << 12).is_none());

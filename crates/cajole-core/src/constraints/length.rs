@@ -1,13 +1,13 @@
-//! An output of a length that the input determines.
+//! An output length determined by the input.
 //!
-//! Many tasks fix the length beforehand: a tag per word, `2m − 1` commands for a binary tree over
-//! `m` words. An end symbol that comes a step early spoils all of it, and one number tells:
+//! Many tasks fix the length in advance: a tag per word, `2m − 1` commands for a binary tree over
+//! `m` words. An end symbol one step early breaks everything, and one number detects it:
 //!
 //! ```text
 //! g(y, Lˣ) = |n − L(x)| / (m + n)
 //! ```
 //!
-//! Dividing by the lengths keeps `g` from growing with them, as the paper recommends.
+//! Normalising by the lengths keeps `g` from growing with them, as the paper recommends.
 
 use super::{Automaton, Dfa};
 use crate::constraint::{Constraint, Violation};
@@ -61,13 +61,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_and_nothing_out_is_still_measured() {
+    fn empty_input_and_output_can_still_violate() {
         let two = Length { required: |_: &[Symbol]| 2, n_symbols: 2 };
         assert_eq!(two.check(&[], &[]), Violation::Whole(2.0));
     }
 
     #[test]
-    fn the_automaton_holds_the_feasible_outputs() {
+    fn the_automaton_accepts_exactly_the_feasible_outputs() {
         let next = Length { required: |x: &Vec<Symbol>| x.len() + 1, n_symbols: 2 };
         for x in strings(2, 2) {
             let dfa = next.automaton(&x).expect("lengths are regular");

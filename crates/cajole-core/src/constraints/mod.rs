@@ -1,8 +1,8 @@
 //! Constraints ready to use, and the automata behind them.
 //!
-//! Any closure is a constraint already. Those kept here offer more than a number: [`Regular`]
-//! knows *which* positions err, and all of them can give their feasible set `Lˣ` as an
-//! [`Automaton`], which is what masked decoding needs and what tests compare against.
+//! Any closure is already a constraint. Those here offer more than a number: [`Regular`] knows
+//! *which* positions err, and most can return their feasible set `Lˣ` as an [`Automaton`], which
+//! masked decoding needs and tests compare against.
 //!
 //! | constraint      | feasible when                                      | `g`                    |
 //! |-----------------|----------------------------------------------------|------------------------|
@@ -10,11 +10,11 @@
 //! | [`Length`]      | `y` has the length that `x` demands                | `∣n − L(x)∣/(m+n)`     |
 //! | [`Regular`]     | `y` is a word of a fixed [`Language`]              | edit distance          |
 //! | [`ContextFree`] | `y` is a member of a fixed [`Grammar`]             | edit distance          |
-//! | [`All`]         | several constraints hold at once                   | their weighted sum     |
-//! | [`Any`]         | one of several constraints holds                   | the least, weighted    |
+//! | [`All`]         | all of several constraints hold                    | their weighted sum     |
+//! | [`Any`]         | one of several constraints holds                   | their weighted minimum |
 //!
-//! Outputs that label spans, tag by tag ([`TagSet`]), have constraints of their own. All but the
-//! first blame whole spans, each with `1/len` per position:
+//! Outputs that label spans with tags ([`TagSet`]) have their own constraints. All but the first
+//! blame whole spans, each with `1/len` per position:
 //!
 //! | constraint        | feasible when                                                         |
 //! |-------------------|-----------------------------------------------------------------------|

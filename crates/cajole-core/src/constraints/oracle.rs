@@ -1,4 +1,4 @@
-//! What the tests of this folder compare against: slow, obvious, and free of automata.
+//! Test oracles of this folder: slow, obvious, and free of automata.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::{Dfa, Language, Span, Tag, TagSet};
 use crate::model::Symbol;
 
-/// Every string over `0..n_symbols` of up to `max_len` symbols, short ones first.
+/// Every string over `0..n_symbols` of up to `max_len` symbols, shortest first.
 pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = Vec<Symbol>> {
     (0..=max_len).flat_map(move |len| {
         (0..n_symbols.pow(len as u32)).map(move |mut code| {
@@ -25,8 +25,8 @@ pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = 
     })
 }
 
-/// The spans of `y`: from a tag of role `X` that does not go on with a span of `X`, over all `I-X`
-/// behind it.
+/// The spans of `y`: each starts at a tag of role `X` that does not continue a span of `X`, and
+/// extends over all following `I-X`.
 pub(crate) fn spans(tags: &TagSet, y: &[Symbol]) -> Vec<Span> {
     let role = |t: usize| tags.tag(y[t]).and_then(Tag::role);
     let goes_on =
@@ -72,7 +72,7 @@ fn ends(language: &Language, y: &[Symbol], begin: usize) -> BTreeSet<usize> {
     }
 }
 
-/// Levenshtein's distance between two strings.
+/// Levenshtein distance between two strings.
 pub(crate) fn levenshtein(a: &[Symbol], b: &[Symbol]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for i in 0..a.len() {
@@ -87,7 +87,7 @@ pub(crate) fn levenshtein(a: &[Symbol], b: &[Symbol]) -> usize {
     row[b.len()]
 }
 
-/// Every string that one edit at each of these positions, given in order, makes of `y`.
+/// Every result of one edit to `y` at each of these positions, given in order.
 pub(crate) fn edited(y: &[Symbol], positions: &[usize], n_symbols: Symbol) -> Vec<Vec<Symbol>> {
     let Some((&i, before)) = positions.split_last() else { return vec![y.to_vec()] };
     let (head, tail) = y.split_at(i);
@@ -99,7 +99,7 @@ pub(crate) fn edited(y: &[Symbol], positions: &[usize], n_symbols: Symbol) -> Ve
     edits.iter().flat_map(|y| edited(y, before, n_symbols)).collect()
 }
 
-/// Small languages over `0..n_symbols`, the empty one among them.
+/// Small languages over `0..n_symbols`, including the empty one.
 pub(crate) fn language(n_symbols: usize) -> impl Strategy<Value = Language> {
     let leaf = prop_oneof![
         Just(Language::EmptyWord),

@@ -1,9 +1,9 @@
-//! The strings in two languages, for automata whose states cannot be listed.
+//! The intersection of two automata, for those whose states cannot be enumerated.
 //!
-//! A state is a pair of states, numbered when it is first reached. Where both can be finished they
-//! need not be finished by the same symbols, and for two languages that nest no procedure can tell
-//! whether they are. So `next` may lead where nothing leads on, and the distance to
-//! acceptance is only the larger of both, never more than the true one.
+//! A state is a pair of states, numbered when first reached. Two automata that can each be
+//! completed need not share a completion, and for two context-free languages that is undecidable.
+//! So `next` may lead to a dead end, and the distance to acceptance is only the larger of both, a
+//! lower bound.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::{Automaton, State};
 use crate::model::Symbol;
 
-/// Two automata, followed together.
+/// Two automata run in parallel.
 pub(super) struct Product<'a> {
     left: Box<dyn Automaton + 'a>,
     right: Box<dyn Automaton + 'a>,

@@ -1,15 +1,15 @@
 //! Membership in a regular language, with the positions that err.
 //!
 //! "Not in the language" is one bit, and blames a long output as a whole for one stray symbol. The
-//! edit distance says how far off the output is, and an alignment with a nearest member says where;
-//! the gradient then leaves the sound positions alone.
+//! edit distance says how far off the output is, and an alignment with a nearest member says where.
+//! Correct positions then receive no gradient.
 //!
 //! ```text
 //! g(y, L) = min over w ∈ L of (fewest insertions, deletions, substitutions from y to w)
 //! ```
 //!
 //! Over all members at once this is a shortest path. Its nodes are pairs (position `i`, state `q`):
-//! `y[..i]` has been dealt with, and what became of it leads to `q`. From (i, q) one may
+//! `y[..i]` has been consumed, and the edited prefix leads to `q`. From (i, q) one may
 //!
 //! ```text
 //! keep       y_i        to (i + 1, δ(q, y_i))   at no cost
@@ -18,9 +18,9 @@
 //! insert     s          to (i,     δ(q, s))     at cost 1
 //! ```
 //!
-//! and the goal is an accepting state at position `n`. Costs are 0 or 1, so a search by layers of
-//! equal cost settles each node once: O(n · (states + transitions)), and only as far from the free
-//! path as the answer is. Every edit blames the position it starts from.
+//! and the goal is an accepting state at position `n`. Costs are 0 or 1, so a breadth-first search
+//! by cost settles each node once, in O(n · (states + transitions)), and explores no further than
+//! the answer. Every edit blames the position it starts from.
 
 use std::mem;
 
@@ -29,24 +29,24 @@ use super::{Automaton, Dfa, Edit, EditDistance, State};
 use crate::constraint::{Constraint, Violation};
 use crate::model::Symbol;
 
-/// The output must be in one fixed language: `g` is the edit distance to the nearest member.
+/// The output must be in a fixed regular language: `g` is the edit distance to the nearest member.
 ///
-/// Each edit is one [`Part`](crate::Part) of cost 1. A deleted or substituted symbol is blamed itself; an
-/// insertion blames the position it should have come before, which at the very end is the end
-/// symbol's. If several members are nearest, the choice among them is the same every time; where a
-/// single edit will do, it is the last possible one.
+/// Each edit is one [`Part`](crate::Part) of cost 1. A deleted or substituted symbol is blamed
+/// itself. An insertion blames the position it precedes, which at the end is the end symbol's. Ties
+/// between nearest members are broken deterministically; a single edit is placed as late as
+/// possible.
 ///
-/// No output is a member of the empty language; all of them then violate as a whole, by `n + 1`.
+/// The empty language has no members; every output then violates as a whole, by `n + 1`.
 #[derive(Clone, Debug)]
 pub struct Regular {
     dfa: Dfa,
-    /// The distinct states that one symbol leads to, for each state: an edit that brings in a
-    /// symbol may choose it, so only where it leads matters.
+    /// For each state, its distinct successors: an inserted symbol can be chosen freely, so only
+    /// where it leads matters.
     successors: Vec<Vec<State>>,
 }
 
 impl Regular {
-    /// The constraint to be in the language of `dfa`.
+    /// Requires membership in the language of `dfa`.
     pub fn new(dfa: &Dfa) -> Regular {
         let dfa = dfa.trim();
         let successors = dfa.states().map(|state| {
@@ -103,7 +103,7 @@ impl<X: ?Sized> Constraint<X> for Regular {
     }
 }
 
-/// `y[..i]` has been dealt with, and what became of it leads to state `q`.
+/// `y[..i]` has been consumed, and the edited prefix leads to state `q`.
 #[derive(Clone, Copy, PartialEq)]
 struct Node {
     i: usize,
@@ -118,7 +118,7 @@ struct Move {
     edit: bool,
 }
 
-/// The move by which the search first came to each node, which is on a shortest path there.
+/// The move that first reached each node, which is on a shortest path to it.
 struct Path {
     n_states: usize,
     came_by: Vec<Option<Move>>, // (n + 1, n_states)
@@ -129,7 +129,7 @@ impl Path {
         Path { n_states, came_by: vec![None; (n + 1) * n_states] }
     }
 
-    /// Notes this move if it is the first to its node, and says whether it is.
+    /// Records this move if it is the first to its node. Returns whether it is.
     fn settle(&mut self, step: Move) -> bool {
         let at = self.index(step.to);
         let first = self.came_by[at].is_none();
@@ -137,7 +137,7 @@ impl Path {
         first
     }
 
-    /// The edits on the way to `node`, from left to right.
+    /// The edits on the path to `node`, left to right.
     fn edits_to(&self, mut node: Node) -> Vec<Edit> {
         let mut edits = Vec::new();
         while let Some(step) = self.came_by[self.index(node)]
@@ -167,10 +167,11 @@ mod tests {
 
     const NO_INPUT: &[Symbol] = &[];
 
-    /// The distance to the nearest member, by comparing `y` with every member that could be it.
+    /// The distance to the nearest member, by comparing `y` with every member that could be
+    /// nearest.
     fn nearest(language: &Language, n_symbols: usize, y: &[Symbol]) -> Option<usize> {
         let shortest = strings(n_symbols, 5).find(|w| matches(language, w))?;
-        // No farther than the shortest member, hence no longer than:
+        // It is no farther than the shortest member, hence no longer than this.
         let max_len = y.len() + levenshtein(y, &shortest);
         let members = strings(n_symbols, max_len).filter(|w| matches(language, w));
         members.map(|w| levenshtein(y, &w)).min()
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_blamed_where_they_are() {
+    fn each_edit_is_blamed_at_its_position() {
         let [a, b, z] = [0, 1, 2];
         let abba = Regular::new(&Language::word(&[a, b, b, a]).automaton(3));
         assert_eq!(blamed(&abba, &[a, z, b, a]), [1], "substituted");

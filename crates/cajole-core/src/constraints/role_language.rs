@@ -1,45 +1,45 @@
-//! Which roles go together, as an automaton.
+//! Constraints between roles, as an automaton.
 //!
-//! A rule that looks at a span and at the roles before it needs to remember which of these occurred,
-//! no more: a state is the set of the roles that matter, and the role that may go on.
+//! A rule that looks at a span and the roles before it must remember only which of these occurred:
+//! a state is the set of relevant roles seen, and the role of the open span.
 
 use super::{Automaton, Role, State, Tag, TagSet};
 use crate::model::Symbol;
 
-/// What a span of a role asks of those before it.
+/// What a span of a role requires of the roles before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asks {
     /// Roles that must have occurred, by bit.
     pub(super) needs: u64,
-    /// Roles that must not have.
+    /// Roles that must not have occurred.
     pub(super) forbids: u64,
-    /// Nothing will do.
+    /// The role can never occur.
     pub(super) is_hopeless: bool,
 }
 
-/// The outputs in which every span has what it asks for.
+/// The outputs in which every span has what it requires.
 pub(super) struct RoleLanguage<'a> {
     tags: &'a TagSet,
     /// By role.
     asks: Vec<Asks>,
 }
 
-/// Roles that a state has room for.
+/// Roles that fit in a state.
 const MOST: usize = 48;
 
 impl<'a> RoleLanguage<'a> {
-    /// With what each role asks for, given the bit of a role; none, if there are too many roles.
+    /// With each role's requirements; `None` if there are too many roles.
     pub(super) fn new(tags: &'a TagSet, asks: impl Fn(Role) -> Asks) -> Option<Self> {
         let asks = tags.roles().map(asks).collect();
         (tags.n_roles() <= MOST).then_some(RoleLanguage { tags, asks })
     }
 
-    /// The bit that stands for a role.
+    /// The bit of a role.
     pub(super) fn bit(role: Role) -> u64 {
         1 << role.index().min(MOST)
     }
 
-    /// The bits that any role asks about: others need not be remembered.
+    /// The bits that any requirement refers to; others need not be remembered.
     fn watched(&self) -> u64 {
         self.asks.iter().fold(0, |all, asks| all | asks.needs | asks.forbids)
     }
@@ -60,7 +60,7 @@ impl Automaton for RoleLanguage<'_> {
         let role = match self.tags.tag(symbol)? {
             Tag::O => return Some(State::new(seen)),
             Tag::I(role) if open == role.index() as u64 + 1 => return Some(state),
-            // One that continues nothing begins a span.
+            // A stray `I-` begins a span.
             Tag::B(role) | Tag::I(role) => role,
         };
         let Asks { needs, forbids, is_hopeless } = self.asks[role.index()];

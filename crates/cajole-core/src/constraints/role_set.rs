@@ -1,4 +1,4 @@
-//! Some of the roles of a tag set.
+//! A subset of the roles of a tag set.
 
 use super::{Role, TagSet};
 
@@ -14,12 +14,12 @@ use super::{Role, TagSet};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RoleSet {
-    /// By the role's number; roles beyond the end are not in the set.
+    /// By role index; roles past the end are not in the set.
     is_in: Vec<bool>,
 }
 
 impl RoleSet {
-    /// The roles of `tags` with one of these names. A name that no role has stands for none.
+    /// The roles of `tags` with one of these names. Unknown names are ignored.
     pub fn named(tags: &TagSet, names: &[&str]) -> RoleSet {
         names.iter().filter_map(|name| tags.role(name)).collect()
     }
@@ -37,7 +37,7 @@ impl RoleSet {
         self.is_in[role.index()] = true;
     }
 
-    /// Takes every role out, and keeps the memory.
+    /// Removes every role, keeping the allocation.
     pub fn clear(&mut self) {
         self.is_in.clear();
     }

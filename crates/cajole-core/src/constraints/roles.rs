@@ -1,8 +1,8 @@
-//! Which roles go together in one output.
+//! Which roles may occur together in one output.
 //!
-//! A predicate has one agent, and an argument that goes on elsewhere must have begun somewhere. He
-//! et al., "Deep Semantic Role Labeling" (ACL 2017), take three such rules from the annotation
-//! scheme. Each looks at one span and at the roles of others, so each blames spans:
+//! A predicate has one agent, and an argument that continues must have begun somewhere. He et al.,
+//! "Deep Semantic Role Labeling" (ACL 2017), take three such rules from the annotation scheme. Each
+//! looks at one span and the roles of others, so each blames spans:
 //!
 //! ```text
 //! U  a core role        not if it occurred before
@@ -10,7 +10,7 @@
 //! R  a reference R-X    only if X occurs at all
 //! ```
 //!
-//! They found that the third does harm; it is here to be measured.
+//! They found that the third hurts; it is here to be measured.
 
 use super::role_language::{Asks, RoleLanguage};
 use super::spans::{blame, told};
@@ -18,14 +18,14 @@ use super::{Automaton, Role, RoleSet, Span, TagSet};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
-/// The numbered arguments of PropBank, of which a predicate has at most one each.
+/// PropBank's numbered arguments, of which a predicate has at most one each.
 pub const CORE_ROLES: &[&str] = &["ARG0", "ARG1", "ARG2", "ARG3", "ARG4", "ARG5", "ARGA"];
 
-/// The predicate itself and what belongs to it, such as a particle: no arguments, so
+/// The predicate and its parts, such as a particle. They are not arguments, so
 /// [`SpansInTree`](super::SpansInTree) should leave them free.
 pub const PREDICATE_ROLES: &[&str] = &["V", "C-V"];
 
-/// No core role may occur twice; second and later spans are blamed.
+/// No core role may occur twice; the second and later spans are blamed.
 #[derive(Clone, Debug)]
 pub struct UniqueRoles<'a> {
     /// The tags.
@@ -35,17 +35,17 @@ pub struct UniqueRoles<'a> {
 }
 
 impl<'a> UniqueRoles<'a> {
-    /// The [`CORE_ROLES`] of `tags` may occur once.
+    /// Makes the [`CORE_ROLES`] of `tags` unique.
     pub fn new(tags: &'a TagSet) -> Self {
         UniqueRoles { tags, core: RoleSet::named(tags, CORE_ROLES) }
     }
 
-    /// Whether `role` may occur when those in `before` have occurred.
+    /// Whether `role` may occur after the roles in `before`.
     pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
         !(self.core.contains(role) && before.contains(role))
     }
 
-    /// The spans of `y` that are surplus.
+    /// The repeated spans of `y`.
     pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
         faults_before(self.tags, y, |role, before| self.allows(role, before))
     }
@@ -82,7 +82,7 @@ impl<'a> Continuations<'a> {
         Continuations { tags, needs: needs(tags, "C-") }
     }
 
-    /// Whether `role` may occur when those in `before` have occurred.
+    /// Whether `role` may occur after the roles in `before`.
     pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
         self.needs[role.index()].is_met(before)
     }
@@ -147,12 +147,12 @@ impl<X: ?Sized> Constraint<X> for References<'_> {
     }
 }
 
-/// What a role asks for.
+/// What a role requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     Nothing,
     Role(Role),
-    /// A role that has no tags, so that no output can have it.
+    /// A role without tags, which no output can have.
     Absent,
 }
 
@@ -166,7 +166,7 @@ impl Need {
     }
 }
 
-/// By role: a role whose name is `prefix` and `X` needs `X`.
+/// By role: `X` for a role named `prefix` + `X`.
 fn needs(tags: &TagSet, prefix: &str) -> Vec<Need> {
     let need = |role| match tags.role_name(role).strip_prefix(prefix) {
         None => Need::Nothing,
@@ -175,7 +175,7 @@ fn needs(tags: &TagSet, prefix: &str) -> Vec<Need> {
     tags.roles().map(need).collect()
 }
 
-/// The spans that are not allowed after the roles of those before them.
+/// The spans that are not allowed after the roles of earlier spans.
 fn faults_before(
     tags: &TagSet,
     y: &[Symbol],
@@ -194,7 +194,7 @@ fn parts(faults: Vec<Span>) -> Violation {
     Violation::Parts(faults.into_iter().map(blame).collect())
 }
 
-/// Each fault with what is wrong with its role, and where.
+/// Each fault with its position and what is wrong with its role.
 fn explained(tags: &TagSet, faults: Vec<Span>, wrong: impl Fn(&str) -> String) -> Vec<Fault> {
     let message = |s: &Span| format!("position {}: {}", s.start, wrong(tags.role_name(s.role)));
     faults.into_iter().map(|span| told(span, message(&span))).collect()
@@ -210,7 +210,7 @@ mod tests {
         TagSet::new(["O", "B-ARG0", "I-ARG0", "B-C-ARG0", "B-R-ARG0", "B-TMP", "B-C-NONE"]).unwrap()
     }
 
-    /// Compares with what the names of the spans before and around each span say.
+    /// Compares with `is_fault`, given a span's name, those before it and all of them.
     fn check(
         constraint: &dyn Constraint<str>,
         tags: &TagSet,
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_back_is_an_automaton() {
+    fn rules_that_only_look_back_have_an_automaton() {
         let tags = tags();
         assert!(Constraint::<str>::automaton(&UniqueRoles::new(&tags), "").is_some());
         assert!(Constraint::<str>::automaton(&Continuations::new(&tags), "").is_some());

@@ -1,35 +1,35 @@
-//! The tags that label only certain spans, as an automaton.
+//! Outputs whose spans are among given brackets, as an automaton.
 //!
-//! Whether a span may end here depends on where it began, so a state is the position and, inside a
+//! Whether a span may end here depends on where it began. So a state is the position and, inside a
 //! span, its role and start:
 //!
 //! ```text
-//! (t, –)          outside       on with O, or B-X if some bracket begins at t
-//! (t, X from s)   in a span     on with I-X if some bracket (s, e) has t < e;
+//! (t, –)          outside       may read O, or B-X if some bracket begins at t
+//! (t, X from s)   in a span     may read I-X if some bracket (s, e) has t < e;
 //!                               anything else only if (s, t) is a bracket
 //! ```
 //!
-//! Past the last bracket all positions are alike, so the states are finitely many.
+//! Past the last bracket all positions are equivalent, so the states are finitely many.
 
 use super::{Automaton, Brackets, Role, SpansInTree, State, Tag};
 use crate::model::Symbol;
 
-/// The outputs whose spans are all among the brackets, but for those of free roles; all outputs,
-/// where there are no brackets.
+/// The outputs whose spans are all among the brackets, except those of free roles; all outputs if
+/// there are no brackets.
 pub(super) struct SpanLanguage<'a> {
     spans: &'a SpansInTree<'a>,
     brackets: Option<Brackets>,
-    /// From here on nothing tells positions apart.
+    /// From here on all positions are equivalent.
     far: usize,
 }
 
-/// Bits of a position in a state; a role takes 16, and so an output may have 2²⁴ tags.
+/// Bits per position in a state; a role takes 16, so an output may have 2²⁴ tags.
 const BITS: u32 = 24;
 
 #[derive(Clone, Copy)]
 struct Place {
     at: usize,
-    /// The span that `at` follows.
+    /// The start and role of the open span.
     open: Option<(usize, Role)>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> SpanLanguage<'a> {
 
     fn pack(&self, Place { at, open }: Place) -> State {
         let at = at.min(self.far);
-        // Where a free span began, nobody asks.
+        // The start of a free span does not matter.
         let open = open.map(|(start, role)| (if self.is_free(role) { 0 } else { start }, role));
         let (start, role) = open.map_or((0, 0), |(start, role)| (start as u64, role.index() + 1));
         State::new((role as u64) << (2 * BITS) | start << BITS | at as u64)
@@ -59,7 +59,7 @@ impl<'a> SpanLanguage<'a> {
         self.brackets.is_none() || self.spans.free.contains(role)
     }
 
-    /// The fewest tags after which a span that has come to `at` may end, if it may.
+    /// The fewest further tags after which the open span may end, if it can.
     fn left(&self, at: usize, start: usize, role: Role) -> Option<usize> {
         let Some(brackets) = self.brackets.as_ref().filter(|_| !self.is_free(role)) else {
             return Some(0);
@@ -89,7 +89,7 @@ impl Automaton for SpanLanguage<'_> {
             (Tag::I(role), Some((start, of))) if role == of => Some((start, role)),
             _ if !self.may_end(place) => return None,
             (Tag::O, _) => None,
-            // One that continues nothing begins a span.
+            // A stray `I-` begins a span.
             (Tag::B(role) | Tag::I(role), _) => Some((at, role)),
         };
         let at = at + 1;
@@ -117,10 +117,10 @@ mod tests {
     use crate::constraints::{RoleSet, TagSet};
 
     proptest! {
-        // Each looks at all outputs of up to five tags.
+        // Each case enumerates all outputs of up to five tags.
         #![proptest_config(ProptestConfig::with_cases(30))]
         #[test]
-        fn it_holds_exactly_what_satisfies(
+        fn it_accepts_exactly_the_feasible_outputs(
             pairs in prop::collection::vec((0..4usize, 1..6usize), 0..6),
         ) {
             let tags = TagSet::new(["O", "B-A", "I-A", "B-V", "I-V", "B-X"]).unwrap();

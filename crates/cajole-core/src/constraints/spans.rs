@@ -1,11 +1,11 @@
-//! Arguments must be phrases.
+//! Arguments must be constituents.
 //!
-//! The paper's constraint for semantic role labeling: annotators gave roles to nodes of the parse
-//! tree, so a span that crosses a bracket is wrong somewhere. Each such span is a part of its own,
-//! and its cost is shared by its positions:
+//! The paper's constraint for semantic role labeling: annotators assigned roles to nodes of the
+//! parse tree, so a span that is not a node is wrong somewhere. Each such span is a separate part,
+//! whose cost is shared by its positions:
 //!
 //! ```text
-//! g_i = 1 / len(span_i)  if span_i is no node      g(y, Lˣ) = Σ_i g_i
+//! g_i = 1 / len(span_i)  if span_i is not a node      g(y, Lˣ) = Σ_i g_i
 //! ```
 
 use super::span_language::SpanLanguage;
@@ -30,7 +30,7 @@ use crate::model::Symbol;
 pub struct SpansInTree<'a> {
     /// The tags.
     pub tags: &'a TagSet,
-    /// The roles whose spans may be anywhere, such as the predicate's own.
+    /// The roles whose spans may be anywhere, such as the predicate.
     pub free: RoleSet,
 }
 
@@ -40,7 +40,7 @@ impl SpansInTree<'_> {
         self.free.contains(role) || brackets.contains(start, end)
     }
 
-    /// The spans of `y` that are none of the input's.
+    /// The spans of `y` that are not among the input's brackets.
     pub fn faults<'s, X: Bracketed + ?Sized>(
         &'s self,
         x: &'s X,
@@ -53,15 +53,12 @@ impl SpansInTree<'_> {
         })
     }
 
-    /// What is wrong with `fault`, in words.
+    /// A message that describes `fault`.
     pub fn message(&self, fault: Span) -> String {
         let role = self.tags.role_name(fault.role);
         match fault.end - fault.start {
             1 => format!("{role} at position {} is no node of the tree", fault.start),
-            _ => {
-                let last = fault.end - 1;
-                format!("{role} at positions {} to {last} is no node of the tree", fault.start)
-            }
+            _ => format!("{role} at positions {:?} is no node of the tree", fault.at()),
         }
     }
 }
@@ -80,7 +77,7 @@ impl<X: Bracketed + ?Sized> Constraint<X> for SpansInTree<'_> {
     }
 }
 
-/// The part of the output that is `fault`: a cost of one, shared by its positions.
+/// The part of the output to blame for `fault`: a cost of one, shared by its positions.
 pub(super) fn blame(fault: Span) -> Part {
     Part { at: fault.at(), cost: 1.0 / fault.at().len() as f32 }
 }
@@ -107,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_bears_its_own_cost_and_has_its_own_message() {
+    fn each_fault_has_its_own_cost_and_message() {
         let (tags, tree) = (tags(), Brackets::from_iter([(0, 7), (4, 6)]));
         let in_tree = in_tree(&tags);
         let y = [1, 3, 4, 1, 1, 2, 1, 2];
@@ -124,7 +121,7 @@ mod tests {
             [
                 "A at position 0 is no node of the tree",
                 "A at position 3 is no node of the tree",
-                "A at positions 6 to 7 is no node of the tree",
+                "A at positions 6..8 is no node of the tree",
             ]
         );
     }

@@ -1,37 +1,37 @@
-//! Labelled spans as tags: `B-X` begins a span of role `X`, `I-X` goes on with it, `O` is outside.
+//! Labelled spans as tags: `B-X` begins a span of role `X`, `I-X` continues it, `O` is outside.
 //!
-//! A network that tags word by word speaks in symbols; scorers, constraints and decoders think in
-//! spans. A [`TagSet`] translates.
+//! A tagger outputs symbols, one per word; scorers, constraints and decoders work with spans. A
+//! [`TagSet`] converts between them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::model::Symbol;
 
-/// What spans are labelled with, by its number in one [`TagSet`].
+/// A span label, by its index in one [`TagSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Role(u16);
 
 impl Role {
-    /// The role's number, below [`TagSet::n_roles`].
+    /// The role's index, below [`TagSet::n_roles`].
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// What a symbol says about its position.
+/// The meaning of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tag {
-    /// It is in no span.
+    /// Outside any span.
     O,
-    /// It begins a span.
+    /// Begins a span.
     B(Role),
-    /// It goes on with the span before it.
+    /// Continues the current span.
     I(Role),
 }
 
 impl Tag {
-    /// The role of the span that the position is in.
+    /// The role of the span at this position.
     pub fn role(self) -> Option<Role> {
         match self {
             Tag::O => None,
@@ -40,7 +40,7 @@ impl Tag {
     }
 }
 
-/// A labelled run of positions.
+/// A labelled range of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Its first position.
@@ -58,40 +58,40 @@ impl Span {
     }
 }
 
-/// Why a list of names is no tag set.
+/// Why a list of names is not a tag set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TagSetError {
-    /// Neither `O`, nor `B-` or `I-` with a role behind it.
+    /// Neither `O`, nor `B-` or `I-` followed by a role.
     #[error("tag {symbol} is {name:?}, which is neither O nor B- or I- and a role")]
     Unknown {
-        /// Its number.
+        /// Its index.
         symbol: usize,
         /// The name.
         name: String,
     },
-    /// The same name twice.
+    /// A duplicate name.
     #[error("tag {symbol} is {name:?}, and so is tag {first}")]
     Duplicate {
-        /// The number of the second.
+        /// The index of the second.
         symbol: usize,
-        /// The number of the first.
+        /// The index of the first.
         first: Symbol,
         /// The name.
         name: String,
     },
-    /// Nothing stands for positions in no span.
+    /// There is no tag for positions outside spans.
     #[error("none of the {n_tags} tags is O")]
     NoOutside {
         /// How many there are.
         n_tags: usize,
     },
-    /// A span could go on that could not begin.
+    /// A role can continue but not begin.
     #[error("there is a tag I-{role} but no B-{role}")]
     NoBegin {
         /// The role.
         role: String,
     },
-    /// More roles than there are numbers for.
+    /// Too many roles for their index type.
     #[error("{n_roles} roles are more than {}", u16::MAX)]
     TooMany {
         /// How many there are.
@@ -125,9 +125,10 @@ pub struct TagSet {
 }
 
 impl TagSet {
-    /// The tags of these names: the first is symbol 0.
+    /// The tags with these names; the first is symbol 0.
     ///
-    /// Roles are numbered in the order of their `B-`. A role without `I-` has spans of one position.
+    /// Roles are numbered in the order of their `B-`. A role without `I-` has spans of one
+    /// position.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<TagSet, TagSetError> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let symbols = numbered(&names)?;
@@ -157,17 +158,17 @@ impl TagSet {
         Ok(TagSet { names, tags, symbols, roles, outside, begin, inside })
     }
 
-    /// How many tags there are; every symbol is below it.
+    /// Number of tags; every symbol is below it.
     pub fn n_tags(&self) -> usize {
         self.tags.len()
     }
 
-    /// How many roles there are.
+    /// Number of roles.
     pub fn n_roles(&self) -> usize {
         self.roles.len()
     }
 
-    /// What `symbol` stands for, if it is one of the set.
+    /// The tag of `symbol`, if it is in the set.
     pub fn tag(&self, symbol: Symbol) -> Option<Tag> {
         self.tags.get(symbol as usize).copied()
     }
@@ -190,7 +191,7 @@ impl TagSet {
     ///
     /// # Panics
     ///
-    /// If `role` is of a larger tag set.
+    /// If `role` belongs to a larger tag set.
     pub fn begin(&self, role: Role) -> Symbol {
         self.begin[role.index()]
     }
@@ -199,7 +200,7 @@ impl TagSet {
     ///
     /// # Panics
     ///
-    /// If `role` is of a larger tag set.
+    /// If `role` belongs to a larger tag set.
     pub fn inside(&self, role: Role) -> Option<Symbol> {
         self.inside[role.index()]
     }
@@ -209,12 +210,12 @@ impl TagSet {
         self.names.get(symbol as usize).map(String::as_str)
     }
 
-    /// The names of all tags, in the order of their symbols.
+    /// The names of all tags, in symbol order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The symbol called `name`.
+    /// The symbol named `name`.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.symbols.get(name).copied()
     }
@@ -224,7 +225,7 @@ impl TagSet {
         (0..self.roles.len() as u16).map(Role)
     }
 
-    /// The role called `name`, without `B-` or `I-`.
+    /// The role named `name`, without `B-` or `I-`.
     pub fn role(&self, name: &str) -> Option<Role> {
         self.find(&format!("B-{name}")).and_then(|b| self.tag(b)?.role())
     }
@@ -233,12 +234,12 @@ impl TagSet {
     ///
     /// # Panics
     ///
-    /// If `role` is of a larger tag set.
+    /// If `role` belongs to a larger tag set.
     pub fn role_name(&self, role: Role) -> &str {
         &self.roles[role.index()]
     }
 
-    /// Whether `after` may stand behind `before`, or at the start if that is none.
+    /// Whether `after` may follow `before`, or start the sequence if `before` is `None`.
     pub fn may_follow(&self, before: Option<Symbol>, after: Symbol) -> bool {
         match self.tag(after) {
             Some(Tag::I(role)) => {
@@ -249,15 +250,14 @@ impl TagSet {
         }
     }
 
-    /// Whether every tag of `y` may stand where it does.
+    /// Whether every `I-` in `y` continues a span of its role.
     pub fn is_valid(&self, y: &[Symbol]) -> bool {
         self.strays(y).next().is_none()
     }
 
     /// The spans of `y`, in order.
     ///
-    /// An `I-` that nothing begins is read as scorers do: it begins a span itself. Symbols outside
-    /// the set are in no span.
+    /// A stray `I-` begins a span, as scorers read it. Symbols outside the set are in no span.
     pub fn iter_spans<'a>(&'a self, y: &'a [Symbol]) -> impl Iterator<Item = Span> + 'a {
         let mut next = 0;
         std::iter::from_fn(move || {
@@ -270,13 +270,13 @@ impl TagSet {
         })
     }
 
-    /// Writes the spans of `y` into `spans`, in place of what is there.
+    /// Overwrites `spans` with the spans of `y`.
     pub fn spans(&self, y: &[Symbol], spans: &mut Vec<Span>) {
         spans.clear();
         spans.extend(self.iter_spans(y));
     }
 
-    /// The positions of tags that may not stand where they do.
+    /// The positions of stray tags.
     pub(super) fn strays<'a>(&'a self, y: &'a [Symbol]) -> impl Iterator<Item = usize> + 'a {
         (0..y.len()).filter(|&t| !self.may_follow(t.checked_sub(1).map(|before| y[before]), y[t]))
     }
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_set_is_refused() {
+    fn invalid_tag_sets_are_rejected() {
         let refused = |names: &[&str]| TagSet::new(names.to_vec()).unwrap_err().to_string();
         assert_eq!(
             refused(&["O", "A-B"]),

@@ -1,28 +1,30 @@
 //! Users' own pairs: symbols in, symbols out.
 
-use cajole_core::{Config, Symbol};
 use cajole_nn::models::Token;
 use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_tasks::Presets;
 use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::pairs::model::Net;
 use serde_json::{Map, Value};
 
-use super::sequences::{self, Sequences};
-use crate::engine::Preset;
+use super::sequences;
+use crate::engine::{Engine, Limits, Rival};
+use crate::fingerprint;
 use crate::line::{Line, LineError};
-use crate::task::{Case, Decoders, Output, Task};
+use crate::task::{Case, Search, Task};
 
 /// A network for pairs.
 pub struct Pairs {
     pairs: PairsModel,
     vocabulary: Vocabulary,
+    presets: Presets,
 }
 
 impl Pairs {
     /// With its network.
     pub fn new(pairs: PairsModel) -> Self {
         let vocabulary = Vocabulary::new(pairs.target.names(), pairs.spelling.separator());
-        Pairs { pairs, vocabulary }
+        Pairs { pairs, vocabulary, presets: Presets::built_in(Presets::PAIRS) }
     }
 
     fn symbols(&self, field: &'static str, value: &Value) -> Result<Vec<String>, LineError> {
@@ -44,15 +46,12 @@ impl Task for Pairs {
         &self.vocabulary
     }
 
-    fn usual_rules(&self) -> Option<&'static str> {
-        None
+    fn presets(&self) -> &Presets {
+        &self.presets
     }
 
-    fn gbi(&self, preset: Preset) -> Config {
-        match preset {
-            Preset::Paper => Config::paper(),
-            Preset::Best => Config::best(),
-        }
+    fn fingerprint(&self) -> u64 {
+        fingerprint(self.pairs.model.weights())
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Token>>>, LineError> {
@@ -66,15 +65,16 @@ impl Task for Pairs {
         Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
     }
 
-    fn record(&self, case: &Case<Vec<Token>>, y: &[Symbol]) -> Map<String, Value> {
-        sequences::record(&self.vocabulary, case, y)
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
     }
 
-    fn decoders(&self) -> &dyn Decoders<Net> {
-        &Sequences
-    }
-
-    fn score(&self, outputs: &[Output<'_, Vec<Token>>]) -> (&'static str, f64) {
-        sequences::score(outputs)
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Net>> {
+        Some(sequences::rival(rival, limits))
     }
 }

@@ -1,23 +1,31 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
-use cajole_core::{Config, Symbol};
+use cajole_core::Symbol;
 use cajole_nn::models::Token;
 use cajole_rules::{Rules, Subject, Vocabulary};
-use cajole_tasks::parsing::evalb::Params;
+use cajole_tasks::Presets;
 use cajole_tasks::parsing::input::Sentence;
-use cajole_tasks::parsing::{Net, Parser, ParsingConfig, metric};
+use cajole_tasks::parsing::{Net, Parser, USUAL_RULES, metric};
+use cajole_treebank::evalb::Params;
 use serde_json::{Map, Value, json};
 
-use super::sequences::Sequences;
-use crate::engine::{Limits, Preset};
+use super::sequences;
+use crate::engine::{Engine, Limits, Rival};
+use crate::fingerprint;
 use crate::line::{Line, LineError, check_length};
-use crate::task::{Case, Decoders, Output, Task};
+use crate::task::{Case, Output, Search, Task};
+
+/// Width of the beam that sentences are parsed with.
+const WIDTH: usize = 5;
+
+/// Width of the masked beam, as in the experiment.
+const MASKED_WIDTH: usize = 9;
 
 /// A parser.
 pub struct Parsing {
     parser: Parser,
     vocabulary: Vocabulary,
-    config: ParsingConfig,
+    presets: Presets,
 }
 
 /// A sentence as it is kept: for the network, and for the tree.
@@ -38,8 +46,11 @@ impl Parsing {
     pub fn new(parser: Parser) -> Self {
         let closes = parser.commands.labels.iter().map(|label| format!("!{label}"));
         let names = ["s".to_owned(), "r".to_owned()].into_iter().chain(closes);
-        let config = toml::from_str(ParsingConfig::DEFAULT).expect("the built-in file is tested");
-        Parsing { vocabulary: Vocabulary::new(names, " "), parser, config }
+        Parsing {
+            vocabulary: Vocabulary::new(names, " "),
+            parser,
+            presets: Presets::built_in(Presets::PARSING),
+        }
     }
 }
 
@@ -57,23 +68,19 @@ impl Task for Parsing {
     }
 
     fn usual_rules(&self) -> Option<&'static str> {
-        Some("name = \"one tree\"\nshift-reduce = \"full\"\n")
+        Some(USUAL_RULES)
     }
 
-    fn gbi(&self, preset: Preset) -> Config {
-        match preset {
-            Preset::Paper => self.config.gbi.paper.clone(),
-            Preset::Best => self.config.gbi.best.clone(),
-        }
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint(self.parser.model.weights())
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            inner_width: self.config.gbi.width,
-            sources: self.config.gbi.sources.clone(),
-            masked_width: self.config.rivals.masked_width,
-            ..Limits::default()
-        }
+        Limits { width: WIDTH, masked_width: MASKED_WIDTH, ..Limits::default() }
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
@@ -96,8 +103,17 @@ impl Task for Parsing {
         ])
     }
 
-    fn decoders(&self) -> &dyn Decoders<Net> {
-        &Sequences
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Net>> {
+        Some(sequences::rival(rival, limits))
     }
 
     /// evalb's F1.

@@ -1,28 +1,29 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
-use cajole_core::{Config, Symbol};
+use cajole_core::Symbol;
 use cajole_rules::{Rules, Subject, Vocabulary};
-use cajole_tasks::transduction::{ALPHABET, Net, TransductionConfig};
+use cajole_tasks::Presets;
+use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES};
 use serde_json::{Map, Value};
 
-use super::sequences::{self, Sequences};
-use crate::engine::Preset;
+use super::sequences;
+use crate::engine::{Engine, Limits, Rival};
+use crate::fingerprint;
 use crate::line::{Line, LineError, check_length, list};
-use crate::task::{Case, Decoders, Output, Task};
+use crate::task::{Case, Search, Task};
 
 /// A transducer.
 pub struct Transduction {
     model: Net,
     vocabulary: Vocabulary,
-    config: TransductionConfig,
+    presets: Presets,
 }
 
 impl Transduction {
     /// With its network.
     pub fn new(model: Net) -> Self {
         let vocabulary = Vocabulary::new(ALPHABET.map(String::from), "");
-        let config = toml::from_str(TransductionConfig::DEFAULT);
-        Transduction { model, vocabulary, config: config.expect("the built-in file is tested") }
+        Transduction { model, vocabulary, presets: Presets::built_in(Presets::TRANSDUCTION) }
     }
 
     /// The symbols of a text or a list of letters.
@@ -46,14 +47,15 @@ impl Task for Transduction {
     }
 
     fn usual_rules(&self) -> Option<&'static str> {
-        Some(include_str!("../../../../rules/transduction.toml"))
+        Some(USUAL_RULES)
     }
 
-    fn gbi(&self, preset: Preset) -> Config {
-        match preset {
-            Preset::Paper => self.config.gbi.paper.clone(),
-            Preset::Best => self.config.gbi.best.clone(),
-        }
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint(self.model.weights())
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
@@ -72,15 +74,16 @@ impl Task for Transduction {
         Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
     }
 
-    fn record(&self, case: &Case<Vec<Symbol>>, y: &[Symbol]) -> Map<String, Value> {
-        sequences::record(&self.vocabulary, case, y)
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
     }
 
-    fn decoders(&self) -> &dyn Decoders<Net> {
-        &Sequences
-    }
-
-    fn score(&self, outputs: &[Output<'_, Vec<Symbol>>]) -> (&'static str, f64) {
-        sequences::score(outputs)
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Net>> {
+        Some(sequences::rival(rival, limits))
     }
 }

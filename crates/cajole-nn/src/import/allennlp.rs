@@ -1,4 +1,4 @@
-//! AllenNLP's archives: a network's settings, weights and vocabulary in one `model.tar.gz`.
+//! AllenNLP archives: settings, weights and vocabulary in one `model.tar.gz`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,26 +11,26 @@ use super::{ImportError, Tensors, damaged, io, missing, read_file, torch};
 
 const CONFIG: &str = "config.json";
 const VOCABULARY: &str = "vocabulary";
-/// The weights, as they are called in archives and in the folder of a training run.
+/// The weights' file name in archives and in the directory of a training run.
 const WEIGHTS: [&str; 2] = ["weights.th", "best.th"];
 
-/// A trained network, as AllenNLP leaves it.
+/// A trained AllenNLP network.
 #[derive(Clone, Debug)]
 pub struct Archive {
-    /// `config.json`: what was trained and how. Null where a folder has none.
+    /// `config.json`: what was trained and how. Null if a directory has none.
     pub config: serde_json::Value,
-    /// The weights by the names of AllenNLP's modules.
+    /// The weights, by AllenNLP's module names.
     pub tensors: Tensors,
-    /// The entries of every namespace (`tokens`, `labels`, …), in the order of the file.
+    /// The entries of every namespace (`tokens`, `labels`, …), in file order.
     ///
-    /// AllenNLP keeps the indices 0 and 1 of padded namespaces for padding and unknown words. A
-    /// file of such a namespace has the unknown word in it, as `@@UNKNOWN@@`, but not the padding:
-    /// its first line is index 1. `non_padded_namespaces` lists the patterns of the others.
+    /// AllenNLP reserves indices 0 and 1 of padded namespaces for padding and unknown words. The
+    /// file of such a namespace lists the unknown word, as `@@UNKNOWN@@`, but not the padding: its
+    /// first line is index 1. `non_padded_namespaces` lists patterns of the others.
     pub vocabulary: BTreeMap<String, Vec<String>>,
 }
 
 impl Archive {
-    /// Reads an archive from a `.tar.gz` file or from a folder with the same files in it.
+    /// Reads an archive from a `.tar.gz` file or an unpacked directory.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -39,12 +39,12 @@ impl Archive {
             return Archive::from_bytes(path, &read_file(path)?);
         }
         let mut files = folder(path)?;
-        // The folder of a training run may be without.
+        // The directory of a training run may lack it.
         files.entry(CONFIG.to_owned()).or_insert_with(|| b"null".to_vec());
         Archive::of(path, &files)
     }
 
-    /// Reads an archive from the bytes of a `.tar.gz` file; errors call them `path`.
+    /// Reads an archive from the bytes of a `.tar.gz` file; `path` is used in error messages.
     ///
     /// # Errors
     /// As [`Archive::read`].
@@ -70,7 +70,7 @@ impl Archive {
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// Whether a file of this name is read at all.
+/// Whether a file of this name is needed.
 fn is_wanted(name: &str) -> bool {
     name == CONFIG || WEIGHTS.contains(&name) || name.starts_with(VOCABULARY)
 }
@@ -95,7 +95,7 @@ fn folder(path: &Path) -> Result<Files, ImportError> {
 }
 
 fn unpack(path: &Path, packed: &[u8]) -> Result<Files, ImportError> {
-    // Weights hardly compress: what unpacks to much more is no archive of a network.
+    // Weights hardly compress, so anything that expands further is not a network archive.
     let largest = (packed.len() as u64).saturating_mul(64).saturating_add(1 << 20);
     let mut tar = tar::Archive::new(GzDecoder::new(packed).take(largest));
     let mut files = Files::new();
@@ -112,9 +112,9 @@ fn unpack(path: &Path, packed: &[u8]) -> Result<Files, ImportError> {
     Ok(files)
 }
 
-/// What AllenNLP reads as Jsonnet, which may have comments, commas at the end, and programs in it.
+/// AllenNLP reads Jsonnet, which allows comments, trailing commas and expressions.
 fn no_json(path: &Path, error: &serde_json::Error) -> ImportError {
-    damaged(path, format!("{error}; if it is Jsonnet, let `jsonnet` make JSON of it first"))
+    damaged(path, format!("{error}; if it is Jsonnet, convert it with `jsonnet` first"))
 }
 
 fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<String>, ImportError> {

@@ -1,7 +1,7 @@
-//! HDF5 files, in which ELMo's weights are published.
+//! HDF5 files, the format of ELMo's published weights.
 //!
-//! The format is read by the `hdf5-reader` crate, which is Rust throughout and checks every length
-//! against the file, so that a damaged download is an error and no more.
+//! The `hdf5-reader` crate is pure Rust and checks every length against the file, so that a damaged
+//! download is only an error.
 
 use std::path::{Path, PathBuf};
 
@@ -20,17 +20,17 @@ impl Hdf5 {
     /// Opens a file.
     ///
     /// # Errors
-    /// If it cannot be read or is no HDF5.
+    /// If it cannot be read or is not HDF5.
     pub fn open(path: &Path) -> Result<Hdf5, ImportError> {
         Hdf5::from_bytes(path, read_file(path)?)
     }
 
-    /// Opens a file that has been read; errors call it `path`.
+    /// Opens a file from its bytes; `path` is used in error messages.
     ///
     /// # Errors
-    /// If it is no HDF5.
+    /// If it is not HDF5.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Hdf5, ImportError> {
-        // Compressed datasets are larger than their file, but not without end.
+        // Compressed datasets are larger than their file, but within limits.
         let largest = bytes.len().saturating_mul(64);
         let options = OpenOptions::default().with_max_read_bytes(largest);
         let file = Hdf5File::from_vec_with_options(bytes, options).map_err(|e| damaged(path, e))?;
@@ -40,7 +40,7 @@ impl Hdf5 {
     /// The dataset `name`, a path with slashes.
     ///
     /// # Errors
-    /// If it is not there, is damaged, or holds no floating-point numbers.
+    /// If it is missing, damaged, or not floating-point.
     pub fn dataset(&self, name: &str) -> Result<Tensor, ImportError> {
         let path = &self.path;
         let dataset = self
@@ -59,10 +59,10 @@ impl Hdf5 {
         Ok(Tensor { shape, values: array.into_raw_vec_and_offset().0 })
     }
 
-    /// The numbers of the dataset `name`, which has to have this shape.
+    /// The values of the dataset `name`, which must have this shape.
     ///
     /// # Errors
-    /// As [`Hdf5::dataset`], and if the shape is another.
+    /// As [`Hdf5::dataset`], or if the shape differs.
     pub fn dataset_of(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ImportError> {
         let tensor = self.dataset(name)?;
         check_shape(&self.path, name, &tensor.shape, shape)?;
@@ -70,7 +70,7 @@ impl Hdf5 {
     }
 }
 
-/// Whether the file is whole but lacks what was asked for.
+/// Whether the error means a missing dataset rather than a damaged file.
 fn is_absence(mut error: &Error) -> bool {
     while let Error::Context { source, .. } = error {
         error = source;

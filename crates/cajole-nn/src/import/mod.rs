@@ -1,9 +1,8 @@
-//! Other people's weights: PyTorch checkpoints, AllenNLP archives, HDF5 files.
+//! Imports published weights: PyTorch checkpoints, AllenNLP archives, HDF5 files.
 //!
-//! Published networks come as Python pickles and as HDF5. Here both become named [`Tensor`]s of
-//! `f32`; which tensor belongs where is the business of the network that is filled. These files
-//! come from strangers: nothing in them is executed, what they ask for is bounded by their own
-//! size, and no sequence of bytes is more than an error.
+//! Published networks come as Python pickles and as HDF5. Both become named [`Tensor`]s of `f32`;
+//! mapping them to parameters is up to the network. The files are untrusted: nothing in them is
+//! executed, memory use is bounded by the file size, and malformed bytes are only ever an error.
 
 pub mod allennlp;
 pub mod hdf5;
@@ -13,12 +12,12 @@ pub mod torch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Numbers with a shape, row-major.
+/// A row-major tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// The sizes of its dimensions; none for a single number.
+    /// The dimensions; empty for a scalar.
     pub shape: Vec<usize>,
-    /// As many as the product of the sizes.
+    /// As many as the product of the dimensions.
     pub values: Vec<f32>,
 }
 
@@ -28,20 +27,20 @@ pub type Tensors = BTreeMap<String, Tensor>;
 /// Why weights could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The file system said no.
+    /// An I/O error.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// The file is cut short, or of another kind than it should be.
+    /// Truncated, or in another format.
     #[error("{path} is damaged or of another format: {problem}", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What is wrong with it.
         problem: String,
     },
     /// The file asks for something other than tensors.
@@ -52,7 +51,7 @@ pub enum ImportError {
         /// The Python name or the instruction.
         what: String,
     },
-    /// The file lacks something.
+    /// Something is missing from the file.
     #[error("{path} has no {name:?}", path = path.display())]
     Missing {
         /// The file.
@@ -60,7 +59,7 @@ pub enum ImportError {
         /// The tensor, dataset or file within the archive.
         name: String,
     },
-    /// A tensor has another shape than the network needs.
+    /// A tensor has the wrong shape.
     #[error("{path}: {name:?} has shape {found:?}, not {expected:?}", path = path.display())]
     Shape {
         /// The file.
@@ -72,7 +71,7 @@ pub enum ImportError {
         /// What the file has.
         found: Vec<usize>,
     },
-    /// A tensor that the network has no place for.
+    /// A tensor the network does not use.
     #[error("{path}: {name:?}, of shape {found:?}, has no place in the network", path = path.display())]
     Surplus {
         /// The file.
@@ -82,7 +81,7 @@ pub enum ImportError {
         /// Its shape.
         found: Vec<usize>,
     },
-    /// Settings that make no sense or that are not known here.
+    /// Invalid or unsupported settings.
     #[error("{path}: {problem}", path = path.display())]
     Options {
         /// The file.
@@ -92,10 +91,10 @@ pub enum ImportError {
     },
 }
 
-/// The tensor `name` among those of the file `path`.
+/// The tensor `name` of the file `path`.
 ///
 /// # Errors
-/// If it is not there or has another shape.
+/// If it is missing or has another shape.
 pub fn expect<'t>(
     tensors: &'t Tensors,
     path: &Path,

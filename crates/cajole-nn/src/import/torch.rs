@@ -1,8 +1,8 @@
-//! PyTorch checkpoints: a pickle that says which tensor lies where, and the raw numbers.
+//! PyTorch checkpoints: a pickle that describes the tensors, and their raw storages.
 //!
 //! Since version 1.6 `torch.save` writes a zip file, with the pickle in `data.pkl` and every
-//! storage in a file under `data/`. Before that it wrote pickles one after the other (a magic
-//! number, a version, sizes of types, the object, the names of its storages), then the storages.
+//! storage in a file under `data/`. Before that it wrote a sequence of pickles (a magic number, a
+//! version, type sizes, the object, its storage keys), followed by the storages.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,20 +15,20 @@ use zip::ZipArchive;
 use super::pickle::{self, Cursor, Dtype, Fault, Heap, Strided, Value};
 use super::{ImportError, Tensor, Tensors, damaged, missing, read_file};
 
-/// How the zip form begins.
+/// Magic bytes of the zip format.
 const ZIP: &[u8] = b"PK\x03\x04";
-/// The number that the older form begins with.
+/// Magic number of the legacy format.
 const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
-/// The version of the older form.
+/// Version of the legacy format.
 const VERSION: i128 = 1001;
-/// Dictionaries within dictionaries, and the length of a tensor's full name.
+/// Limits on the nesting of dictionaries and on the length of a tensor's full name.
 const MAX_DEPTH: usize = 16;
 const MAX_NAME: usize = 1024;
 
 /// Reads the tensors of a checkpoint.
 ///
-/// Names of nested dictionaries and lists are joined by dots. Numbers of any type become `f32`,
-/// integers beyond 2²⁴ rounded; what is no tensor (an epoch, say) is left out.
+/// Names in nested dictionaries and lists are joined by dots. Numbers of any type become `f32`,
+/// which rounds integers beyond 2²⁴. Anything that is not a tensor (such as an epoch) is skipped.
 ///
 /// # Errors
 /// If the file cannot be read, is damaged, or holds objects other than tensors and containers.
@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Tensors, ImportError> {
     from_bytes(path, &read_file(path)?)
 }
 
-/// Reads the tensors of a checkpoint from the bytes of a file; errors call them `path`.
+/// Reads the tensors of a checkpoint from its bytes; `path` is used in error messages.
 ///
 /// # Errors
 /// As [`read`].
@@ -50,7 +50,7 @@ pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Tensors, ImportError> {
 
 fn from_zip(path: &Path, bytes: &[u8]) -> Result<Tensors, ImportError> {
     let mut zip = ZipArchive::new(io::Cursor::new(bytes)).map_err(|e| damaged(path, e))?;
-    // All files lie in one folder, whose name is the checkpoint's own.
+    // All files are in one folder, named after the checkpoint.
     let suffix = "/data.pkl";
     let pickle = zip.file_names().flatten().find(|name| name.ends_with(suffix));
     let pickle = pickle.ok_or_else(|| missing(path, "data.pkl"))?.into_owned();
@@ -74,7 +74,7 @@ fn from_zip(path: &Path, bytes: &[u8]) -> Result<Tensors, ImportError> {
     collect(root, &heap, &storages, bytes.len()).map_err(|fault| fault.in_file(path))
 }
 
-/// The bytes of a file within the zip, where they lie: PyTorch stores without compressing.
+/// The bytes of a zip entry, in place: PyTorch does not compress.
 fn stored<'b>(
     path: &Path,
     bytes: &'b [u8],
@@ -117,7 +117,7 @@ fn from_legacy(bytes: &[u8]) -> Result<Tensors, Fault> {
             return fault(format!("a storage with the key {key:?}"));
         };
         let Some(dtype) = dtypes.get(key) else {
-            return fault(format!("a storage {key:?} that no tensor has"));
+            return fault(format!("no tensor uses the storage {key:?}"));
         };
         let len = u64::from_le_bytes(cursor.array()?);
         let size = usize::try_from(len).ok().and_then(|len| len.checked_mul(dtype.size()));
@@ -126,7 +126,7 @@ fn from_legacy(bytes: &[u8]) -> Result<Tensors, Fault> {
     collect(root, &heap, &storages, bytes.len())
 }
 
-/// The tensors in `root` and in the containers in it, by their full names.
+/// The tensors in `root` and its nested containers, by full name.
 fn collect(
     root: Value<'_>,
     heap: &Heap<'_>,
@@ -136,7 +136,7 @@ fn collect(
     if !matches!(root, Value::Dict(_)) {
         return fault(format!("{root:?} where a dictionary of tensors should be"));
     }
-    // Containers and numbers may be shared, and repeated by a stride of zero, but not without end.
+    // Containers and numbers may be shared, or repeated by a stride of zero, but within a limit.
     let mut budget = Budget(file_len.saturating_mul(4).saturating_add(1 << 16));
     let mut tensors = Tensors::new();
     let mut open = vec![(String::new(), root, 0)];
@@ -166,7 +166,7 @@ fn collect(
     Ok(tensors)
 }
 
-/// What a file may still ask for, in proportion to its own length.
+/// How much more a file may allocate, in proportion to its own length.
 struct Budget(usize);
 
 impl Budget {
@@ -193,7 +193,7 @@ fn numbered<'b>(items: &[Value<'b>]) -> Vec<(Cow<'b, str>, Value<'b>)> {
     items.iter().enumerate().map(|(i, &item)| (Cow::Owned(i.to_string()), item)).collect()
 }
 
-/// The numbers of one tensor, in row-major order whatever its strides.
+/// The values of one tensor, row-major whatever its strides.
 fn numbers(
     name: &str,
     tensor: &Strided,
@@ -227,7 +227,7 @@ fn numbers(
     Ok(Tensor { shape: shape.clone(), values })
 }
 
-/// Walks the first dimension, and for each of its items the others.
+/// Recurses over dimensions.
 fn gather(
     bytes: &[u8],
     dtype: Dtype,

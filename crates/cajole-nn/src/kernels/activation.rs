@@ -1,22 +1,23 @@
-//! Squashing functions, the LSTM's gates and the softmax.
+//! Sigmoid, tanh, LSTM gates and softmax.
 
 use super::{Arithmetic, LANES, multiversion, widest};
 
-/// `eˣ` to about 1e-7, without a branch: 2ⁿ from the exponent bits, the rest from a polynomial.
+/// `eˣ` to about 1e-7, branch-free: 2ⁿ from the exponent bits, the rest from a polynomial.
 ///
-/// Arguments are clamped to where the result is a normal float; NaN stays NaN.
+/// Arguments are clamped to the range with a normal result; NaN stays NaN.
 #[inline(always)]
 pub(crate) fn exp_with<A: Arithmetic>(x: f32) -> f32 {
     /// Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.
     const ROUND: f32 = 12_582_912.0;
-    /// ln 2 in two pieces, so that n·ln 2 is subtracted without loss.
+    /// ln 2 in two parts, so that subtracting n·ln 2 loses no precision.
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let x = x.clamp(-87.0, 88.0);
     let shifted = A::mul_add(x, std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = A::mul_add(n, -LN2_LOW, A::mul_add(n, -LN2_HIGH, x));
-    // In pairs rather than one term after the other: an LSTM step waits for this chain twice.
+    // Horner in r² over pairs of terms halves the dependency chain, which an LSTM step waits for
+    // twice.
     let r2 = r * r;
     let high = A::mul_add(1.987_569_1e-4, r, 1.398_199_9e-3);
     let middle = A::mul_add(8.333_452e-3, r, 4.166_579_6e-2);
@@ -37,7 +38,7 @@ pub(crate) fn tanh_with<A: Arithmetic>(x: f32) -> f32 {
 }
 
 multiversion! {
-    /// `v ← 1 / (1 + e⁻ᵛ)`, for operations of one's own.
+    /// `v ← 1 / (1 + e⁻ᵛ)`, for custom operations.
     pub fn sigmoid(v: &mut [f32]) = sigmoid_body
 }
 
@@ -47,7 +48,7 @@ fn sigmoid_body<A: Arithmetic>(v: &mut [f32]) {
 }
 
 multiversion! {
-    /// `v ← tanh v`, for operations of one's own.
+    /// `v ← tanh v`, for custom operations.
     pub fn tanh(v: &mut [f32]) = tanh_body
 }
 
@@ -57,11 +58,11 @@ fn tanh_body<A: Arithmetic>(v: &mut [f32]) {
 }
 
 widest! {
-    /// One LSTM step of one row, from the gates' sums to the new state.
+    /// One LSTM step of one row, from gate pre-activations to the new state.
     ///
-    /// `gates (4·H)`, in the order `i, f, g, o`, are squashed in place. Out come the cell
-    /// `c = f ∘ c_prev + i ∘ g`, its squashed value, which the backward pass needs, and the hidden
-    /// state `h = o ∘ tanh c`, each `(H)`.
+    /// Applies the activations to `gates (4·H)`, in the order `i, f, g, o`, in place. Writes the
+    /// cell `c = f ∘ c_prev + i ∘ g`, `tanh c`, which the backward pass needs, and the hidden state
+    /// `h = o ∘ tanh c`, each `(H)`.
     pub fn lstm(
         gates: &mut [f32],
         c_prev: &[f32],
@@ -90,7 +91,7 @@ fn lstm_body<A: Arithmetic>(
         c[j] = A::mul_add(f[j], c_prev[j], i[j] * g[j]);
         tanh_c[j] = tanh_with::<A>(c[j]);
     }
-    // The output gate comes last: it is computed while tanh c is still on its way.
+    // The output gate comes last, so that it overlaps with tanh c.
     sigmoid_body::<A>(o);
     for j in 0..n {
         h[j] = o[j] * tanh_c[j];
@@ -98,9 +99,10 @@ fn lstm_body<A: Arithmetic>(
 }
 
 widest! {
-    /// The backward pass of [`lstm`]: from `dh` and `dc` to the gates' sums and the cell before.
+    /// Backward pass of [`lstm`]: from `dh` and `dc` to the gate pre-activations and the previous
+    /// cell.
     ///
-    /// `dc` is the gradient that arrives at the cell from later steps; `dc_prev` is added to.
+    /// `dc` is the gradient reaching the cell from later steps; `dc_prev` is accumulated into.
     pub fn lstm_backward(
         gates: &[f32],
         c_prev: &[f32],
@@ -140,10 +142,10 @@ fn lstm_backward_body<A: Arithmetic>(
 }
 
 widest! {
-    /// One step of an LSTM with a highway connection, of one row: [`lstm`] with a fifth gate `t`.
+    /// One step of an LSTM with a highway connection, for one row: [`lstm`] with a fifth gate `t`.
     ///
-    /// `gates (5·H)`, in the order `i, f, g, o, t`, are squashed in place, and the hidden state is
-    /// `h = t ∘ o ∘ tanh c + (1 − t) ∘ k`, with `k (H)` a linear function of the input.
+    /// Applies the activations to `gates (5·H)`, in the order `i, f, g, o, t`, in place. The hidden
+    /// state is `h = t ∘ o ∘ tanh c + (1 − t) ∘ k`, with `k (H)` a linear function of the input.
     pub fn highway(
         gates: &mut [f32],
         k: &[f32],
@@ -174,8 +176,8 @@ fn highway_body<A: Arithmetic>(
 }
 
 widest! {
-    /// The backward pass of [`highway`], given what it left: `k`, `c_prev`, `tanh c`, and the
-    /// gradients `dh`, `dc`. `dk` and `dc_prev` are added to.
+    /// Backward pass of [`highway`], given the saved `k`, `c_prev` and `tanh c` and the gradients
+    /// `dh` and `dc`. Accumulates into `dk` and `dc_prev`.
     pub fn highway_backward(
         gates: &[f32],
         state: (&[f32], &[f32], &[f32]),
@@ -199,7 +201,7 @@ fn highway_backward_body<A: Arithmetic>(
     assert!(gates.len() == 5 * n && dgates.len() == 5 * n && k.len() == n && dk.len() == n);
     let (lstm, t) = gates.split_at(4 * n);
     let (dlstm, dt) = dgates.split_at_mut(4 * n);
-    // What arrives at o ∘ tanh c, in the place of dt for the time being.
+    // The gradient of o ∘ tanh c, kept in dt until the real dt overwrites it.
     for j in 0..n {
         dt[j] = dh[j] * t[j];
     }
@@ -234,7 +236,7 @@ fn log_softmax_body<A: Arithmetic>(x: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Folds `x` with eight running results, since one would wait for itself at every element.
+/// Folds `x` with eight accumulators, since a single one would be a serial dependency chain.
 #[inline(always)]
 pub(crate) fn fold(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     let (chunks, rest) = x.as_chunks::<LANES>();
@@ -249,7 +251,7 @@ pub(crate) fn fold(x: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
 }
 
 multiversion! {
-    /// The backward pass of [`log_softmax`]: `dx += dout − p Σ dout`, with `p = e^out`.
+    /// Backward pass of [`log_softmax`]: `dx += dout − p Σ dout`, with `p = e^out`.
     pub fn log_softmax_backward(out: &[f32], dout: &[f32], dx: &mut [f32])
         = log_softmax_backward_body
 }
@@ -281,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn squashing_functions_agree_with_the_standard_library() {
+    fn activations_agree_with_the_standard_library() {
         check(80.0, exp_with::<Fused>, f64::exp, true);
         check(80.0, exp_with::<Plain>, f64::exp, true);
         check(40.0, sigmoid_with::<Fused>, |x| 1.0 / (1.0 + (-x).exp()), false);
         check(40.0, tanh_with::<Plain>, f64::tanh, false);
     }
 
-    /// The gates of a unit whose sums are all `x`: the first squashed by σ, the third by tanh.
+    /// The gates of one unit with all pre-activations `x`: σ for all but the third, which is tanh.
     fn gates<A: Arithmetic>(x: f32) -> [f32; 4] {
         let mut gates = [x; 4];
         lstm_body::<A>(&mut gates, &[0.5], &mut [0.0], &mut [0.0], &mut [0.0]);

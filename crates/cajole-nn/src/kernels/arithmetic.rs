@@ -1,14 +1,13 @@
-//! How kernels multiply and add: one float at a time, eight or sixteen.
+//! How kernels multiply and add: one, eight or sixteen floats at a time.
 //!
-//! Most kernels name single floats and leave it to the compiler to see vectors in their loops. Those
-//! whose tiles are too large for that name vectors themselves. Where sums have lanes, which are
-//! added up in the end, there are eight on every machine, so that the order of additions does not
-//! depend on what holds them.
+//! Most kernels are written on single floats and rely on autovectorisation. Those whose tiles are
+//! too large for that use vectors explicitly. Accumulators that are reduced at the end have eight
+//! lanes on every machine, so that the order of additions does not depend on the register width.
 
-/// Floats in a vector, as the kernels are written.
+/// Floats per vector in the kernels.
 pub(crate) const LANES: usize = 8;
 
-/// Floats in two vectors side by side.
+/// Floats in two adjacent vectors.
 pub(crate) const WIDE: usize = 2 * LANES;
 
 /// How a kernel multiplies and adds.
@@ -16,54 +15,54 @@ pub(crate) trait Arithmetic {
     /// Eight floats.
     type Vector: Copy;
 
-    /// Sixteen.
+    /// Sixteen floats.
     type Wide: Copy;
 
-    /// Whether sixteen floats are one register, of which there are 32.
+    /// Whether sixteen floats fit one register, of which there are 32.
     const IS_WIDE: bool;
 
     /// `a · b + c`.
     fn mul_add(a: f32, b: f32, c: f32) -> f32;
 
-    /// `x` eight times.
+    /// `x` in all eight lanes.
     fn splat(x: f32) -> Self::Vector;
 
     fn load(from: &[f32; LANES]) -> Self::Vector;
 
     fn store(vector: Self::Vector, to: &mut [f32; LANES]);
 
-    /// `a · b + c`, each with each.
+    /// `a · b + c`, lane by lane.
     fn mul_add_each(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
-    /// `x` sixteen times.
+    /// `x` in all sixteen lanes.
     fn splat_wide(x: f32) -> Self::Wide;
 
     fn load_wide(from: &[f32; WIDE]) -> Self::Wide;
 
     fn store_wide(wide: Self::Wide, to: &mut [f32; WIDE]);
 
-    /// `a · b + c`, each with each.
+    /// `a · b + c`, lane by lane.
     fn mul_add_wide(a: Self::Wide, b: Self::Wide, c: Self::Wide) -> Self::Wide;
 
-    /// Eight floats and eight others.
+    /// `a` in the low eight lanes and `b` in the high eight.
     fn pair(a: &[f32; LANES], b: &[f32; LANES]) -> Self::Wide;
 
-    /// Eight floats twice.
+    /// `a` in both halves.
     fn twice(a: &[f32; LANES]) -> Self::Wide;
 }
 
-/// Two roundings, on any machine.
+/// Rounds twice; runs on any machine.
 pub(crate) struct Plain;
 
-/// One rounding, one instruction: needs hardware support to be fast.
+/// Fused multiply-add: rounds once, in one instruction where the hardware has it.
 #[cfg(any(test, target_arch = "aarch64"))]
 pub(crate) struct Fused;
 
-/// The instructions of AVX2 and FMA, which only code compiled for them may use.
+/// AVX2 and FMA intrinsics, for code compiled with those features only.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx2;
 
-/// Those of AVX-512 as well.
+/// The same plus AVX-512.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Avx512;
 
@@ -109,7 +108,7 @@ macro_rules! two_vectors {
     };
 }
 
-/// Vectors as arrays, in which the compiler sees whatever registers there are.
+/// Vectors as arrays, which the compiler maps to whatever registers exist.
 macro_rules! on_arrays {
     ($name:ident, $mul_add:expr) => {
         impl Arithmetic for $name {
@@ -167,19 +166,19 @@ impl Arithmetic for Avx2 {
 
     #[inline(always)]
     fn load(from: &[f32; LANES]) -> Self::Vector {
-        // SAFETY: both are eight floats, of any value.
+        // SAFETY: both are eight floats; any bit pattern is valid.
         unsafe { std::mem::transmute::<[f32; LANES], Self::Vector>(*from) }
     }
 
     #[inline(always)]
     fn store(vector: Self::Vector, to: &mut [f32; LANES]) {
-        // SAFETY: both are eight floats, of any value.
+        // SAFETY: both are eight floats; any bit pattern is valid.
         *to = unsafe { std::mem::transmute::<Self::Vector, [f32; LANES]>(vector) };
     }
 
     #[inline(always)]
     fn mul_add_each(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
-        // SAFETY: `multiversion!` alone names this type, once the processor was found to have FMA.
+        // SAFETY: only `multiversion!` uses this type, after detecting FMA.
         unsafe { std::arch::x86_64::_mm256_fmadd_ps(a, b, c) }
     }
 }
@@ -223,19 +222,19 @@ impl Arithmetic for Avx512 {
 
     #[inline(always)]
     fn load_wide(from: &[f32; WIDE]) -> Self::Wide {
-        // SAFETY: both are sixteen floats, of any value.
+        // SAFETY: both are sixteen floats; any bit pattern is valid.
         unsafe { std::mem::transmute::<[f32; WIDE], Self::Wide>(*from) }
     }
 
     #[inline(always)]
     fn store_wide(wide: Self::Wide, to: &mut [f32; WIDE]) {
-        // SAFETY: both are sixteen floats, of any value.
+        // SAFETY: both are sixteen floats; any bit pattern is valid.
         *to = unsafe { std::mem::transmute::<Self::Wide, [f32; WIDE]>(wide) };
     }
 
     #[inline(always)]
     fn mul_add_wide(a: Self::Wide, b: Self::Wide, c: Self::Wide) -> Self::Wide {
-        // SAFETY: `widest!` alone names this type, once the processor was found to have AVX-512.
+        // SAFETY: only `widest!` uses this type, after detecting AVX-512.
         unsafe { std::arch::x86_64::_mm512_fmadd_ps(a, b, c) }
     }
 
@@ -253,13 +252,13 @@ impl Arithmetic for Avx512 {
     }
 }
 
-/// Asks for what lies `at` elements from the start of `near`: it will be read soon, and be at hand then.
+/// Prefetches `near[at]`, which may lie past the end.
 #[inline(always)]
 pub(crate) fn prefetch<T>(near: &[T], at: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: this reads nothing, and may be given any address.
+        // SAFETY: a prefetch reads nothing, and accepts any address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(near.as_ptr().wrapping_add(at).cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

@@ -1,10 +1,10 @@
-//! The loops of additive attention, one key at a time.
+//! Inner loops of additive attention, one key at a time.
 
 use super::activation::{exp_with, fold, tanh_with};
 use super::{Arithmetic, LANES, multiversion, widest};
 
 widest! {
-    /// `score = v · tanh(q + key)`; `squashed` is scratch. All of width `A`.
+    /// `score = v · tanh(q + key)`; `squashed` is scratch. All vectors have width `A`.
     pub fn additive_score(q: &[f32], key: &[f32], v: &[f32], squashed: &mut [f32], score: &mut f32)
         = additive_score_body
 }
@@ -26,7 +26,7 @@ fn additive_score_body<A: Arithmetic>(
 }
 
 widest! {
-    /// The backward pass of [`additive_score`]: adds to the gradients of query, key and `v`.
+    /// Backward pass of [`additive_score`]: accumulates the gradients of query, key and `v`.
     pub fn additive_score_backward(
         q: &[f32],
         key: &[f32],

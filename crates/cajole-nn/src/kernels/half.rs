@@ -1,12 +1,12 @@
-//! Products of one row with weights in half precision.
+//! Matrix-vector products with f16 weights.
 //!
-//! One row uses each weight once, so a product with a matrix that is larger than the inner caches
-//! takes as long as reading it does: half as many bytes take half as long. Weights are widened as
-//! they are read, which is exact, and sums are made in single precision and in the order of
-//! `matrix.rs`: the result has the very bits that the widened matrix would give.
+//! A matvec uses each weight once, so with a matrix larger than the inner caches it is
+//! memory-bound: halving the bytes halves the time. Weights are widened to f32 as they are read,
+//! which is exact, and accumulated in f32 in the order of `matrix.rs`. The result is bit-identical
+//! to using the widened matrix.
 //!
-//! Rows of a matrix in half precision start a whole number of vectors after each other, so that none
-//! of them straddles two cache lines.
+//! Rows of an f16 matrix are padded to a whole number of vectors, so that no vector straddles two
+//! cache lines.
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -16,7 +16,7 @@ use super::arithmetic::Avx2;
 use super::matrix::add_lanes;
 use super::{Arithmetic, LANES, Panel, Plain, prefetch};
 
-/// Whether rounding to half precision changes none of these.
+/// Whether f16 represents all of these exactly.
 pub fn is_exact(w: &[f32]) -> bool {
     const PIECE: usize = 256;
     let (mut halves, mut widened) = ([f16::ZERO; PIECE], [0.0; PIECE]);
@@ -28,7 +28,7 @@ pub fn is_exact(w: &[f32]) -> bool {
     })
 }
 
-/// Whether this machine widens about as fast as it reads.
+/// Whether this machine widens f16 about as fast as it reads it.
 pub fn pays() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2")
@@ -38,7 +38,7 @@ pub fn pays() -> bool {
     false
 }
 
-/// How a vector of halves becomes one of floats, and back.
+/// Conversion between a vector of f16 and a vector of f32.
 trait Convert: Arithmetic {
     fn widen(halves: &[f16; LANES]) -> Self::Vector;
     fn round(floats: &[f32; LANES]) -> [f16; LANES];
@@ -61,8 +61,8 @@ impl Convert for Avx2 {
     #[inline(always)]
     fn widen(halves: &[f16; LANES]) -> Self::Vector {
         use std::arch::x86_64::{__m128i, _mm256_cvtph_ps};
-        // SAFETY: both are sixteen bytes, of any value; F16C is there, since `widening!` alone
-        // brings kernels here, once it was detected.
+        // SAFETY: both types are sixteen bytes, valid for any bit pattern. Only `widening!`
+        // instantiates kernels with `Avx2` here, after detecting F16C.
         unsafe { _mm256_cvtph_ps(std::mem::transmute::<[f16; LANES], __m128i>(*halves)) }
     }
 
@@ -77,7 +77,7 @@ impl Convert for Avx2 {
     }
 }
 
-/// Defines `name` as `body`, compiled for machines that widen by themselves and for others.
+/// Defines `name` as `body`, compiled with F16C and without.
 macro_rules! widening {
     ($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
@@ -88,7 +88,7 @@ macro_rules! widening {
                 fn f16c($($arg: $ty),*) {
                     $body::<Avx2>($($arg),*);
                 }
-                // SAFETY: the processor has just been found to have AVX2, FMA and F16C.
+                // SAFETY: AVX2, FMA and F16C were detected above.
                 return unsafe { f16c($($arg),*) };
             }
             $body::<Plain>($($arg),*);
@@ -96,35 +96,35 @@ macro_rules! widening {
     };
 }
 
-/// How many halves after each other the rows of a matrix with `n` columns start.
+/// Row stride, in f16 elements, of a matrix with `n` columns.
 pub fn stride(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
 widening! {
-    /// Rounds `w (K, N)` to half precision: of weights that are a tenth of the way from one half to
-    /// the next, one in ten is rounded away from zero, by a fixed pattern. So many weights that were
-    /// moved by less than halves are apart are moved by as much on average, and one that is a half
-    /// stays what it is. What is between the rows is left as it is.
+    /// Rounds `w (K, N)` to f16 with deterministic dithered rounding, which preserves the mean: a
+    /// weight a tenth of the way to the next f16 is rounded away from zero one time in ten. Updates
+    /// smaller than the f16 spacing therefore survive on average, and a weight that f16 represents
+    /// exactly does not change. Padding between rows is left untouched.
     fn round(halves: &mut [f16], w: &[f32], n: usize) = round_body
 }
 
-/// Bits of a float that a half has no room for.
+/// Mantissa bits that f16 has no room for.
 const LOST: u32 = 13;
 
-/// Rounds a weight up if its lost bits and those of `noise` are more than they hold.
+/// Rounds the magnitude up if the lost bits plus `noise` overflow them.
 #[inline(always)]
 fn dithered(w: f32, noise: u32) -> f32 {
     f32::from_bits(w.to_bits().wrapping_add(noise >> (32 - LOST)) >> LOST << LOST)
 }
 
-/// What a row and a column add to the noise: shares of 2³² whose multiples are spread evenly over any
-/// part of a matrix, whatever its shape (1/p and 1/p², p being the plastic ratio).
+/// Noise increments per row and per column, as fractions of 2³²: 1/p and 1/p², p the plastic ratio.
+/// Their multiples are spread evenly over any part of a matrix, whatever its shape.
 const NOISE: (u32, u32) = (0xc13f_a9a9, 0x91e1_0da5);
 
 #[inline(always)]
 fn round_body<A: Convert>(halves: &mut [f16], w: &[f32], n: usize) {
-    assert!(halves.len() * n == w.len() * stride(n), "a copy of another shape");
+    assert!(halves.len() * n == w.len() * stride(n), "the f16 copy has another shape");
     let rows = halves.chunks_exact_mut(stride(n)).zip(w.chunks_exact(n));
     for (kk, (halves, w)) in rows.enumerate() {
         let start = NOISE.0.wrapping_mul(kk as u32);
@@ -151,16 +151,16 @@ widening! {
     fn add_half_product(y: &mut [f32], x: &[f32], w: &[f16]) = add_half_product_body
 }
 
-/// Rows of `W` that are read side by side: each adds to the sum of the one before.
+/// Rows of `W` read side by side; each output sums them in order.
 const ABREAST: usize = 4;
 
-/// Halves in a cache line.
+/// f16 elements per unrolled step, a cache line.
 const LINE: usize = 4 * LANES;
 
 #[inline(always)]
 fn add_half_product_body<A: Convert>(y: &mut [f32], x: &[f32], w: &[f16]) {
     let stride = stride(y.len());
-    assert!(LANES <= y.len() && w.len() == x.len() * stride, "shapes of a product");
+    assert!(LANES <= y.len() && w.len() == x.len() * stride, "mismatched product shapes");
     let (fours, rest) = x.as_chunks::<ABREAST>();
     let mut w = w;
     for x in fours {
@@ -173,7 +173,7 @@ fn add_half_product_body<A: Convert>(y: &mut [f32], x: &[f32], w: &[f16]) {
     }
 }
 
-/// `y (N) += x (R) · W (R, N)`, the first rows of `w`; asks for the next, in the order they lie in.
+/// `y (N) += x (R) · W (R, N)`, the first `R` rows of `w`; prefetches the next `R` in memory order.
 #[inline(always)]
 fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) {
     let n = y.len();
@@ -184,7 +184,7 @@ fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) 
     let rows: [&[f16]; R] = std::array::from_fn(|r| &w[r * stride(n)..][..n]);
     let whole = n / LANES;
     let chunks: [&[[f16; LANES]]; R] = std::array::from_fn(|r| &rows[r].as_chunks().0[..whole]);
-    // The last columns, with some before them to make up a vector; those are not written.
+    // The tail columns, padded on the left to a full vector; the padding is not written back.
     let rest = n - whole * LANES;
     let mut last = [0.0; LANES];
     if 0 < rest {
@@ -207,7 +207,7 @@ fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) 
         }
         for r in 0..R {
             for v in 0..LINE / LANES {
-                // SAFETY: there are as many vectors in each of the rows as in `y`.
+                // SAFETY: every row has as many vectors as `y`.
                 let w = unsafe { chunks[r].get_unchecked(i * LINE / LANES + v) };
                 sums[v] = A::mul_add_each(splats[r], A::widen(w), sums[v]);
             }
@@ -227,10 +227,10 @@ fn add_rows<A: Convert, const R: usize>(y: &mut [f32], x: &[f32; R], w: &[f16]) 
     y[n - rest..].copy_from_slice(&last[LANES - rest..]);
 }
 
-/// The last vector of a row that has one.
+/// The last full vector of a row; needs `8 ≤ N`.
 #[inline(always)]
 fn last_chunk(row: &[f16]) -> &[f16; LANES] {
-    row.last_chunk().expect("a row of a vector or more")
+    row.last_chunk().expect("row shorter than a vector")
 }
 
 widening! {
@@ -242,15 +242,15 @@ widening! {
 #[inline(always)]
 fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16], panel: &mut Panel) {
     let stride = stride(dy.len());
-    assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "shapes of a product");
+    assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "mismatched product shapes");
     let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
     let kk = half_dots::<A, 8>(lanes, dy, w, 0);
     half_dots::<A, 1>(lanes, dy, w, kk);
     add_lanes(dx, lanes, halves);
 }
 
-/// The dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time, each as a vector
-/// whose lanes are yet to be added up; returns the first row of `W` not done.
+/// Dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time. Each is left as a
+/// vector of partial sums, one per lane. Returns the first row of `W` not done.
 #[inline(always)]
 fn half_dots<A: Convert, const R: usize>(
     lanes: &mut [f32],
@@ -260,7 +260,7 @@ fn half_dots<A: Convert, const R: usize>(
 ) -> usize {
     let (lanes, n) = (lanes.as_chunks_mut::<LANES>().0, dy.len());
     let (dys, rest) = dy.as_chunks::<LANES>();
-    // The last columns once more as a whole vector, with zeros for those that were counted.
+    // The tail columns as a full vector, with zeros in the lanes already counted.
     let mut last = [0.0; LANES];
     last[LANES - rest.len()..].copy_from_slice(rest);
     while kk + R <= lanes.len() {
@@ -271,7 +271,7 @@ fn half_dots<A: Convert, const R: usize>(
         for (i, dy) in dys.iter().enumerate() {
             let dy = A::load(dy);
             for r in 0..R {
-                // SAFETY: there are as many vectors in each of the rows as in `dy`.
+                // SAFETY: every row has as many vectors as `dy`.
                 let w = unsafe { chunks[r].get_unchecked(i) };
                 sums[r] = A::mul_add_each(dy, A::widen(w), sums[r]);
             }
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// `(K, N)` around the edges of vectors and of rows abreast.
+    /// `(K, N)` around the edges of vectors and of row blocks.
     const SHAPES: [(usize, usize); 7] =
         [(1, 8), (3, 9), (4, 16), (9, 31), (17, 75), (128, 512), (259, 517)];
 
@@ -305,14 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn products_have_the_bits_of_the_widened_matrix() {
+    fn products_are_bit_identical_to_the_widened_matrix() {
         let random = &mut Random::new(1);
         for (k, n) in SHAPES {
             let (x, dy) = (draw(random, k), draw(random, n));
             let (y0, dx0) = (draw(random, n), draw(random, k));
             let mut halves = vec![f16::NAN; k * stride(n)];
             round(&mut halves, &draw(random, k * n), n);
-            // Subnormal halves are widened as well.
+            // Subnormal f16 values must widen correctly too.
             halves[0] = f16::from_bits(1);
             let rows = halves.chunks_exact(stride(n)).flat_map(|row| &row[..n]);
             let w: Vec<f32> = rows.map(|h| h.to_f32()).collect();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_that_do_not_widen_compute_the_same() {
+    fn the_portable_fallback_agrees_with_f16c() {
         let random = &mut Random::new(2);
         let close = |got: &[f32], want: &[f32]| {
             got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5 * (1.0 + b.abs()))
@@ -356,9 +356,9 @@ mod tests {
     }
 
     #[test]
-    fn small_steps_are_not_lost_on_average() {
+    fn dithered_rounding_preserves_the_mean() {
         let k = 200;
-        // With 144 and 2584 columns, multiples of the golden ratio would hardly differ by rows.
+        // Golden-ratio increments would barely differ between rows of 144 or 2584 columns.
         for n in [144, 300, 2584] {
             for (from, step) in [(0.05, 4e-6), (-0.3, 2e-5), (0.011, -1e-6)] {
                 let from = f16::from_f32(from).to_f32();
@@ -369,17 +369,17 @@ mod tests {
                 let by_column = (0..n).map(|j| rows().map(|row| moved(&row[j])).sum::<f64>());
                 for mean in by_column.map(|sum| sum / k as f64) {
                     let off = (mean / f64::from(step) - 1.0).abs();
-                    assert!(off < 0.3, "{n} columns: one moved by {mean} on average, not {step}");
+                    assert!(off < 0.3, "{n} columns: one has mean update {mean}, not {step}");
                 }
                 let mean = rows().flatten().map(moved).sum::<f64>() / (k * n) as f64;
                 let off = (mean / f64::from(step) - 1.0).abs();
-                assert!(off < 0.02, "{n} columns: moved by {mean} on average, not {step}");
+                assert!(off < 0.02, "{n} columns: mean update is {mean}, not {step}");
             }
         }
     }
 
     #[test]
-    fn rounding_changes_what_is_no_half() {
+    fn rounding_keeps_exact_f16_and_stays_close_otherwise() {
         let mut rounded = [f16::ZERO; 16];
         let wild: [f32; 11] = std::array::from_fn(|i| 1e4f32.powf(i as f32 / 5.0 - 1.0));
         let halves = wild.map(|w| f16::from_f32(w).to_f32());

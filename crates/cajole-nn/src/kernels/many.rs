@@ -1,20 +1,19 @@
-//! Products of many rows with a matrix.
+//! Matrix-matrix products (GEMM) with many rows.
 //!
-//! Many rows use each weight many times, so the multipliers can be kept busy, if three things hold.
-//! A tile of five rows and two vectors, or eight where registers are wide and many, has enough sums to
-//! hide how long a multiply-add takes, and few enough to stay in registers. What a tile walks over is
-//! small, and stays in the innermost cache until all rows have met it. And weights are asked for some
-//! time before they are needed, since a walk over part of many rows is nothing that a processor
-//! foresees.
+//! Many rows use each weight many times, so the FMA units can be kept busy if three things hold. A
+//! tile of five rows by two vectors, or eight with AVX-512, has enough accumulators to hide the FMA
+//! latency and few enough to stay in registers. The panel of `W` that a tile walks over is small,
+//! and stays in L1 until every row has used it. And weights are prefetched, because the hardware
+//! prefetcher does not recognise a walk over part of many rows.
 //!
-//! Tiles are short, so that what they cost besides multiplying would show: they do not check where
-//! they read and write. Those who call them have checked that the shapes agree, and stay within them.
+//! Tiles are short enough that bounds checks would show, so they are unchecked. Their callers have
+//! checked that the shapes agree, and stay within them.
 
 use super::matrix::add_lanes;
 use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 
-/// Rows of `W (K, N)` that all of `X` meets before the next: few enough to be asked for row by row.
-/// Rows that start a multiple of a kilobyte after each other compete for few places of a cache.
+/// Rows of `W (K, N)` multiplied with all of `X` before moving on: few enough to prefetch row by
+/// row. Rows whose stride is a multiple of 1 KiB compete for few cache sets, so fewer of those.
 const fn near<A: Arithmetic>(n: usize) -> usize {
     match (A::IS_WIDE, n.is_multiple_of(256)) {
         (true, _) => 32,
@@ -23,20 +22,21 @@ const fn near<A: Arithmetic>(n: usize) -> usize {
     }
 }
 
-/// How much of what lies ahead a tile asks for: the first one for all, or the first two for half of it
-/// each, where it is more than can be under way.
+/// How much of the next `of` lines one tile prefetches. On AVX-512 that is more than can be in
+/// flight at once, so the first two tiles prefetch half each; otherwise the first tile prefetches
+/// all of it.
 const fn share<A: Arithmetic>(of: usize) -> usize {
     if A::IS_WIDE { of.div_ceil(2) } else { of }
 }
 
-/// How rows are cut: into fives, then fours; three at most are left.
+/// Splits rows into fives, then fours; at most three are left.
 #[derive(Clone, Copy)]
 struct Cut {
-    /// Where fives end.
+    /// End of the fives.
     fives: usize,
-    /// Where fours end.
+    /// End of the fours.
     fours: usize,
-    /// Where rows end.
+    /// End of the rows.
     rows: usize,
 }
 
@@ -48,8 +48,8 @@ impl Cut {
     }
 }
 
-/// Calls a tile for each piece of a cut, with its first row and its number. All ask for what lies
-/// ahead, or the first does.
+/// Calls a tile for each piece of a cut, with its first row and its index. On AVX-512 every full
+/// tile prefetches, otherwise only the first.
 macro_rules! each_piece {
     ($cut:expr, $self:ident.$tile:ident::<$a:ident, _, $n:ident, _>(_, $($arg:expr),*)) => {
         let (cut, mut i, mut piece) = ($cut, 0, 0);
@@ -76,36 +76,36 @@ macro_rules! each_piece {
     };
 }
 
-/// The sixteen floats that begin at `at`.
+/// The sixteen floats starting at `at`.
 ///
 /// # Safety
 /// They must lie within `m`.
 #[inline(always)]
 unsafe fn load<A: Arithmetic>(m: &[f32], at: usize) -> A::Wide {
     debug_assert!(at + WIDE <= m.len());
-    // SAFETY: as above; sixteen floats are as aligned as one.
+    // SAFETY: in bounds by the contract above; sixteen floats are aligned like one.
     A::load_wide(unsafe { &*m.as_ptr().add(at).cast::<[f32; WIDE]>() })
 }
 
-/// The eight floats that begin at `at`.
+/// The eight floats starting at `at`.
 ///
 /// # Safety
 /// They must lie within `m`.
 #[inline(always)]
 unsafe fn eight(m: &[f32], at: usize) -> &[f32; LANES] {
     debug_assert!(at + LANES <= m.len());
-    // SAFETY: as above; eight floats are as aligned as one.
+    // SAFETY: in bounds by the contract above; eight floats are aligned like one.
     unsafe { &*m.as_ptr().add(at).cast::<[f32; LANES]>() }
 }
 
-/// Writes those from `skip` on of the sixteen floats that begin at `at`.
+/// Writes the sixteen floats starting at `at`, except the first `skip`.
 ///
 /// # Safety
 /// They must lie within `m`.
 #[inline(always)]
 unsafe fn store<A: Arithmetic>(wide: A::Wide, m: &mut [f32], at: usize, skip: usize) {
     debug_assert!(at + WIDE <= m.len());
-    // SAFETY: as above; sixteen floats are as aligned as one.
+    // SAFETY: in bounds by the contract above; sixteen floats are aligned like one.
     let to = unsafe { &mut *m.as_mut_ptr().add(at).cast::<[f32; WIDE]>() };
     if skip == 0 {
         return A::store_wide(wide, to);
@@ -132,13 +132,13 @@ pub(super) fn add_many_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: 
         let j = if A::IS_WIDE { product.add_strips::<A, 4>(rows, 0) } else { 0 };
         let j = product.add_strips::<A, 1>(rows, j);
         if j < n {
-            // The last columns, with some before them to make up sixteen; those are not written.
+            // The tail columns, padded on the left to sixteen; the padding is not written back.
             product.add_strip::<A, 1>(rows, n - WIDE, WIDE - (n - j));
         }
     }
 }
 
-/// `Y += X · W` under way; the shapes agree.
+/// A running `Y += X · W`, with matching shapes.
 struct Product<'a> {
     y: &'a mut [f32],
     x: &'a [f32],
@@ -149,8 +149,8 @@ struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// What some rows of `W`, so many from the first of them on, add to columns from `j` on, `V`
-    /// times sixteen at a time; returns the first column not done.
+    /// Adds the contribution of the rows `(start, len)` of `W` to the columns from `j` on, `16 V`
+    /// at a time. Returns the first column not done.
     #[inline(always)]
     fn add_strips<A: Arithmetic, const V: usize>(
         &mut self,
@@ -164,7 +164,7 @@ impl Product<'_> {
         j
     }
 
-    /// The same for the columns from `j ≤ N − 16 V` on, without the first `skip` of them.
+    /// The same for one strip of `16 V` columns at `j ≤ N − 16 V`, except the first `skip`.
     #[inline(always)]
     fn add_strip<A: Arithmetic, const V: usize>(
         &mut self,
@@ -178,12 +178,12 @@ impl Product<'_> {
         }
     }
 
-    /// The same for `B` rows of `X` from `i` on. Some of the tiles ask for what lies ahead.
+    /// The same for `B` rows of `X` from `i` on; prefetches the next strip if `PREFETCH`.
     ///
     /// # Safety
     /// Rows and columns must be within the shapes.
     #[inline(always)]
-    unsafe fn add_tile<A: Arithmetic, const B: usize, const V: usize, const ASKS: bool>(
+    unsafe fn add_tile<A: Arithmetic, const B: usize, const V: usize, const PREFETCH: bool>(
         &mut self,
         (i, piece): (usize, usize),
         (start, len): (usize, usize),
@@ -208,7 +208,7 @@ impl Product<'_> {
                 for v in 0..V {
                     weights[v] = load::<A>(w, row + v * WIDE);
                 }
-                if ASKS {
+                if PREFETCH {
                     for v in 0..share::<A>(V) {
                         prefetch(w, kk * n + ahead + v * WIDE);
                     }
@@ -265,28 +265,28 @@ pub(super) fn add_many_transposed_body<A: Arithmetic>(
     }
 }
 
-/// Rows of `dY` that are done before the next, and rows of `W` that they meet together, an even
-/// number: their products, which are vectors until the last, stay in an inner cache.
+/// Rows of `dY` and of `W` per block. Their products, vectors of partial sums until the end, stay
+/// in an inner cache. `BLOCK` is even, since rows of `W` are taken in pairs.
 const GROUP: usize = 30;
 const BLOCK: usize = 64;
 
-/// Vectors of each row that meet before the next: those of a block stay in an inner cache, too.
+/// Vectors of each row per pass, so that those of a block stay in an inner cache too.
 const CHUNK: usize = 96;
 
-/// The dot products of some rows of `dY` with some of `W`, each as a vector whose lanes are yet to be
-/// added up, `lanes (30, 64, 8)`; the shapes agree.
+/// Dot products of a group of rows of `dY` with a block of rows of `W`, each a vector of per-lane
+/// partial sums: `lanes (30, 64, 8)`. The shapes agree.
 struct Dots<'a> {
     lanes: &'a mut [f32],
     dy: &'a [f32],
     w: &'a [f32],
     cut: Cut,
-    /// Of `W`.
+    /// Rows of `W`.
     rows: usize,
     n: usize,
 }
 
 impl Dots<'_> {
-    /// All of them.
+    /// Computes the whole block.
     #[inline(always)]
     fn add_block<A: Arithmetic>(&mut self) {
         let whole = self.n / LANES;
@@ -307,8 +307,8 @@ impl Dots<'_> {
         }
     }
 
-    /// What some vectors, so many from the first of them on, say of `P` pairs of rows of `W` from
-    /// `kk` on.
+    /// Adds the contribution of the vectors `(start, len)` to `P` pairs of rows of `W` from `kk`
+    /// on.
     #[inline(always)]
     fn add_rows<A: Arithmetic, const P: usize>(&mut self, kk: usize, vectors: (usize, usize)) {
         // SAFETY: rows and vectors are within the shapes, and pieces within the rows of `dY`.
@@ -317,13 +317,13 @@ impl Dots<'_> {
         }
     }
 
-    /// The same for `B` rows of `dY` from `i` on. Some of the tiles ask for the next rows of `W`.
-    /// A row that has no other to make a pair with is its own; what that gives is never read.
+    /// The same for `B` rows of `dY` from `i` on; prefetches the next rows of `W` if `PREFETCH`. An
+    /// odd last row is paired with itself; the second result is never read.
     ///
     /// # Safety
     /// Rows and vectors must be within the shapes.
     #[inline(always)]
-    unsafe fn add_tile<A: Arithmetic, const B: usize, const P: usize, const ASKS: bool>(
+    unsafe fn add_tile<A: Arithmetic, const B: usize, const P: usize, const PREFETCH: bool>(
         &mut self,
         (i, piece): (usize, usize),
         kk: usize,
@@ -337,8 +337,8 @@ impl Dots<'_> {
             (row * n, (row + 1).min(last) * n)
         });
         let ahead = kk + 2 * P + piece * share::<A>(2 * P);
-        // SAFETY: rows and vectors are within the shapes, and a pair has room in `lanes` even if it
-        // begins with the last row, since these are even in number.
+        // SAFETY: rows and vectors are within the shapes. A pair that begins with the last row
+        // still fits in `lanes`, since `BLOCK` is even.
         unsafe {
             let mut sums = [[A::splat_wide(0.0); P]; B];
             if 0 < start {
@@ -354,7 +354,7 @@ impl Dots<'_> {
                 for p in 0..P {
                     weights[p] = A::pair(eight(w, pairs[p].0 + j), eight(w, pairs[p].1 + j));
                 }
-                if ASKS {
+                if PREFETCH {
                     for row in 0..share::<A>(2 * P) {
                         prefetch(w, (ahead + row) * n + j);
                     }
@@ -374,7 +374,7 @@ impl Dots<'_> {
         }
     }
 
-    /// The last columns, which make up no vector: with zeros in place of those before them.
+    /// The tail columns, as full vectors with zeros in the lanes already counted.
     #[inline(always)]
     fn add_last<A: Arithmetic>(&mut self) {
         let Dots { lanes, dy, w, n, .. } = self;
@@ -385,7 +385,7 @@ impl Dots<'_> {
             last[LANES - rest..].copy_from_slice(&dy[*n - rest..]);
             let last = A::load(&last);
             for (lanes, row) in lanes.iter_mut().zip(w.chunks_exact(*n)) {
-                let row = A::load(row.last_chunk().expect("a row of a vector or more"));
+                let row = A::load(row.last_chunk().expect("row shorter than a vector"));
                 A::store(A::mul_add_each(last, row, A::load(lanes)), lanes);
             }
         }

@@ -1,29 +1,29 @@
 //! Products of activations and weights.
 //!
-//! A matrix of weights is read where it lies. One row, two and four, as an input alone and a beam
-//! have them, are kernels of their own, since in one function they would compete for registers; so
-//! is one whose matrix is too narrow to fill a vector. A single row reads a matrix that is larger
-//! than the nearer caches in order. Many rows are in `many.rs`.
+//! Weights are read in place, without packing. One, two and four rows, as a single input or a beam
+//! needs, have separate kernels, because in one function they would compete for registers. So does
+//! a matrix too narrow to fill a vector. A single row streams a matrix that exceeds the inner
+//! caches in memory order. Many rows are handled in `many.rs`.
 //!
-//! Sums live in arrays that are only ever indexed by constants, once the loops over them are
-//! unrolled: the compiler then keeps them in registers. Iterating over them, or slicing them, puts
-//! them on the stack, at a tenth of the speed.
+//! Accumulators live in arrays that are indexed only by constants once the loops are unrolled, so
+//! the compiler keeps them in registers. Iterating over them or slicing them spills them to the
+//! stack, at a tenth of the speed.
 
 use super::many::{add_many_product, add_many_transposed};
 use super::{Arithmetic, LANES, WIDE, multiversion};
 
-/// Scratch for sums and for rows that lie scattered.
-#[derive(Default)]
+/// Scratch for partial sums and for gathered rows.
+#[derive(Clone, Debug, Default)]
 pub struct Panel(Vec<f32>);
 
 impl Panel {
-    /// One with something in it that must not matter.
+    /// Scratch pre-filled with NaN, to show that its contents do not matter.
     #[cfg(test)]
     pub(super) fn of_anything(len: usize) -> Self {
         Panel(vec![f32::NAN; len])
     }
 
-    /// Two buffers of these lengths, with anything in them.
+    /// Two buffers of these lengths, with unspecified contents.
     pub(super) fn two(&mut self, a: usize, b: usize) -> (&mut [f32], &mut [f32]) {
         if self.0.len() < a + b {
             self.0.resize(a + b, 0.0);
@@ -35,7 +35,7 @@ impl Panel {
 /// `Y += X · W` with `Y (B, N)`, `X (B, K)`, `W (K, N)`; `B` follows from the slices.
 pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     let b = rows_of(x, k);
-    assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "shapes of a product");
+    assert!(x.len() == b * k && y.len() == b * n && w.len() == k * n, "mismatched product shapes");
     if MANY <= b && WIDE <= n {
         return add_many_product(y, x, w, b);
     }
@@ -50,14 +50,14 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     }
 }
 
-/// So many rows use a weight often enough that it is worth while to stay with a part of the matrix.
+/// From this many rows on, a weight is reused often enough to block over the matrix.
 const MANY: usize = 6;
 
-/// A matrix of so many weights is not found in the nearer caches: it had better be read in order.
+/// A matrix of this many weights exceeds the inner caches and is better streamed in memory order.
 const LARGE: usize = 1 << 17;
 
 multiversion! {
-    /// `y (N) += x (K) · W (K, N)`, reading `W` in order.
+    /// `y (N) += x (K) · W (K, N)`, streaming `W` in memory order.
     fn add_streamed_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_streamed_product_body
 }
 
@@ -83,12 +83,12 @@ fn add_streamed_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32])
     }
 }
 
-/// How many rows of `cols` make up `m`. A single row, the usual case, needs no division.
+/// Number of rows of `cols` columns in `m`. A single row, the usual case, avoids the division.
 fn rows_of(m: &[f32], cols: usize) -> usize {
     if m.len() == cols { 1 } else { m.len() / cols }
 }
 
-/// Cuts `b` rows into fours, then a two and a one: where each piece starts, and its rows.
+/// Splits `b` rows into fours, then a two and a one, as `(start, rows)`.
 fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
     let (fours, twos) = (b - b % 4, b - b % 2);
     let two = (fours < twos).then_some((fours, 2));
@@ -136,11 +136,11 @@ fn add_four_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
     add_strips::<A, 4, 1, 1>(y, x, w, j);
 }
 
-/// `Y[.., j..] += X · W[.., j..]` for `B` rows, in strips of `V` vectors of `L` columns; returns the
-/// first column not done.
+/// `Y[.., j..] += X · W[.., j..]` for `B` rows, in strips of `V` vectors of `L` columns. Returns
+/// the first column not done.
 ///
-/// Eight vectors of sums hide the latency of a multiply-add. They stay in registers while the strip
-/// is walked: in memory, each multiply-add would wait for the one before to be stored.
+/// Eight accumulators hide the FMA latency. They stay in registers along the strip: in memory, each
+/// FMA would wait for the previous store.
 #[inline(always)]
 fn add_strips<A: Arithmetic, const B: usize, const V: usize, const L: usize>(
     y: &mut [f32],
@@ -183,7 +183,10 @@ pub fn add_product_transposed(
     panel: &mut Panel,
 ) {
     let b = rows_of(dy, n);
-    assert!(dx.len() == b * k && dy.len() == b * n && w.len() == k * n, "shapes of a product");
+    assert!(
+        dx.len() == b * k && dy.len() == b * n && w.len() == k * n,
+        "mismatched product shapes"
+    );
     if n < LANES {
         for i in 0..b {
             add_narrow_transposed(&mut dx[i * k..(i + 1) * k], &dy[i * n..(i + 1) * n], w);
@@ -240,11 +243,11 @@ fn add_two_transposed_body<A: Arithmetic>(
     add_lanes(dx, lanes, halves);
 }
 
-/// The dot products of `B` rows `dY (B, N)` with the rows of `W` from `kk` on, `R` at a time, each
-/// as a vector whose lanes are yet to be added up; returns the first row of `W` not done.
+/// Dot products of `B` rows `dY (B, N)` with the rows of `W` from `kk` on, `R` at a time. Each is
+/// left as a vector of per-lane partial sums. Returns the first row of `W` not done.
 ///
-/// `lanes` is `(B, K, 8)`. They are added up later, from memory: here, that would make the compiler
-/// prefer the shape of the sum over that of the product, at a fraction of the speed.
+/// `lanes` is `(B, K, 8)`. The horizontal sums happen later, from memory: done here, they would
+/// make the compiler vectorise for the sum rather than for the product, at a fraction of the speed.
 #[inline(always)]
 fn dots<A: Arithmetic, const B: usize, const R: usize>(
     lanes: &mut [f32],
@@ -257,7 +260,7 @@ fn dots<A: Arithmetic, const B: usize, const R: usize>(
     let m = n / LANES;
     let dy_chunks: [&[[f32; LANES]]; B] =
         std::array::from_fn(|b| &dy[b * n..(b + 1) * n].as_chunks().0[..m]);
-    // The last columns once more as a whole vector, with zeros for those that were counted.
+    // The tail columns as a full vector, with zeros in the lanes already counted.
     let mut last = [[0.0; LANES]; B];
     for b in 0..B {
         for j in m * LANES..n {
@@ -300,7 +303,7 @@ fn dots<A: Arithmetic, const B: usize, const R: usize>(
     kk
 }
 
-/// `dx += Σ_l lanes_l`, by halves, in two loops that are both vectorised.
+/// `dx += Σ_l lanes_l`, in two vectorised loops: eight lanes to four, then four to one.
 #[inline(always)]
 pub(super) fn add_lanes(dx: &mut [f32], lanes: &[f32], halves: &mut [f32]) {
     const HALF: usize = LANES / 2;
@@ -330,11 +333,11 @@ fn add_narrow_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f3
         5 => add_narrow_dots::<A, 5>(dx, dy, w),
         6 => add_narrow_dots::<A, 6>(dx, dy, w),
         7 => add_narrow_dots::<A, 7>(dx, dy, w),
-        n => unreachable!("{n} columns are no narrow matrix"),
+        n => unreachable!("{n} columns are not a narrow matrix"),
     }
 }
 
-/// `N` columns known to the compiler, which then works on several rows of `W` at a time.
+/// `N` is a compile-time constant, so the compiler vectorises over rows of `W`.
 #[inline(always)]
 fn add_narrow_dots<A: Arithmetic, const N: usize>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
     let dy: [f32; N] = std::array::from_fn(|j| dy[j]);

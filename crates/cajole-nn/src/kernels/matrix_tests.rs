@@ -1,4 +1,4 @@
-//! Every product against its definition, and a row alone against the same row in a batch.
+//! Every product against its definition, and a single row against the same row in a batch.
 
 use super::super::many::{add_many_product_body, add_many_transposed_body};
 use super::super::{Fused, Plain};
@@ -47,7 +47,7 @@ fn at(m: &[f32], cols: usize, i: usize, j: usize) -> f64 {
     f64::from(m[i * cols + j])
 }
 
-/// `y0 (B, N) + x (B, K) · w (K, N)`, as it is defined.
+/// `y0 (B, N) + x (B, K) · w (K, N)`, from the definition.
 fn product(y0: &[f32], x: &[f32], w: &[f32], (b, k, n): (usize, usize, usize)) -> Vec<f64> {
     let dot = |i, j| (0..k).map(|q| at(x, k, i, q) * at(w, n, q, j)).sum::<f64>();
     (0..b * n).map(|e| f64::from(y0[e]) + dot(e / n, e % n)).collect()
@@ -141,9 +141,9 @@ type Product = fn(&mut [f32], &[f32], &[f32], usize);
 type Transposed = fn(&mut [f32], &[f32], &[f32], usize, &mut Panel);
 
 #[test]
-fn registers_of_any_width_give_the_same_bits() {
+fn every_register_width_is_bit_identical() {
     let random = &mut Random::new(6);
-    // What the machine at hand does, one float at a time.
+    // The host's arithmetic, one float at a time.
     let (product, transposed): (Product, Transposed) = match is_fused() {
         true => (add_many_product_body::<Fused>, add_many_transposed_body::<Fused>),
         false => (add_many_product_body::<Plain>, add_many_transposed_body::<Plain>),
@@ -167,7 +167,7 @@ fn registers_of_any_width_give_the_same_bits() {
     }
 }
 
-/// Whether kernels round once where they multiply and add.
+/// Whether multiply-add rounds once on this machine.
 fn is_fused() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");

@@ -1,16 +1,16 @@
-//! The loops that take the time, each written once and compiled for every instruction set.
+//! The hot loops, each written once and compiled for every instruction set.
 //!
-//! A kernel is an ordinary generic function over slices: fixed-size arrays of eight floats stand for
-//! vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles it with
-//! AVX2 and FMA switched on, and once plainly, and picks at run time; on aarch64 NEON and fused
-//! multiply-add are always there. `widest!` does so with AVX-512 as well, where that pays. So one
-//! binary is fast everywhere, and the portable twin is the same text. `unsafe` are the call across
-//! the feature boundary, the few instructions that are named (`arithmetic.rs`), and inner loops that
-//! would spend more on checks than on work (`many.rs`, `half.rs`).
+//! A kernel is an ordinary generic function over slices. Fixed-size arrays of eight floats stand in
+//! for vector registers, and `Arithmetic` says how to multiply and add. `multiversion!` compiles
+//! the body twice, with AVX2 + FMA and without, and dispatches at run time; on aarch64, NEON and
+//! fused multiply-add are always available. `widest!` adds an AVX-512 version where that pays. One
+//! binary is therefore fast everywhere, and the portable fallback is the same source. `unsafe` is
+//! confined to the call across the feature boundary, a few intrinsics (`arithmetic.rs`), and inner
+//! loops where bounds checks would cost more than the work (`many.rs`, `half.rs`).
 //!
-//! Every product adds up its terms in an order that does not depend on the number of rows. Hence a
-//! batch gives each of its rows the very bits that a pass on its own would give, and batching is
-//! invisible to everything above.
+//! Every product sums its terms in an order that does not depend on the number of rows. A row
+//! therefore gets bit-identical results alone and in a batch, and batching is invisible to
+//! everything above.
 //!
 //! Shapes: `B` rows (batch, beam or time), `K` inner dimension, `N` columns; row-major.
 
@@ -34,7 +34,7 @@ pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, str
 pub use matrix::{Panel, add_product, add_product_transposed, add_to};
 pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
 
-/// Defines `name` as `body` compiled for the best instruction set of the machine it runs on.
+/// Defines `name` as `body`, compiled for the best instruction set of the host machine.
 macro_rules! multiversion {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
@@ -46,7 +46,7 @@ macro_rules! multiversion {
                     $body::<crate::kernels::arithmetic::Avx2>($($arg),*);
                 }
                 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the processor has just been found to have AVX2 and FMA.
+                    // SAFETY: AVX2 and FMA were detected above.
                     return unsafe { avx2($($arg),*) };
                 }
             }
@@ -59,7 +59,7 @@ macro_rules! multiversion {
 }
 pub(crate) use multiversion;
 
-/// The same for a body that makes use of registers of sixteen floats.
+/// Like `multiversion!`, for bodies that benefit from sixteen-float registers.
 macro_rules! widest {
     ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
@@ -72,7 +72,7 @@ macro_rules! widest {
                 }
                 let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
                 if has_avx2 && is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the processor has just been found to have AVX2, FMA and AVX-512.
+                    // SAFETY: AVX2, FMA and AVX-512 were detected above.
                     return unsafe { avx512($($arg),*) };
                 }
             }

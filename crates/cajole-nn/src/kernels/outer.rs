@@ -1,56 +1,56 @@
-//! Sums of outer products: the gradient of a weight matrix from all its uses.
+//! Sums of outer products: the gradient of a weight matrix over all its uses.
 //!
-//! A tile of the matrix stays in registers while all uses are added to it, and is written once; the
-//! uses themselves are packed, since they lie scattered over a recording. What is packed can be
-//! multiplied out later, when it is known by how much a step is to move the matrix.
+//! A tile of the matrix stays in registers while all uses are added, and is written once. The uses
+//! are packed first, because they lie scattered over the tape. Packed uses can be multiplied out
+//! later, once the step size is known.
 
 use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 
-/// Where a weight matrix `(K, N)` was used.
+/// The uses of a weight matrix `(K, N)`.
 #[derive(Clone, Copy)]
 pub struct Uses<'a> {
     /// `(K, N)`.
     pub shape: (usize, usize),
-    /// What `x` are taken from.
+    /// The buffer that holds every `x_t`.
     pub xs: &'a [f32],
-    /// What `dy` are taken from.
+    /// The buffer that holds every `dy_t`.
     pub dys: &'a [f32],
     /// Where each `x_t (K)` starts in `xs` and each `dy_t (N)` in `dys`.
     pub rows: &'a [(u32, u32)],
 }
 
-/// Uses of a weight matrix as they are multiplied out.
+/// Uses of a weight matrix, packed for the product.
 #[derive(Clone, Copy)]
 pub struct Packed<'a> {
     /// `(K, N)`.
     pub shape: (usize, usize),
-    /// `T`.
+    /// `T`, the number of uses.
     pub terms: usize,
-    /// Every `x_t` in fives, `(K / 5, T, 5)`; behind the last element anything may stand.
+    /// Every `x_t` in fives, `(⌈K / 5⌉, T, 5)`; padding past the last element is unspecified.
     pub x: &'a [f32],
     /// Every `dy_t` in strips of columns, `(T, C)` each.
     pub dy: &'a [f32],
 }
 
-/// Rows of the register tile of an outer sum; with sixteen columns, ten vectors of sums.
+/// Rows of the register tile; with sixteen columns, ten vectors of accumulators.
 const TILE: usize = 5;
 
-/// Rows of the matrix that a strip of `dy` meets before the next does: few enough to be asked for row
-/// by row.
+/// Rows of the matrix combined with one strip of `dy` before the next strip: few enough to prefetch
+/// row by row.
 const NEAR: usize = 6 * TILE;
 
-/// How many times sixteen columns a strip has at most: its tiles stay in registers.
+/// Maximum strip width in units of sixteen columns, such that its tiles stay in registers.
 const fn widest_strip<A: Arithmetic>() -> usize {
     if A::IS_WIDE { 2 } else { 1 }
 }
 
-/// How many floats `T` uses of a matrix `(K, N)` take when they are packed: `x` and `dy`.
+/// Number of floats in packed `x` and `dy`, for `T` uses of a matrix `(K, N)`.
 pub fn packed_sizes((k, n): (usize, usize), terms: usize) -> (usize, usize) {
     (terms * k.next_multiple_of(TILE), terms * n)
 }
 
 widest! {
-    /// Packs uses into buffers of the [right sizes](packed_sizes).
+    /// Packs uses into buffers of the sizes given by [`packed_sizes`].
     pub fn pack(uses: &Uses<'_>, x: &mut [f32], dy: &mut [f32]) = pack_body
 }
 
@@ -58,7 +58,7 @@ widest! {
 fn pack_body<A: Arithmetic>(uses: &Uses<'_>, x: &mut [f32], dy: &mut [f32]) {
     let Uses { shape: (k, n), xs, dys, rows } = *uses;
     let t = rows.len();
-    assert!((x.len(), dy.len()) == packed_sizes((k, n), t), "room for packed uses");
+    assert!((x.len(), dy.len()) == packed_sizes((k, n), t), "buffers do not match packed_sizes");
     let fives = x.as_chunks_mut::<TILE>().0;
     for (i, five) in (0..k).step_by(TILE).zip(fives.chunks_exact_mut(t.max(1))) {
         for (packed, &(x_at, _)) in five.iter_mut().zip(rows) {
@@ -79,7 +79,7 @@ fn pack_body<A: Arithmetic>(uses: &Uses<'_>, x: &mut [f32], dy: &mut [f32]) {
     strips.pack::<1>();
 }
 
-/// Packing of `dy_t` under way: columns from `j` on are left.
+/// Packing of `dy_t`; columns from `j` on are left.
 struct Strips<'a> {
     dy: &'a mut [f32],
     dys: &'a [f32],
@@ -89,7 +89,7 @@ struct Strips<'a> {
 }
 
 impl Strips<'_> {
-    /// As many strips of `C` columns as there are.
+    /// Packs as many strips of `C` columns as fit.
     #[inline(always)]
     fn pack<const C: usize>(&mut self) {
         while self.j + C <= self.n {
@@ -103,7 +103,7 @@ impl Strips<'_> {
 }
 
 widest! {
-    /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` from all its uses.
+    /// `dW = Σ_t x_t ⊗ dy_t`: the gradient of a weight matrix `(K, N)` over all its uses.
     pub fn outer_sum(dw: &mut [f32], uses: &Uses<'_>, panel: &mut Panel) = outer_sum_body
 }
 
@@ -145,7 +145,7 @@ fn in_panel<'p, A: Arithmetic>(uses: &Uses<'_>, panel: &'p mut Panel) -> Packed<
 #[inline(always)]
 fn multiply<A: Arithmetic, const ADDS: bool>(dw: &mut [f32], scale: f32, packed: &Packed<'_>) {
     let (k, n) = packed.shape;
-    assert!(dw.len() == k * n, "shape of a weight gradient");
+    assert!(dw.len() == k * n, "weight gradient has the wrong shape");
     assert!((packed.x.len(), packed.dy.len()) == packed_sizes((k, n), packed.terms));
     if packed.terms == 0 {
         if !ADDS {
@@ -163,7 +163,7 @@ fn multiply<A: Arithmetic, const ADDS: bool>(dw: &mut [f32], scale: f32, packed:
     narrow_strips::<A, ADDS, 1>(dw, scale, packed, j);
 }
 
-/// Columns from `j` on, `V` times sixteen at a time; returns the first column not done.
+/// Columns from `from` on, `16 V` at a time. Returns the first column not done.
 #[inline(always)]
 fn wide_strips<A: Arithmetic, const ADDS: bool, const V: usize>(
     dw: &mut [f32],
@@ -194,7 +194,7 @@ fn wide_strips<A: Arithmetic, const ADDS: bool, const V: usize>(
     from + count * wide
 }
 
-/// `R` rows of `V` times sixteen columns from `at` on; asks for what lies ahead.
+/// `R` rows by `16 V` columns starting at `at`; prefetches two strips ahead.
 #[inline(always)]
 fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize, const V: usize>(
     dw: &mut [f32],
@@ -233,7 +233,7 @@ fn wide_tile<A: Arithmetic, const ADDS: bool, const R: usize, const V: usize>(
     }
 }
 
-/// Columns from `j` on, `C` at a time; returns the first column not done.
+/// Columns from `j` on, `C` at a time. Returns the first column not done.
 #[inline(always)]
 fn narrow_strips<A: Arithmetic, const ADDS: bool, const C: usize>(
     dw: &mut [f32],
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn no_uses_make_a_zero_gradient() {
+    fn no_uses_give_a_zero_gradient() {
         let uses = Uses { shape: (2, 3), xs: &[], dys: &[], rows: &[] };
         let mut dw = [1.0; 6];
         add_outer_sum(&mut dw, &uses, &mut Panel::default());

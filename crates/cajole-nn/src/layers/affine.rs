@@ -1,15 +1,15 @@
-//! `y = Σ xᵢ · Wᵢ + b`: several matrix products and a bias in one operation.
+//! `y = Σ xᵢ · Wᵢ + b`: one or two matrix products and a bias in one operation.
 
 use crate::backward::Backward;
 use crate::deferred::Matrix;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// Products one operation can add up. (Records are copied often: they should stay small.)
+/// Maximum number of products. (Small, because every recorded operation has room for them.)
 const TERMS: usize = 2;
 
 pub(crate) struct Affine {
-    /// One or two; a single one stands twice.
+    /// One or two terms; a single one is stored twice.
     terms: [(Var, Param); TERMS],
     n_terms: u32,
     bias: Option<Param>,
@@ -19,16 +19,24 @@ pub(crate) struct Affine {
 impl Graph<'_> {
     /// `y (B, N) = Σ x (B, K) · W (K, N) + b (N)` over one or two terms.
     pub fn affine(&mut self, terms: &[(Var, Param)], bias: Option<Param>) -> Var {
-        assert!(!terms.is_empty() && terms.len() <= TERMS, "{} terms", terms.len());
+        assert!(
+            !terms.is_empty() && terms.len() <= TERMS,
+            "affine takes 1 or 2 terms, not {}",
+            terms.len()
+        );
         let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let Tape { values, halves, .. } = &mut *self.tape;
+        let shared = terms.iter().all(|(x, _)| x.shared);
+        let Tape { values, halves, owners, indices, .. } = &mut *self.tape;
         let (before, y) = values.split_at_mut(at);
         let y = &mut y[..(rows * cols) as usize];
         match bias {
             Some(b) => {
-                assert!(b.cols == cols, "a bias of {} for {cols} columns", b.cols);
+                assert!(b.cols == cols, "bias of size {} for {cols} columns", b.cols);
                 y.chunks_exact_mut(cols as usize).for_each(|y| y.copy_from_slice(b.of(self.w)));
+                if let Some(shifts) = self.shifts.filter(|_| !shared) {
+                    shifts.add_to(b, y, |row| owners.of(row, indices));
+                }
             }
             None => y.fill(0.0),
         }
@@ -44,7 +52,7 @@ impl Graph<'_> {
             let (k, n) = (w.rows as usize, w.cols as usize);
             halves.of(w, self.w, rows as usize).add_product(y, &before[x.range()], k, n);
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared };
         let kept = [terms[0], terms[terms.len() - 1]];
         let n_terms = terms.len() as u32;
         self.tape.record(Op::Affine(Affine { terms: kept, n_terms, bias, y }), at);
@@ -61,8 +69,13 @@ impl Affine {
         self.terms().iter().map(|&(x, _)| x)
     }
 
-    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
-        self.terms().iter().map(|&(_, w)| w).chain(self.bias)
+    pub(crate) fn params(&self, is_small: bool) -> impl Iterator<Item = Param> {
+        self.terms().iter().map(|&(_, w)| w).chain(self.bias(is_small))
+    }
+
+    /// The bias, except a per-input bias on shared rows, which belong to no input.
+    fn bias(&self, is_small: bool) -> Option<Param> {
+        self.bias.filter(|_| !(is_small && self.y.shared))
     }
 
     /// `dx += dy · Wᵀ`, `dW += xᵀ · dy`, `db += Σ_rows dy`.
@@ -70,7 +83,7 @@ impl Affine {
         for &(x, w) in self.terms() {
             pass.through_product(x, Matrix::Param(w), self.y);
         }
-        if let Some(b) = self.bias {
+        if let Some(b) = self.bias(pass.is_small()) {
             pass.note_bias(b, self.y);
         }
     }

@@ -1,4 +1,4 @@
-//! Additive attention (Bahdanau et al. 2015) in two operations: where to look, and what is seen.
+//! Additive attention (Bahdanau et al. 2015) in two operations: the weights, and the weighted sum.
 //!
 //! ```text
 //! score_s = v · tanh(q + key_s)          over the S positions of the row's input
@@ -6,15 +6,15 @@
 //! seen    = Σ_s α_s · value_s            (M)
 //! ```
 //!
-//! Queries and keys arrive projected, `A` wide: keys once for a whole input, a query at every step.
-//! What is seen may be projected as well, before it is mixed: `(Σ α_s value_s) · W` is
-//! `Σ α_s (value_s · W)`, and the `S` products on the right are taken once for all steps.
+//! Queries and keys arrive projected to width `A`: keys once per input, a query at every step.
+//! Values may be projected before mixing too: `(Σ α_s value_s) · W` equals `Σ α_s (value_s · W)`,
+//! and the `S` products on the right are computed once for all steps.
 //!
-//! Keys and values are time-major, row `s · B + b` for position `s` of input `b`; each query row
-//! says which input it looks at, so the hypotheses of a beam share one.
+//! Keys and values are time-major, row `s · B + b` for position `s` of input `b`. Each query row
+//! names its input, so the hypotheses of a beam share one.
 //!
-//! The squashed sums are computed again by the backward pass: to keep `S · A` floats for every step
-//! would cost more in memory traffic than it saves.
+//! The backward pass recomputes the tanh: storing `S · A` floats per step would cost more in memory
+//! traffic than it saves.
 
 use crate::backward::Backward;
 use crate::deferred::Matrix;
@@ -22,7 +22,7 @@ use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// What queries are compared with.
+/// The keys that queries are compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
     /// `(S·B, A)`.
@@ -37,12 +37,12 @@ impl Keys {
         self.lengths.cols as usize
     }
 
-    /// `S`, the positions there is room for.
+    /// `S`, including padding.
     fn positions(&self) -> usize {
         self.keys.rows as usize / self.n_inputs()
     }
 
-    /// How many positions input `b` has.
+    /// Number of positions of input `b`.
     fn length(&self, values: &[f32], b: usize) -> usize {
         values[self.lengths.at as usize + b] as usize
     }
@@ -52,14 +52,14 @@ pub(crate) struct Attention {
     pub(crate) query: Var,
     pub(crate) memory: Keys,
     pub(crate) v: Param,
-    /// Which input each row looks at, in the tape's indices.
+    /// Offset of each row's input in the tape's indices.
     inputs: u32,
-    /// The gradients of `q` and of `v`, each `(R, A)`; `(A)` to spare; then the weights `(R, S)`,
-    /// into which gradients flow.
+    /// The gradients of `q` and `v`, each `(R, A)`; `(A)` scratch; then the weights `(R, S)`, which
+    /// receive gradients.
     at: u32,
 }
 
-/// Where the pieces lie.
+/// Offsets of the parts.
 #[derive(Clone, Copy)]
 struct Places {
     dquery: usize,
@@ -76,21 +76,21 @@ impl Attention {
         Places { dquery, dv: dquery + rows * width, spare, weights: spare + width }
     }
 
-    /// Where the key of position `s` of input `b` lies.
+    /// Offset of the key of position `s` of input `b`.
     fn key(&self, s: usize, b: usize) -> usize {
         self.memory.keys.row_at(s * self.memory.n_inputs() + b)
     }
 }
 
 impl Graph<'_> {
-    /// The weights `α (R, S)` for each query `(R, A)`; row `i` looks at input `inputs[i]`. What lies
-    /// beyond the length of an input is never read.
+    /// The weights `α (R, S)` of each query `(R, A)`; row `i` attends to input `inputs[i]`.
+    /// Positions past the end of an input are never read.
     pub fn attention(&mut self, query: Var, memory: Keys, v: Param, inputs: &[u32]) -> Var {
         let (rows, width) = (query.rows as usize, query.cols as usize);
         assert!(inputs.len() == rows, "{} inputs for {rows} queries", inputs.len());
         assert!(
             query.cols == memory.keys.cols && query.cols == v.cols,
-            "width of queries and keys"
+            "queries, keys and v differ in width"
         );
         let kept = self.tape.indices.len() as u32;
         self.tape.indices.extend_from_slice(inputs);
@@ -116,6 +116,7 @@ impl Graph<'_> {
             at: at.weights as u32,
             rows: rows as u32,
             cols: positions as u32,
+            shared: false,
         };
         self.tape.record(Op::Attention(op), at.weights);
         weights
@@ -127,7 +128,7 @@ impl Attention {
         [self.query, self.memory.keys].into_iter()
     }
 
-    /// `dscore = α (dα − Σ α dα)`, and from there as the formulas say.
+    /// `dscore = α (dα − Σ α dα)`, then the chain rule through `v · tanh(q + key)`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         let Attention { query, memory, v, .. } = *self;
         let (at, positions, width) = (self.places(), memory.positions(), query.cols as usize);
@@ -165,19 +166,18 @@ impl Attention {
     }
 }
 
-/// What rows see of values `(S·B, M)` that they give weights `(R, S)`: a sum that something else
-/// takes up.
+/// An attention sum over values `(S·B, M)` with weights `(R, S)`, for another operation to add.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub(crate) weights: Var,
     pub(crate) values: Var,
     lengths: Var,
-    /// Which input each row looks at, in the tape's indices.
+    /// Offset of each row's input in the tape's indices.
     inputs: u32,
 }
 
 impl Seen {
-    /// Where the value of position `s` of input `b` lies.
+    /// Offset of the value of position `s` of input `b`.
     fn value(&self, s: usize, b: usize) -> usize {
         self.values.row_at(s * self.lengths.cols as usize + b)
     }
@@ -186,12 +186,12 @@ impl Seen {
         values[self.lengths.at as usize + b] as usize
     }
 
-    /// With one input there is no padding, and mixing is a product: `Y = α · values`.
+    /// A single input has no padding, so mixing is a product: `Y = α · values`.
     fn is_product(&self) -> bool {
         self.lengths.cols == 1
     }
 
-    /// `Y (R, M) += what is seen`.
+    /// `Y (R, M) += Σ_s α_s · value_s`.
     pub(crate) fn add_to(&self, y: &mut [f32], values: &[f32], indices: &[u32]) {
         let (weights, size) = (self.weights, self.values.cols as usize);
         if self.is_product() {
@@ -214,7 +214,8 @@ impl Seen {
 
     /// `dα_s += dy · value_s`, `dvalue_s += α_s dy`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>, y: Var) {
-        if self.is_product() {
+        // The summation order must not depend on the number of inputs in the lane.
+        if self.is_product() && !pass.is_small() {
             return pass.through_product(self.weights, Matrix::Var(self.values), y);
         }
         let (weights, size) = (self.weights, self.values.cols as usize);
@@ -243,7 +244,7 @@ pub(crate) struct Mix {
 }
 
 impl Graph<'_> {
-    /// What is seen of `values (S·B, M)` with these weights `(R, S)`; row `i` looks at input
+    /// The attention sum over `values (S·B, M)` with weights `(R, S)`; row `i` attends to input
     /// `inputs[i]`.
     pub fn seen(&mut self, weights: Var, values: Var, lengths: Var, inputs: &[u32]) -> Seen {
         assert!(inputs.len() == weights.rows as usize, "{} rows of weights", weights.rows);
@@ -252,11 +253,11 @@ impl Graph<'_> {
         Seen { weights, values, lengths, inputs: kept }
     }
 
-    /// What is seen, as a matrix `(R, M)`.
+    /// The attention sum as a matrix `(R, M)`.
     pub fn mix(&mut self, seen: Seen) -> Var {
         let (rows, cols) = (seen.weights.rows, seen.values.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared: false };
         let Tape { values, indices, .. } = &mut *self.tape;
         let (before, own) = values.split_at_mut(at);
         let own = &mut own[..(rows * cols) as usize];

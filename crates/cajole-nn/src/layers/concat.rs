@@ -1,9 +1,9 @@
-//! `y = [x₁ x₂ …]`: matrices side by side.
+//! `y = [x₁ x₂ …]`: concatenation of columns.
 
 use crate::backward::Backward;
 use crate::tape::{Graph, Op, Var};
 
-/// Matrices one operation can join.
+/// Maximum number of parts.
 const PARTS: usize = 5;
 
 pub(crate) struct Concat {
@@ -22,10 +22,10 @@ impl Graph<'_> {
             kept[n_parts] = Some(part);
             n_parts += 1;
         }
-        let Some(first) = kept[0] else { panic!("nothing to join") };
+        let Some(first) = kept[0] else { panic!("concat needs at least one part") };
         let kept = kept.map(|part| part.unwrap_or(first));
         let (parts, rows) = (&kept[..n_parts], first.rows);
-        assert!(parts.iter().all(|part| part.rows == rows), "parts of different height");
+        assert!(parts.iter().all(|part| part.rows == rows), "parts differ in their number of rows");
         let cols = parts.iter().map(|part| part.cols).sum();
         let at = self.tape.open((rows * cols) as usize);
         let (before, own) = self.tape.split(at);
@@ -37,7 +37,7 @@ impl Graph<'_> {
                 to += n;
             }
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared: false };
         let record = Concat { parts: kept, n_parts: n_parts as u32, y };
         self.tape.record(Op::Concat(record), at);
         y

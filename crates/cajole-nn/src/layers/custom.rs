@@ -1,18 +1,18 @@
-//! Room for a user's own operation: say how to compute it and how to differentiate it.
+//! User-defined operations: supply the forward and the backward function.
 
 use std::sync::Arc;
 
 use crate::backward::Backward;
 use crate::tape::{Graph, Op, Var};
 
-/// Inputs an operation of one's own can have.
+/// Maximum number of inputs.
 const INPUTS: usize = 4;
 
 /// A differentiable function of up to four matrices.
 ///
-/// It sees flat slices; what it needs to know of their shapes it keeps in itself.
+/// It receives flat slices and must know their shapes itself.
 pub trait Operation: Send + Sync {
-    /// Writes the result; `y` arrives as zeros.
+    /// Writes the result into `y`, which is zeroed.
     fn forward(&self, inputs: &[&[f32]], y: &mut [f32]);
 
     /// Adds to `dx`, the gradient of input `which`, given the gradient `dy` of the result.
@@ -27,14 +27,18 @@ pub(crate) struct Record {
 }
 
 impl Graph<'_> {
-    /// The result `(rows, cols)` of a user's own operation.
+    /// The result `(rows, cols)` of a user-defined operation.
     pub fn custom(
         &mut self,
         operation: &Arc<dyn Operation>,
         inputs: &[Var],
         (rows, cols): (usize, usize),
     ) -> Var {
-        assert!(!inputs.is_empty() && inputs.len() <= INPUTS, "{} inputs", inputs.len());
+        assert!(
+            !inputs.is_empty() && inputs.len() <= INPUTS,
+            "custom takes 1 to 4 inputs, not {}",
+            inputs.len()
+        );
         let at = self.tape.open(rows * cols);
         let (before, own) = self.tape.split(at);
         own.fill(0.0);
@@ -42,7 +46,7 @@ impl Graph<'_> {
         kept[..inputs.len()].copy_from_slice(inputs);
         operation.forward(&slices(&kept, before)[..inputs.len()], own);
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: cols as u32, shared: false };
         let operation = Arc::clone(operation);
         let record = Record { operation, inputs: kept, n_inputs: inputs.len(), y };
         self.tape.record(Op::Custom(record), at);
@@ -55,7 +59,7 @@ impl Record {
         &self.inputs[..self.n_inputs]
     }
 
-    /// Asks the operation for the gradient of each input that wants one.
+    /// Calls the operation's backward for each input that needs a gradient.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         for (which, &x) in self.inputs().iter().enumerate() {
             if pass.wants(x) {

@@ -1,18 +1,18 @@
-//! Dropout: during training, some units are silent and the others speak up for them.
+//! Inverted dropout: in training, zeroes some units and scales up the rest.
 
 use crate::backward::Backward;
 use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct Dropout {
     pub(crate) x: Var,
-    /// The result, then the mask of factors, each of the size of `x`.
+    /// The result, followed by the mask of factors, each the size of `x`.
     y: Var,
 }
 
 impl Graph<'_> {
-    /// `y = x ∘ mask`, each factor zero with probability `rate` and `1 / (1 − rate)` otherwise.
+    /// `y = x ∘ mask`; each factor is zero with probability `rate` and `1 / (1 − rate)` otherwise.
     ///
-    /// Outside training, or at rate zero, `y` is `x`.
+    /// Outside training, or at rate zero, returns `x`.
     pub fn dropout(&mut self, x: Var, rate: f32) -> Var {
         let Some(random) = self.random.as_mut().filter(|_| 0.0 < rate) else { return x };
         let len = (x.rows * x.cols) as usize;

@@ -1,4 +1,4 @@
-//! Rows of a parameter table by symbol: the vectors that words start as.
+//! Embedding lookup: rows of a parameter table by symbol.
 
 use crate::backward::Backward;
 use crate::layout::Param;
@@ -6,7 +6,7 @@ use crate::tape::{Graph, Op, Var};
 
 pub(crate) struct Embedding {
     pub(crate) table: Param,
-    /// The symbols, in the tape's indices.
+    /// Offset of the symbols in the tape's indices.
     symbols: usize,
     y: Var,
 }
@@ -24,7 +24,7 @@ impl Graph<'_> {
             y.copy_from_slice(&weights[symbol as usize * cols..][..cols]);
         }
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: table.cols };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: table.cols, shared: false };
         self.tape.record(Op::Embedding(Embedding { table, symbols: kept, y }), at);
         y
     }

@@ -1,4 +1,4 @@
-//! One step of an LSTM, from its inputs to the new state, as one operation.
+//! One LSTM step, from its inputs to the new state, as one operation.
 //!
 //! ```text
 //! z        = Σ inputs + h · W_h          (B, 4H)   gates in the order i, f, g, o
@@ -6,10 +6,9 @@
 //! h'       = σ(o) ∘ tanh(c')             (B, H)
 //! ```
 //!
-//! Inputs arrive already multiplied by their weights, where that can be done once for many steps:
-//! for a whole source sentence, for an embedding table, for a context that stays the same. Others
-//! are multiplied here, straight into the gates, and the gradient of the gates is theirs. Rows whose
-//! sequence has ended keep their state.
+//! Inputs that can be multiplied by their weights once for many steps arrive projected: a whole
+//! source sentence, an embedding table, a constant context. Others are multiplied here, directly
+//! into the gates, whose gradient they share. Finished rows keep their state.
 
 use crate::backward::Backward;
 use crate::deferred::Matrix;
@@ -18,16 +17,19 @@ use crate::layers::attention::Seen;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// Something that is added to the gates, `(B, 4H)`.
+/// A summand of the gates, `(B, 4H)`.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
-    /// As it is; one row counts for every row.
+    /// Added as is; a single row broadcasts.
     Projected(Var),
-    /// The same for every row, `(4H)`.
+    /// Added to every row, `(4H)`.
     Bias(Param),
+    /// A per-input shift of a bias that a table of projected symbols already contains. It
+    /// accompanies such a table, and is free unless biases are nudged per input.
+    Shift(Param),
     /// `x (B, K)` times `W (K, 4H)`.
     Times(Var, Param),
-    /// What is seen of projected values.
+    /// Attention over projected values.
     Seen(Seen),
 }
 
@@ -38,33 +40,35 @@ impl From<Var> for Input {
 }
 
 impl Input {
-    fn param(&self) -> Option<Param> {
+    /// The parameter used here; shifts count only if biases are per input.
+    fn param(&self, is_small: bool) -> Option<Param> {
         match *self {
             Input::Bias(p) | Input::Times(_, p) => Some(p),
+            Input::Shift(p) => is_small.then_some(p),
             Input::Projected(_) | Input::Seen(_) => None,
         }
     }
 }
 
-/// Stands for "all rows are alive".
+/// Sentinel: all rows are alive.
 const ALL_ALIVE: u32 = u32::MAX;
 
 pub(crate) struct Lstm {
-    /// Where its inputs lie among the tape's, and how many.
+    /// Range of its inputs among the tape's.
     inputs: u32,
     n_inputs: u32,
     op: u32,
     h_prev: Var,
     c_prev: Var,
     w_h: Param,
-    /// Where one flag per row lies in the tape's indices, if some rows may have ended.
+    /// Offset of one flag per row in the tape's indices, if some rows may have finished.
     alive: u32,
-    /// Gates `(B, 4H)`, then `c`, `tanh c` and `h`, each `(B, H)`, in one stretch of the arena.
-    /// Gradients flow in from `c` on; those of the gates are written by `backward`.
+    /// Gates `(B, 4H)`, then `c`, `tanh c` and `h`, each `(B, H)`, contiguous in the arena.
+    /// Gradients flow in from `c` on; `backward` writes those of the gates.
     gates_at: u32,
 }
 
-/// Where the pieces of a step lie.
+/// Offsets of the parts of a step.
 #[derive(Clone, Copy)]
 struct Places {
     gates: usize,
@@ -81,8 +85,8 @@ impl Places {
 }
 
 impl Graph<'_> {
-    /// The state `(h', c')` after `(h, c)`, each `(B, H)`, given inputs, which are added up in order;
-    /// products do not come first. Rows not `alive` keep their state.
+    /// The state `(h', c')` after `(h, c)`, each `(B, H)`. Inputs are summed in order; the first
+    /// must be projected or a bias. Rows not `alive` keep their state.
     pub fn lstm(
         &mut self,
         inputs: &[Input],
@@ -91,13 +95,16 @@ impl Graph<'_> {
         alive: Option<&dyn Fn(usize) -> bool>,
     ) -> (Var, Var) {
         let starts = matches!(inputs.first(), Some(Input::Projected(_) | Input::Bias(_)));
-        assert!(starts, "a step's inputs start with one that is projected, or a bias");
+        assert!(starts, "the first input must be projected or a bias");
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
-        assert!(w_h.rows as usize == hidden && w_h.cols as usize == 4 * hidden, "shape of W_h");
-        assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "shape of c");
+        assert!(
+            w_h.rows as usize == hidden && w_h.cols as usize == 4 * hidden,
+            "W_h has the wrong shape"
+        );
+        assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "c has the wrong shape");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
-        let Tape { values, indices, halves, .. } = &mut *self.tape;
+        let Tape { values, indices, halves, owners, .. } = &mut *self.tape;
         let (before, own) = values.split_at_mut(gates_at);
 
         let (gates, own) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
@@ -109,9 +116,9 @@ impl Graph<'_> {
             let columns = match input {
                 Input::Projected(x) => x.cols,
                 Input::Seen(seen) => seen.values.cols,
-                Input::Bias(p) | Input::Times(_, p) => p.cols,
+                Input::Bias(p) | Input::Shift(p) | Input::Times(_, p) => p.cols,
             };
-            assert!(columns as usize == 4 * hidden, "an input of {columns} for {hidden} units");
+            assert!(columns as usize == 4 * hidden, "{columns} input columns for {hidden} units");
             match input {
                 Input::Projected(x) => {
                     assert!(x.rows == 1 || x.rows as usize == rows, "{} rows of {rows}", x.rows);
@@ -122,6 +129,14 @@ impl Graph<'_> {
                 Input::Bias(b) => {
                     let rows = gates.chunks_exact_mut(4 * hidden);
                     rows.for_each(|z| put(z, b.of(self.w), j == 0));
+                    if let Some(shifts) = self.shifts {
+                        shifts.add_to(b, gates, |row| owners.of(row, indices));
+                    }
+                }
+                Input::Shift(b) => {
+                    if let Some(shifts) = self.shifts {
+                        shifts.add_to(b, gates, |row| owners.of(row, indices));
+                    }
                 }
                 Input::Times(x, w) => {
                     let (k, x) = (w.rows as usize, &before[x.range()]);
@@ -157,7 +172,8 @@ impl Graph<'_> {
             kept
         });
         let op = self.tape.next_op();
-        let state = |at: usize| Var { op, at: at as u32, rows: rows as u32, cols: hidden as u32 };
+        let (rows, cols) = (rows as u32, hidden as u32);
+        let state = |at: usize| Var { op, at: at as u32, rows, cols, shared: false };
         let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
         self.tape.inputs.extend_from_slice(inputs);
         let gates_at = gates_at as u32;
@@ -168,29 +184,31 @@ impl Graph<'_> {
 }
 
 impl Lstm {
-    /// Its inputs among all of the tape's.
+    /// Its inputs, out of all of the tape's.
     fn summed<'t>(&self, all: &'t [Input]) -> &'t [Input] {
         &all[self.inputs as usize..][..self.n_inputs as usize]
     }
 
-    /// Shows every matrix it depends on.
+    /// Calls `show` for every matrix this step depends on.
     pub(crate) fn each_input(&self, all: &[Input], mut show: impl FnMut(Var)) {
         show(self.h_prev);
         show(self.c_prev);
         for input in self.summed(all) {
             match input {
                 Input::Projected(x) | Input::Times(x, _) => show(*x),
-                Input::Bias(_) => {}
+                Input::Bias(_) | Input::Shift(_) => {}
                 Input::Seen(seen) => seen.inputs().for_each(&mut show),
             }
         }
     }
 
-    pub(crate) fn params(&self, all: &[Input]) -> impl Iterator<Item = Param> {
-        self.summed(all).iter().filter_map(Input::param).chain([self.w_h])
+    pub(crate) fn params(&self, all: &[Input], is_small: bool) -> impl Iterator<Item = Param> {
+        let inputs = self.summed(all).iter();
+        inputs.filter_map(move |input| input.param(is_small)).chain([self.w_h])
     }
 
-    /// From `dh'`, `dc'` to `dz`; then back through each input, `dh += dz · W_hᵀ`, `dW_h += hᵀ · dz`.
+    /// From `dh'`, `dc'` to `dz`; then back through each input, with `dh += dz · W_hᵀ` and
+    /// `dW_h += hᵀ · dz`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         let Lstm { h_prev, c_prev, w_h, alive, .. } = *self;
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
@@ -202,11 +220,11 @@ impl Lstm {
         let (before, own) = pass.split(gates_at);
         let (dgates, own) = own.split_at_mut(4 * rows * hidden);
         let (dc, own) = own.split_at_mut(rows * hidden);
-        let (spare, dh) = own.split_at_mut(rows * hidden); // nothing flows into tanh c from outside
+        let (spare, dh) = own.split_at_mut(rows * hidden); // tanh c receives no outside gradient
         for i in 0..rows {
             let row = i * hidden..(i + 1) * hidden;
             if alive != ALL_ALIVE && indices[alive as usize + i] == 0 {
-                // The state was copied.
+                // Forward copied the state.
                 dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
                 if wants_c {
                     kernels::add_to(&mut before[c_prev.row_at(i)..][..hidden], &dc[row.clone()]);
@@ -232,7 +250,7 @@ impl Lstm {
         }
 
         let (at, cols) = (self.gates_at, 4 * hidden as u32);
-        let z = Var { op: self.op, at, rows: rows as u32, cols };
+        let z = Var { op: self.op, at, rows: rows as u32, cols, shared: false };
         for &input in self.summed(pass.inputs) {
             match input {
                 Input::Projected(x) => {
@@ -245,6 +263,8 @@ impl Lstm {
                     }
                 }
                 Input::Bias(b) => pass.note_bias(b, z),
+                Input::Shift(b) if pass.is_small() => pass.note_bias(b, z),
+                Input::Shift(_) => {}
                 Input::Times(x, w) => pass.through_product(x, Matrix::Param(w), z),
                 Input::Seen(seen) => seen.backward(pass, z),
             }

@@ -1,13 +1,13 @@
 //! An LSTM over a whole sequence as one operation, in either direction.
 //!
-//! The equations are those of one step, see `lstm.rs`. Inputs are projected for all time steps at
-//! once, so one product with many rows replaces many with one; only `h · W_h` remains in the loop.
+//! See `lstm.rs` for the equations of one step. Inputs are projected for all time steps at once, so
+//! one GEMM replaces many matvecs; only `h · W_h` remains in the loop.
 //!
-//! `T` time steps, `B` sequences; matrices are time-major: row `t · B + b`. A sequence that is
-//! shorter than the longest keeps its state after its end; read backwards, it begins there.
+//! `T` time steps, `B` sequences; matrices are time-major: row `t · B + b`. A sequence shorter than
+//! the longest keeps its state past its end; read backwards, it begins there.
 //!
-//! With highway connections (Srivastava et al. 2015, as in He et al. 2017) a fifth gate `t` mixes in
-//! `k`, a linear function of the input, so that deep stacks learn:
+//! With highway connections (Srivastava et al. 2015, as in He et al. 2017) a fifth gate `t` mixes
+//! in `k`, a linear function of the input, so that deep stacks train:
 //!
 //! ```text
 //! h' = t ∘ o ∘ tanh(c') + (1 − t) ∘ k
@@ -20,7 +20,7 @@ use crate::kernels;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
 
-/// Which way a sequence is read.
+/// Reading direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the first element to the last.
@@ -29,16 +29,16 @@ pub enum Direction {
     Backward,
 }
 
-/// What an LSTM makes of a sequence.
+/// The output of an LSTM over a sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// Every hidden state, `(T·B, H)`.
     pub h: Var,
-    /// The state after the last element read, `h` and `c`, each `(B, H)`.
+    /// The final state `h` and `c`, each `(B, H)`.
     pub last: (Var, Var),
 }
 
-/// What a layer is made of.
+/// The kind of cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellKind {
@@ -49,7 +49,7 @@ pub enum CellKind {
 }
 
 impl CellKind {
-    /// Blocks of `H` columns that `W_h` has: one for each gate.
+    /// Number of blocks of `H` columns in `W_h`: one per gate.
     pub fn gates(self) -> usize {
         match self {
             CellKind::Lstm => 4,
@@ -57,7 +57,7 @@ impl CellKind {
         }
     }
 
-    /// Blocks of `H` columns that a projected input has: the gates, and `k` if there is one.
+    /// Number of blocks of `H` columns in a projected input: the gates, plus `k` for a highway.
     pub fn inputs(self) -> usize {
         match self {
             CellKind::Lstm => 4,
@@ -72,17 +72,20 @@ pub(crate) struct LstmLayer {
     cell: CellKind,
     direction: Direction,
     batch: u32,
-    /// Some units of `h` are silent on their way to the next element.
+    /// Whether recurrent dropout applies to `h`.
     drops: bool,
-    /// Where the lengths of the sequences lie in the tape's indices.
+    /// Offset of the sequence lengths in the tape's indices.
     lengths: u32,
-    /// Where [`Places`] begin.
+    /// Where [`Places`] begins.
     gates_at: u32,
 }
 
-/// Where the pieces lie: gates `(T·B, G·H)`, `tanh c (T·B, H)`; if units are dropped, the mask
-/// `(B, H)` and `h ∘ mask (T·B, H)` by the time it is used at; then `c` and `h`, each
-/// `(T·B + B, H)` with the zero state before the first element read. Gradients flow in from `c` on.
+/// Offsets of the parts: gates `(T·B, G·H)` and `tanh c (T·B, H)`; with dropout, the mask `(B, H)`
+/// and `h ∘ mask (T·B, H)`, indexed by the time it is used; then `c` and `h`, each `(T·B + B, H)`
+/// including the zero initial state; then copies of the final `c` and `h`, each `(B, H)`. Gradients
+/// flow in from `c` on. Gradients of the final state arrive separately, so that the summation order
+/// is the same for the longest sequence of a batch and for shorter ones, whose final state is
+/// copied along to the end.
 #[derive(Clone, Copy)]
 struct Places {
     gates: usize,
@@ -91,6 +94,8 @@ struct Places {
     dropped: usize,
     c: usize,
     h: usize,
+    last_c: usize,
+    last_h: usize,
     end: usize,
     /// Floats in the `B` rows of one time step.
     block: usize,
@@ -105,11 +110,20 @@ impl Places {
         let dropped = mask + if layer.drops { block } else { 0 };
         let c = dropped + if layer.drops { steps * block } else { 0 };
         let h = c + (steps + 1) * block;
-        let (end, direction) = (h + (steps + 1) * block, layer.direction);
-        Places { gates, tanh_c, mask, dropped, c, h, end, block, direction }
+        let last_c = h + (steps + 1) * block;
+        let (last_h, end, direction) = (last_c + block, last_c + 2 * block, layer.direction);
+        Places { gates, tanh_c, mask, dropped, c, h, last_c, last_h, end, block, direction }
     }
 
-    /// Offsets into `c` and `h` of the state before time `t` is read, and after.
+    /// Offset into `c` and `h` of the final state.
+    fn last(&self, steps: usize) -> usize {
+        match self.direction {
+            Direction::Forward => steps * self.block,
+            Direction::Backward => 0,
+        }
+    }
+
+    /// Offsets into `c` and `h` of the state before and after reading time `t`.
     fn states(&self, t: usize) -> (usize, usize) {
         match self.direction {
             Direction::Forward => (t * self.block, (t + 1) * self.block),
@@ -118,7 +132,7 @@ impl Places {
     }
 }
 
-/// Time steps in the order they are read.
+/// Time steps in reading order.
 fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = usize> {
     (0..steps).map(move |i| match direction {
         Direction::Forward => i,
@@ -127,10 +141,10 @@ fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = 
 }
 
 impl Graph<'_> {
-    /// Reads `x`, projected inputs of `B` sequences of these lengths, from a zero state: `x (T·B, 4H)`
-    /// and `W_h (H, 4H)`, or with highway connections `x (T·B, 6H)` and `W_h (H, 5H)`. During
-    /// training each unit of `h` is silent to the next element with probability `dropout`, for a
-    /// whole sequence.
+    /// Reads `x`, the projected inputs of `B` sequences of these lengths, from a zero state.
+    /// `x (T·B, 4H)` and `W_h (H, 4H)`, or with highway connections `x (T·B, 6H)` and
+    /// `W_h (H, 5H)`. In training, applies recurrent dropout to `h` with probability `dropout`, one
+    /// mask per sequence.
     pub fn lstm_layer(
         &mut self,
         cell: CellKind,
@@ -143,8 +157,8 @@ impl Graph<'_> {
         let (batch, hidden) = (lengths.len(), w_h.rows as usize);
         let steps = x.rows as usize / batch.max(1);
         assert!(x.rows as usize == steps * batch, "{} rows for {batch} sequences", x.rows);
-        assert!(x.cols as usize == cell.inputs() * hidden, "shape of the inputs");
-        assert!(w_h.cols as usize == cell.gates() * hidden, "shape of W_h");
+        assert!(x.cols as usize == cell.inputs() * hidden, "inputs have the wrong shape");
+        assert!(w_h.cols as usize == cell.gates() * hidden, "W_h has the wrong shape");
         let kept = self.tape.indices.len() as u32;
         self.tape.indices.extend(lengths.map(|length| length as u32));
         let block = batch * hidden;
@@ -160,14 +174,15 @@ impl Graph<'_> {
         layer.forward(self.w, self.tape, &at, steps);
 
         let op = self.tape.next_op();
-        let (first, last) = match direction {
-            Direction::Forward => (block, steps * block),
-            Direction::Backward => (0, 0),
+        let first = match direction {
+            Direction::Forward => block,
+            Direction::Backward => 0,
         };
-        let var = |at: usize, rows: u32| Var { op, at: at as u32, rows, cols: hidden as u32 };
+        let cols = hidden as u32;
+        let var = |at: usize, rows: u32| Var { op, at: at as u32, rows, cols, shared: false };
         let read = Layer {
             h: var(at.h + first, x.rows),
-            last: (var(at.h + last, batch), var(at.c + last, batch)),
+            last: (var(at.last_h, batch), var(at.last_c, batch)),
         };
         self.tape.record(Op::LstmLayer(layer), at.c);
         read
@@ -175,7 +190,7 @@ impl Graph<'_> {
 }
 
 impl LstmLayer {
-    /// Fills the stretch of the arena that was opened for this layer.
+    /// Fills the region of the arena opened for this layer.
     fn forward(&self, w: &[f32], tape: &mut Tape, at: &Places, steps: usize) {
         let LstmLayer { x, w_h, cell, direction, .. } = *self;
         let (hidden, block) = (w_h.rows as usize, at.block);
@@ -188,7 +203,8 @@ impl LstmLayer {
         let (tanh_c, own) = own.split_at_mut(at.mask - at.tanh_c);
         let (mask, own) = own.split_at_mut(at.dropped - at.mask);
         let (dropped, own) = own.split_at_mut(at.c - at.dropped);
-        let (c, h) = own.split_at_mut(at.h - at.c);
+        let (c, own) = own.split_at_mut(at.h - at.c);
+        let (h, last) = own.split_at_mut(at.last_c - at.h);
         let inputs = || before[x.range()].chunks_exact(cell.inputs() * hidden); // (6H) or (4H)
         for (gates, x) in gates.chunks_exact_mut(width).zip(inputs()) {
             gates.copy_from_slice(&x[..width]);
@@ -210,7 +226,7 @@ impl LstmLayer {
                     dropped
                 }
             };
-            // The state before the first element is zero: there is nothing to add.
+            // The initial state is zero and adds nothing.
             if from != start {
                 weights.add_product(gates, said, hidden, width);
             }
@@ -233,9 +249,12 @@ impl LstmLayer {
                 }
             }
         }
+        let (end, (last_c, last_h)) = (at.last(steps), last.split_at_mut(block));
+        last_c.copy_from_slice(&c[end..end + block]);
+        last_h[..block].copy_from_slice(&h[end..end + block]);
     }
 
-    /// From `dh`, `dc` to `dz`, last read first; then `dx += dz`, `dW_h += hᵀ · dz`.
+    /// From `dh`, `dc` to `dz`, in reverse reading order; then `dx += dz`, `dW_h += hᵀ · dz`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
         let LstmLayer { x, w_h, cell, direction, .. } = *self;
         let (batch, hidden) = (self.batch as usize, w_h.rows as usize);
@@ -244,7 +263,11 @@ impl LstmLayer {
         let at = Places::new(self, steps, block);
         let (wants_x, weights) = (pass.wants(x), pass.weights(w_h, batch));
         let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
-        // Steps, last read first, at which nothing has been blamed yet: they hand nothing on.
+        let (own, last) = pass.grads.split_at_mut(at.last_c);
+        let end = at.last(steps);
+        kernels::add_to(&mut own[at.c + end..][..block], &last[..block]);
+        kernels::add_to(&mut own[at.h + end..][..block], &last[block..2 * block]);
+        // Trailing steps without any gradient so far, which can be skipped.
         let (mut is_silent, mut n_silent) = (true, 0);
         let first = order(steps, direction).next();
         for t in order(steps, direction).rev() {
@@ -253,6 +276,7 @@ impl LstmLayer {
             let (dgates, own) = own.split_at_mut(at.tanh_c - at.gates);
             let (spare, own) = own.split_at_mut(at.c - at.tanh_c);
             let (dc, dh) = own.split_at_mut(at.h - at.c);
+            let dh = &mut dh[..at.last_c - at.h];
             let dgates = &mut dgates[t * batch * width..][..batch * width];
             let (dh_prev, dh) = two(dh, from, to, block);
             let (dc_prev, dc) = two(dc, from, to, block);
@@ -292,8 +316,7 @@ impl LstmLayer {
                     }
                 }
             }
-            // The state before the first element is zero: it wants no gradient, nor does it say
-            // anything of W_h.
+            // The initial state is zero: it needs no gradient and contributes none to W_h.
             if Some(t) == first {
                 continue;
             }
@@ -327,7 +350,7 @@ impl LstmLayer {
     }
 }
 
-/// The blocks that start at `from`, to read, and at `to`, to write.
+/// The blocks at `from`, to read, and at `to`, to write.
 fn two(all: &mut [f32], from: usize, to: usize, block: usize) -> (&mut [f32], &mut [f32]) {
     if from < to {
         let (a, b) = all.split_at_mut(to);

@@ -1,8 +1,8 @@
 //! The operations of the tape, one per file, forward beside backward.
 //!
 //! Each file adds one method to [`Graph`](crate::tape::Graph), which computes and records, and one
-//! `backward`, which adds to the gradients of its inputs and notes its use of parameters. `B` rows
-//! throughout; the gradient of `x` is `dx`.
+//! `backward`, which accumulates the gradients of its inputs and records its uses of parameters.
+//! `B` rows throughout; the gradient of `x` is `dx`.
 
 pub(crate) mod affine;
 pub mod attention;

@@ -1,5 +1,4 @@
-//! Chosen rows of a matrix on the tape: the hypotheses a beam keeps, or look-ups in a table that
-//! was itself computed.
+//! Row gather on the tape: the hypotheses a beam keeps, or lookups in a computed table.
 
 use crate::backward::Backward;
 use crate::kernels;
@@ -7,7 +6,7 @@ use crate::tape::{Graph, Op, Tape, Var};
 
 pub(crate) struct Rows {
     pub(crate) x: Var,
-    /// The row numbers, in the tape's indices.
+    /// Offset of the row indices in the tape's indices.
     which: usize,
     y: Var,
 }
@@ -15,19 +14,20 @@ pub(crate) struct Rows {
 impl Graph<'_> {
     /// `y (B, N)`: row `which[i]` of `x` for each `i`. A single row is a view and costs nothing.
     pub fn rows(&mut self, x: Var, mut which: impl ExactSizeIterator<Item = u32>) -> Var {
-        self.rows_by(x, which.len(), |_, _| which.next().unwrap_or(0))
+        if which.len() == 1 {
+            return Var { shared: false, ..x.row(which.next().unwrap_or(0) as usize) };
+        }
+        self.gather(x, which.len(), |_, _| which.next().unwrap_or(0))
     }
 
-    /// The same for `rows` rows that `which` finds by looking at the recording.
-    pub(crate) fn rows_by(
+    /// Like `rows`, with row indices computed from the recording. Always copies, even a single row,
+    /// so that gradients are summed in the same order for any number of rows.
+    pub(crate) fn gather(
         &mut self,
         x: Var,
         rows: usize,
         mut which: impl FnMut(&Tape, usize) -> u32,
     ) -> Var {
-        if rows == 1 {
-            return x.row(which(self.tape, 0) as usize);
-        }
         let kept = self.tape.indices.len();
         for i in 0..rows {
             let row = which(self.tape, i);
@@ -41,15 +41,15 @@ impl Graph<'_> {
             y.copy_from_slice(&before[x.at as usize + i as usize * cols..][..cols]);
         }
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: x.cols };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: x.cols, shared: false };
         self.tape.record(Op::Rows(Rows { x, which: kept, y }), at);
         y
     }
 }
 
 impl Graph<'_> {
-    /// `y (R, N)`: row `which[i]` of `x` for each `i`, where a matrix of one row stands for any
-    /// number of equal ones. What is no more than a slice of `x` costs nothing.
+    /// `y (R, N)`: row `which[i]` of `x` for each `i`. A single row of `x` broadcasts, and a prefix
+    /// of `x` is a view; both cost nothing.
     pub fn select(&mut self, x: Var, which: &[u32]) -> Var {
         if x.rows == 1 {
             return x;

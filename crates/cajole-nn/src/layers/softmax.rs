@@ -1,5 +1,5 @@
-//! Log-probabilities of the next symbol. Marks point at their elements, so picking the symbol that
-//! was decoded, or several, needs no operation of its own.
+//! Log-probabilities of the next symbol. Marks point at their elements, so selecting the decoded
+//! symbols needs no separate operation.
 
 use crate::backward::Backward;
 use crate::kernels;
@@ -11,7 +11,7 @@ pub(crate) struct LogSoftmax {
 }
 
 impl Graph<'_> {
-    /// `y (B, V)`: each row of `x (B, V)` minus the logarithm of its summed exponentials.
+    /// `y (B, V)`: row-wise `x − log Σ eˣ` of `x (B, V)`.
     pub fn log_softmax(&mut self, x: Var) -> Var {
         let at = self.tape.open((x.rows * x.cols) as usize);
         let (before, y) = self.tape.split(at);

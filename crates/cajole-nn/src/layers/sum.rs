@@ -1,4 +1,4 @@
-//! `y = a + b`: what a residual connection does with a layer and its input.
+//! `y = a + b`: a residual connection.
 
 use crate::backward::Backward;
 use crate::kernels;
@@ -12,12 +12,12 @@ pub(crate) struct Sum {
 impl Graph<'_> {
     /// `y (B, N) = a (B, N) + b (B, N)`.
     pub fn sum(&mut self, a: Var, b: Var) -> Var {
-        assert!(a.rows == b.rows && a.cols == b.cols, "shapes of a sum");
+        assert!(a.rows == b.rows && a.cols == b.cols, "mismatched shapes in a sum");
         let at = self.tape.open((a.rows * a.cols) as usize);
         let (before, y) = self.tape.split(at);
         y.copy_from_slice(&before[a.range()]);
         kernels::add_to(y, &before[b.range()]);
-        let y = Var { op: self.tape.next_op(), at: at as u32, ..a };
+        let y = Var { op: self.tape.next_op(), at: at as u32, shared: a.shared && b.shared, ..a };
         self.tape.record(Op::Sum(Sum { terms: [a, b], y }), at);
         y
     }

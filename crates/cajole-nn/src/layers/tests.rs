@@ -1,19 +1,19 @@
-//! Every operation against finite differences, in a network that uses them all.
+//! Every operation against finite differences, and in a network that combines them.
 
 use std::sync::Arc;
 
-use cajole_core::gradient::Gradient;
 use cajole_core::model::Mark;
 
 use super::attention::Keys;
 use super::custom::Operation;
 use super::lstm::Input;
 use super::lstm_layer::{CellKind, Direction};
+use crate::gradient::Gradient;
 use crate::layout::{Init, Layout, Param};
 use crate::random::Random;
 use crate::tape::{Graph, Tape, Var};
 
-/// A computation under test: records itself and names the elements whose sum is differentiated.
+/// A computation under test: records itself and returns the matrix to differentiate.
 type Compute<'a> = dyn Fn(&mut Graph<'_>, &[Param]) -> Var + 'a;
 
 /// Compares the tape's gradient of `Σ cᵢ yᵢ` with central differences, for every weight.
@@ -158,7 +158,7 @@ impl Operation for Gate {
 }
 
 #[test]
-fn an_operation_of_ones_own() {
+fn a_user_defined_operation() {
     let gate: Arc<dyn Operation> = Arc::new(Gate);
     check(&[(2, 5), (2, 5)], &|g, p| {
         let (a, b) = (g.param(p[0]), g.param(p[1]));
@@ -177,7 +177,7 @@ fn frozen_parameters_and_dead_branches_are_left_alone() {
     let mut g = Graph::new(&w, &mut tape);
     let x = g.param(a);
     let y = g.affine(&[(x, b)], None);
-    g.affine(&[(y, c)], None); // nothing asks for this one
+    g.affine(&[(y, c)], None); // unused
     let mut grad = Gradient::new(w.len());
     grad.freeze([a.range()]);
     let blame = [(tape.mark(y, 1, 2), 1.0)];
@@ -188,7 +188,7 @@ fn frozen_parameters_and_dead_branches_are_left_alone() {
 #[test]
 fn an_lstm_layer_in_both_directions() {
     for direction in [Direction::Forward, Direction::Backward] {
-        // Three sequences of up to four steps; every state is looked at, and the last cell.
+        // Three sequences of up to four steps; the output uses every state and the final cell.
         let lengths = [4, 2, 3];
         check(&[(12, 20), (5, 20), (5, 5)], &|g, p| {
             let x = g.param(p[0]);
@@ -210,7 +210,7 @@ fn an_lstm_layer_in_both_directions() {
 }
 
 #[test]
-fn a_layer_of_either_kind_with_and_without_dropout() {
+fn lstm_and_highway_layers_with_and_without_dropout() {
     let settings = [CellKind::Lstm, CellKind::Highway].map(|kind| {
         [Direction::Forward, Direction::Backward]
             .map(|d| [0.0, 0.4].map(|dropout| (kind, d, dropout)))
@@ -219,7 +219,7 @@ fn a_layer_of_either_kind_with_and_without_dropout() {
         check(&[(12, 5 * kind.inputs()), (5, 5 * kind.gates()), (12, 5)], &|g, p| {
             let (x, lengths) = (g.param(p[0]), [4, 2, 3].into_iter());
             let layer = g.lstm_layer(kind, x, p[1], lengths, direction, dropout);
-            // Only some states are looked at: at the others nothing is blamed.
+            // Only some states are used; the others receive no gradient.
             let (h, bias) = (g.rows(layer.h, [4, 6, 8].into_iter()), g.param(p[2]));
             g.sum(h, bias.slice(0, 3))
         });
@@ -227,7 +227,7 @@ fn a_layer_of_either_kind_with_and_without_dropout() {
 }
 
 #[test]
-fn matrices_side_by_side() {
+fn concatenation() {
     check(&[(3, 2), (3, 4), (6, 5)], &|g, p| {
         let (a, b) = (g.param(p[0]), g.param(p[1]));
         let y = g.concat([a, b].into_iter());
@@ -236,7 +236,7 @@ fn matrices_side_by_side() {
 }
 
 #[test]
-fn an_lstm_layer_is_its_steps() {
+fn an_lstm_layer_equals_its_steps() {
     let mut layout = Layout::default();
     let (x, w_h) = (
         layout.matrix("x", 6, 12, Init::Uniform(1.0)),
@@ -299,8 +299,9 @@ fn a_residual_sum() {
     });
 }
 
-/// Three steps of two layers, the upper one of which sees a mix of values besides the lower one; if
-/// it is fed back, the lower one sees the upper one of the step before. `h` of the upper layer.
+/// Three steps of two layers; the upper one attends to values besides reading the lower one. With
+/// feedback, the lower layer reads the upper one of the previous step. Returns `h` of the upper
+/// layer.
 fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) -> Var {
     let (values, keys) = (g.param(p[0]), g.param(p[1]));
     let lengths = g.constant(&[3.0], 1);
@@ -318,7 +319,7 @@ fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) ->
         let below = [Input::Bias(p[3]), Input::Times(lower.0, p[6]), looked];
         upper = g.lstm(&below, upper, p[7], None);
         g.level(0);
-        // As a beam does between steps.
+        // Reorder rows, as a beam does between steps.
         upper.0 = g.rows(upper.0, (0..rows as u32).rev());
         seen = if is_fed_back { upper.0 } else { lower.0 };
     }
@@ -326,7 +327,7 @@ fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) ->
 }
 
 #[test]
-fn levels_declared_rightly_and_wrongly() {
+fn gradients_are_right_whatever_levels_are_declared() {
     let shapes = [(3, 8), (3, 2), (2, 8), (1, 8), (2, 8), (1, 2), (2, 8), (2, 8)];
     for rows in [1, 3] {
         check(&shapes, &|g, p| two_layers(g, p, rows, false));

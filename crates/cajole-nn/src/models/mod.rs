@@ -1,4 +1,4 @@
-//! Networks, one per file: parameters, how inputs are read, how one step is taken.
+//! Networks, one per file: parameters, encoder, one decoder step.
 
 pub mod elmo;
 mod seq2seq;

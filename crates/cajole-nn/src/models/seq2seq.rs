@@ -1,11 +1,11 @@
-//! Encoder-decoder networks with additive attention, as the paper's parsers are.
+//! Encoder-decoder networks with additive attention, as in the paper's parsers.
 //!
 //! Two architectures share their parts:
-//! - `simple`: layers of LSTMs read the input in one direction; layers of LSTMs write the output,
-//!   and the topmost attends to what was read, for the output layer alone;
-//! - `gnmt` (Wu et al. 2016): the first encoder layer reads in both directions, layers from the
-//!   third on add their input to their output, and the *bottom* decoder layer attends: its context
-//!   goes to every layer above, to the output, and to the bottom layer of the next step.
+//! - `simple`: stacked unidirectional LSTMs encode the input and stacked LSTMs write the output.
+//!   The top decoder layer attends to the encoder, and the context feeds the output layer alone.
+//! - `gnmt` (Wu et al. 2016): the first encoder layer is bidirectional, layers from the third on
+//!   are residual, and the *bottom* decoder layer attends. Its context feeds every layer above, the
+//!   output, and the bottom layer of the next step.
 //!
 //! A token is a word of the network's own vocabulary and, optionally, a row of fixed word vectors.
 //! Alphabet: `E` and `P` sizes of the two embeddings, `H` hidden units, `A` width of the attention,
@@ -26,27 +26,27 @@ use crate::tape::{Graph, Var};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Seq2SeqConfig {
-    /// Which of the two.
+    /// The architecture.
     pub architecture: Architecture,
-    /// Words of the input vocabulary.
+    /// Size of the input vocabulary.
     #[serde(deserialize_with = "size")]
     pub words: usize,
     /// `E`.
     #[serde(deserialize_with = "size")]
     pub embedding: usize,
-    /// Rows of fixed word vectors; none, if zero.
+    /// Number of fixed word vectors; zero for none.
     #[serde(deserialize_with = "optional_size")]
     pub vectors: usize,
     /// `P`.
     #[serde(deserialize_with = "optional_size")]
     pub vector_size: usize,
-    /// `V`, the end symbol included; it is the last one.
+    /// `V`, including the end symbol, which is the last.
     #[serde(deserialize_with = "size")]
     pub output_symbols: usize,
     /// Size of the output symbols' embeddings.
     #[serde(deserialize_with = "size")]
     pub output_embedding: usize,
-    /// Layers of the encoder, and of the decoder.
+    /// Number of layers of the encoder, and of the decoder.
     #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// `H`.
@@ -55,24 +55,24 @@ pub struct Seq2SeqConfig {
     /// `A`.
     #[serde(deserialize_with = "size")]
     pub attention: usize,
-    /// Share of the units silenced in training, between layers.
+    /// Dropout rate between layers.
     pub dropout: f32,
-    /// Share of the embeddings' units silenced in training.
+    /// Dropout rate on embeddings.
     pub embedding_dropout: f32,
-    /// Whether the input is read from its end.
+    /// Whether the input is read in reverse.
     pub reversed_input: bool,
-    /// The output symbol that takes in the next token, if the decoder is to be shown that token.
+    /// The output symbol that consumes the next token, if the decoder is shown that token.
     pub pointer: Option<Symbol>,
-    /// Outputs may be this many times as long as inputs, plus 20, before decoding gives up.
+    /// The length limit of outputs is this factor times the input length, plus 20.
     #[serde(deserialize_with = "optional_size")]
     pub cap_factor: usize,
 }
 
-/// For `#[serde(deserialize_with)]`: a number of layers whose state a [`Vars`] can hold, together
-/// with a context and a count of tokens.
+/// For `#[serde(deserialize_with)]`: a number of layers whose state fits a [`Vars`], together with
+/// a context and a token count.
 ///
 /// # Errors
-/// If it is zero or too large, or no number.
+/// If it is out of range or not an integer.
 pub fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     const MOST: usize = (Vars::MOST - 2) / 2;
     match usize::deserialize(deserializer)? {
@@ -85,29 +85,29 @@ pub fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Er
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
-    /// One direction, attention at the top.
+    /// Unidirectional encoder, attention from the top layer.
     Simple,
-    /// Both directions at first, residuals, attention from the bottom layer to all.
+    /// Bidirectional first layer, residuals, attention from the bottom layer, feeding all layers.
     Gnmt,
 }
 
 /// One element of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Token {
-    /// Its row among the network's own embeddings.
+    /// Its index in the network's own embeddings.
     pub word: Symbol,
-    /// Its row among the fixed word vectors.
+    /// Its index in the fixed word vectors.
     pub vector: Symbol,
 }
 
-/// What attention gives: a vector, or where to look, for values that are already projected.
+/// The result of attention: a context vector, or weights over already projected values.
 #[derive(Clone, Copy)]
 enum Context {
     Vector(Var),
     Weights(Var),
 }
 
-/// Where the projected values begin in the memory.
+/// Index of the first projected values in the memory.
 const PROJECTED: usize = 4;
 
 /// The network.
@@ -117,20 +117,20 @@ pub struct Seq2Seq {
     pub config: Seq2SeqConfig,
     layout: Layout,
     vectors: Option<Param>, // (n, P)
-    embedding: Param,       // (words + 1, E), the last for the end of the input
+    embedding: Param,       // (words + 1, E), the last for the end of input
     encoder: Encoder,
     attention: Attention,
     decoder: Vec<Cell>,
-    w_next: Option<Param>, // (H, 4H), for the token that is pointed at
+    w_next: Option<Param>, // (H, 4H), for the next token
     symbols: Param,        // (V, output_embedding)
     output: Output,
 }
 
 #[derive(Clone, Debug)]
 struct Encoder {
-    /// The first layer; a second cell reads backwards.
+    /// The first layer, with an optional second cell that reads backwards.
     first: (Cell, Option<Cell>),
-    /// Those above.
+    /// The layers above.
     upper: Vec<Cell>,
 }
 
@@ -165,7 +165,7 @@ impl Cell {
             w_x: l.matrix(&format!("{name}.w_x"), input, 4 * h, gates),
             w_y: second.map(|n| l.matrix(&format!("{name}.w_y"), n, 4 * h, gates)),
             w_h: l.matrix(&format!("{name}.w_h"), h, 4 * h, gates),
-            b: l.vector(&format!("{name}.b"), 4 * h, Init::LstmBias { blocks: 4 }),
+            b: l.bias(&format!("{name}.b"), 4 * h, Init::LstmBias { blocks: 4 }),
         }
     }
 
@@ -201,7 +201,7 @@ impl Seq2Seq {
         let one = Init::Glorot { blocks: 1 };
         let attention = Attention {
             w_key: l.matrix("attention.w_key", h, a, one),
-            b: l.vector("attention.b", a, Init::Zero),
+            b: l.bias("attention.b", a, Init::Zero),
             w_query: l.matrix("attention.w_query", h, a, one),
             v: l.vector("attention.v", a, one),
         };
@@ -221,7 +221,7 @@ impl Seq2Seq {
         let output = Output {
             w_h: l.matrix("output.w_h", h, config.output_symbols, one),
             w_context: l.matrix("output.w_context", h, config.output_symbols, one),
-            b: l.vector("output.b", config.output_symbols, Init::Zero),
+            b: l.bias("output.b", config.output_symbols, Init::Zero),
         };
         let layout = std::mem::take(l);
         Seq2Seq {
@@ -238,31 +238,33 @@ impl Seq2Seq {
         }
     }
 
-    /// The table of fixed word vectors, which training leaves alone: `(n, P)`.
+    /// The table of fixed word vectors, which training does not change: `(n, P)`.
     pub fn vectors(&self) -> Option<Param> {
         self.vectors
     }
 
-    /// Whether values are multiplied by the weights of every layer before they are mixed. Sentences
-    /// are shorter than layers are wide, so that takes fewer products; but a context that is not
-    /// there as such cannot have units silenced.
+    /// Whether values are multiplied by every layer's weights before attention mixes them.
+    /// Sentences are shorter than layers are wide, so that takes fewer products. It does not pay
+    /// when many inputs share matrices, since their projected values do not fit an inner cache. Nor
+    /// does it work with dropout, since the context vector is never materialised.
     fn projects_beforehand(&self, g: &Graph<'_>) -> bool {
-        self.is_gnmt() && (g.random.is_none() || self.config.dropout == 0.0)
+        let keeps_all = g.random.is_none() || self.config.dropout == 0.0;
+        self.is_gnmt() && keeps_all && !g.shares_matrices()
     }
 
     fn is_gnmt(&self) -> bool {
         self.config.architecture == Architecture::Gnmt
     }
 
-    /// Matrices of the decoder's state: `h` and `c` of every layer, the context that is fed back,
-    /// and the number of tokens taken.
+    /// Number of matrices in the decoder's state: `h` and `c` of every layer, the context that is
+    /// fed back, and the number of tokens consumed.
     fn n_state(&self) -> usize {
         2 * self.config.layers
             + usize::from(self.is_gnmt())
             + usize::from(self.config.pointer.is_some())
     }
 
-    /// How many tokens each row has taken, `(R, 1)`.
+    /// How many tokens each row has consumed, `(R, 1)`.
     fn taken(&self, g: &mut Graph<'_>, before: Var, previous: &[Symbol]) -> Var {
         let taken = g.zeros(previous.len(), 1);
         for (i, &symbol) in previous.iter().enumerate() {
@@ -273,7 +275,7 @@ impl Seq2Seq {
         taken
     }
 
-    /// What was read at each row's next token, or at the end once all are taken: `(R, H)`.
+    /// The encoding of each row's next token, or of the end once all are consumed: `(R, H)`.
     fn next_token(
         &self,
         g: &mut Graph<'_>,
@@ -283,7 +285,8 @@ impl Seq2Seq {
         inputs: &[u32],
     ) -> Var {
         let n_inputs = lengths.cols as usize;
-        g.rows_by(values, inputs.len(), |tape, i| {
+        // Gather even a single row, so that gradients of the values are summed in the same order.
+        g.gather(values, inputs.len(), |tape, i| {
             let input = inputs[i] as usize;
             let len = tape.value(lengths)[input] as usize - 1;
             let t = (tape.value(taken)[i] as usize).min(len);
@@ -295,17 +298,17 @@ impl Seq2Seq {
         g.dropout(x, self.config.dropout)
     }
 
-    /// Runs `cell` over projected inputs.
+    /// Runs `cell` over the projected inputs.
     fn read(&self, g: &mut Graph<'_>, x: Var, cell: &Cell, d: Direction, xs: &[&[Token]]) -> Layer {
         g.lstm_layer(CellKind::Lstm, x, cell.w_h, xs.iter().map(|x| x.len() + 1), d, 0.0)
     }
 
-    /// Where token `t` of `len` is read, and which token is read at `t`; the end stays at the end.
+    /// Maps between token index and reading position (its own inverse); the end stays at the end.
     fn place(&self, t: usize, len: usize) -> usize {
         if self.config.reversed_input && t < len { len - 1 - t } else { t }
     }
 
-    /// Every token's embeddings and those of the end, time-major: `(T·B, E)` and `(T·B, P)`.
+    /// The embeddings of every token and of the end, time-major: `(T·B, E)` and `(T·B, P)`.
     fn embed(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> (Var, Option<Var>) {
         let longest = xs.iter().map(|x| x.len()).max().unwrap_or(0) + 1;
         let end = Token { word: self.config.words as Symbol, vector: 0 };
@@ -324,14 +327,14 @@ impl Seq2Seq {
     }
 }
 
-/// A step of `cell`, given what there is of these inputs.
+/// A step of `cell`, with those inputs that are present.
 fn lstm(
     g: &mut Graph<'_>,
     cell: &Cell,
-    inputs: [Option<Input>; 3],
+    inputs: [Option<Input>; 4],
     state: (Var, Var),
 ) -> (Var, Var) {
-    let mut given = [Input::Bias(cell.b); 3];
+    let mut given = [Input::Bias(cell.b); 4];
     let mut n = 0;
     for input in inputs.into_iter().flatten() {
         given[n] = input;
@@ -360,10 +363,10 @@ impl AutoRegressive for Seq2Seq {
     }
 
     /// Memory: keys `(T·B, A)`, values `(T·B, H)`, lengths `(1, B)`, the decoder's table of
-    /// projected output symbols `(V, 4H)`; and where contexts are projected beforehand, the values
-    /// projected for every layer, `(T·B, 4H)`, and for the output, `(T·B, V)`. State: `h` and `c` of
-    /// every decoder layer, each `(B, H)`, and if it is fed back, the context `(B, H)`, or where to look
-    /// for it `(B, T)`.
+    /// projected output symbols `(V, 4H)`; if values are projected beforehand, also the values
+    /// projected for every layer, `(T·B, 4H)`, and for the output, `(T·B, V)`. State: `h` and `c`
+    /// of every decoder layer, each `(B, H)`, and if it is fed back, the context `(B, H)` or its
+    /// attention weights `(B, T)`.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&[Token]]) -> Encoded {
         let (words, vectors) = self.embed(g, xs);
         let (cell, backward) = &self.encoder.first;
@@ -440,7 +443,7 @@ impl AutoRegressive for Seq2Seq {
             let context = g.mix(context); // (R, H)
             Context::Vector(self.dropout(g, context))
         };
-        // What is seen of the values that were projected for layer `i`, or of those as they are.
+        // The attention input of layer `i`, over its projected values or the plain ones.
         let seen = |g: &mut Graph<'_>, context: Context, i: usize| match context {
             Context::Vector(context) => self.decoder[i].w_y.map(|w_y| Input::Times(context, w_y)),
             Context::Weights(weights) => {
@@ -448,7 +451,7 @@ impl AutoRegressive for Seq2Seq {
             }
         };
 
-        // The bottom layer is fed with what it attended to, the others with those below them alone.
+        // The bottom layer is fed its own previous context; the others depend only on layers below.
         g.level(1);
         let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
@@ -460,9 +463,12 @@ impl AutoRegressive for Seq2Seq {
         let shown = self.w_next.map(|w_next| {
             let taken = self.taken(g, state[self.n_state() - 1], previous);
             next[self.n_state() - 1] = taken;
-            Input::Times(self.next_token(g, values, lengths, taken, inputs), w_next)
+            g.level(0); // encodings do not depend on the output
+            let token = self.next_token(g, values, lengths, taken, inputs);
+            g.level(1);
+            Input::Times(token, w_next)
         });
-        let below = [Some(Input::Projected(z)), fed, shown];
+        let below = [Some(Input::Projected(z)), Some(Input::Shift(self.decoder[0].b)), fed, shown];
         let (h, c) = lstm(g, &self.decoder[0], below, (state[0], state[1]));
         next[..2].copy_from_slice(&[h, c]);
         let mut context = self.is_gnmt().then(|| attend(g, h));
@@ -473,7 +479,7 @@ impl AutoRegressive for Seq2Seq {
         for (i, cell) in self.decoder.iter().enumerate().skip(1) {
             g.level(1 + i as u8);
             let seen = context.and_then(|context| seen(g, context, i));
-            let below = [Some(Input::Bias(cell.b)), Some(Input::Times(x, cell.w_x)), seen];
+            let below = [Some(Input::Bias(cell.b)), Some(Input::Times(x, cell.w_x)), seen, None];
             let (h, c) = lstm(g, cell, below, (state[2 * i], state[2 * i + 1]));
             next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
             let h = self.dropout(g, h);

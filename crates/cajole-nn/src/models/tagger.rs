@@ -1,13 +1,14 @@
-//! The deep tagger of He et al. 2017: layers of LSTMs that read in alternating directions.
+//! The deep tagger of He et al. 2017: stacked LSTMs that read in alternating directions.
 //!
-//! Every position of a sentence is given a tag, for one predicate of that sentence. A layer is an
-//! LSTM with highway connections; odd layers read from the end. What goes in at each position is,
-//! side by side: an embedding of the word, a vector of the word from elsewhere, a vector that comes
-//! with the input (ELMo), an embedding of the predicate's lemma, and an embedding that says whether this position
-//! is the predicate. Each is optional but the last.
+//! Tags every position of a sentence, for one predicate of that sentence. A layer is an LSTM with
+//! highway connections; every second layer reads backwards. The input at each position concatenates
+//! an embedding of the word, a pretrained vector of the word, a vector that comes with the input
+//! (ELMo), an embedding of the predicate's lemma, and an indicator embedding that marks the
+//! predicate. All but the last are optional.
 //!
-//! Alphabet: `D` size of all inputs together, `H` hidden units, `V` tags, `T` positions, `B` inputs;
-//! time-major, row `t · B + b`. Gates are in the order `i, f, g, o, t` and the linear input `k`.
+//! Alphabet: `D` size of the concatenated input, `H` hidden units, `V` tags, `T` positions, `B`
+//! inputs; time-major, row `t · B + b`. Gates are in the order `i, f, g, o, t`, then the linear
+//! input `k`.
 
 use std::borrow::Borrow;
 use std::marker::PhantomData;
@@ -24,56 +25,56 @@ use crate::settings::{depth, optional_size, size};
 use crate::tagging::Tagger;
 use crate::tape::{Graph, Var};
 
-/// The size of a network. Inputs of size zero are left out.
+/// The size of a network. Inputs of size zero are omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TaggerConfig {
-    /// Words of the network's own vocabulary.
+    /// Size of the network's own vocabulary.
     #[serde(deserialize_with = "optional_size")]
     pub words: usize,
-    /// Size of their embeddings.
+    /// Size of its embeddings.
     #[serde(deserialize_with = "optional_size")]
     pub embedding: usize,
-    /// Rows of word vectors from elsewhere.
+    /// Number of pretrained word vectors.
     #[serde(deserialize_with = "optional_size")]
     pub vectors: usize,
-    /// Size of those.
+    /// Size of a pretrained vector.
     #[serde(deserialize_with = "optional_size")]
     pub vector_size: usize,
-    /// Size of the vectors that come with each position of an input.
+    /// Size of the dense vectors that come with each position of an input.
     #[serde(deserialize_with = "optional_size")]
     pub dense: usize,
-    /// Lemmas of predicates.
+    /// Number of predicate lemmas.
     #[serde(deserialize_with = "optional_size")]
     pub lemmas: usize,
-    /// Size of their embeddings.
+    /// Size of the lemma embeddings.
     #[serde(deserialize_with = "optional_size")]
     pub lemma_embedding: usize,
-    /// Size of the embedding that tells the predicate from all else.
+    /// Size of the embedding that marks the predicate.
     #[serde(deserialize_with = "size")]
     pub indicator: usize,
     /// `V`.
     #[serde(deserialize_with = "size")]
     pub tags: usize,
-    /// What a layer is made of.
+    /// The kind of cell.
     pub cell: CellKind,
-    /// Which way layers read.
+    /// Reading direction of the layers.
     pub reading: Reading,
-    /// How many there are.
+    /// Number of layers.
     #[serde(deserialize_with = "depth")]
     pub layers: usize,
     /// `H`.
     #[serde(deserialize_with = "size")]
     pub hidden: usize,
-    /// Share of the inputs' units silenced in training.
+    /// Dropout rate on the inputs.
     pub input_dropout: f32,
-    /// Share of a layer's units that are silent, for a whole sequence, to its next position.
+    /// Recurrent dropout rate, with one mask per sequence.
     pub recurrent_dropout: f32,
-    /// Share of the units silenced between layers.
+    /// Dropout rate between layers.
     pub dropout: f32,
 }
 
-/// Which way layers read.
+/// Reading direction of the layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
@@ -88,16 +89,16 @@ pub enum Reading {
 pub struct Features {
     /// The words.
     pub tokens: Vec<Token>,
-    /// Vectors from elsewhere, `(T, dense)`; empty if the network reads none. Predicates of one
-    /// sentence share them.
+    /// Dense vectors, `(T, dense)`; empty if the network uses none. Predicates of one sentence
+    /// share them.
     pub dense: Arc<[f32]>,
-    /// Which position is the predicate; none, if not within the sentence.
+    /// The predicate's position; out of range if there is none.
     pub predicate: usize,
     /// Its lemma.
     pub lemma: Symbol,
 }
 
-/// The network, for inputs that have [`Features`] among whatever else they carry.
+/// The network, for inputs that contain [`Features`].
 #[derive(Clone, Debug)]
 pub struct LstmTagger<X = Features> {
     /// Its size.
@@ -106,13 +107,13 @@ pub struct LstmTagger<X = Features> {
     embedding: Option<Param>, // (words, embedding)
     vectors: Option<Param>,   // (vectors, vector_size)
     lemmas: Option<Param>,    // (lemmas, lemma_embedding)
-    indicator: Param,         // (2, indicator): elsewhere, at the predicate
+    indicator: Param,         // (2, indicator): other, predicate
     layers: Vec<Cell>,
     output: (Param, Param), // (H, V), (V)
     inputs: PhantomData<fn(&X)>,
 }
 
-/// The weights of a layer, of 4 gates or, with a highway connection, 5 and the linear input.
+/// The weights of a layer: 4 gates, or 5 and the linear input with a highway connection.
 #[derive(Clone, Debug)]
 struct Cell {
     w_x: Param, // (input, 6H) or (input, 4H)
@@ -142,25 +143,25 @@ impl<X: Borrow<Features>> LstmTagger<X> {
             Cell {
                 w_x: l.matrix(&name("w_x"), input, n_x * h, Init::Orthogonal { blocks: n_x }),
                 w_h: l.matrix(&name("w_h"), h, n_h * h, Init::Orthogonal { blocks: n_h }),
-                b: l.vector(&name("b"), n_x * h, Init::LstmBias { blocks: n_x }),
+                b: l.bias(&name("b"), n_x * h, Init::LstmBias { blocks: n_x }),
             }
         });
         let layers = cells.collect();
         let output = (
             l.matrix("output.w", h, config.tags, Init::Glorot { blocks: 1 }),
-            l.vector("output.b", config.tags, Init::Zero),
+            l.bias("output.b", config.tags, Init::Zero),
         );
         let layout = std::mem::take(l);
         let inputs = PhantomData;
         LstmTagger { config, layout, embedding, vectors, lemmas, indicator, layers, output, inputs }
     }
 
-    /// The table of word vectors from elsewhere, `(vectors, vector_size)`.
+    /// The table of pretrained word vectors, `(vectors, vector_size)`.
     pub fn vectors(&self) -> Option<Param> {
         self.vectors
     }
 
-    /// What goes in at every position, `(T·B, D)`.
+    /// The concatenated input at every position, `(T·B, D)`.
     fn inputs(&self, g: &mut Graph<'_>, xs: &[&X], steps: usize) -> Var {
         let features =
             |row: usize| -> (usize, &Features) { (row / xs.len(), xs[row % xs.len()].borrow()) };

@@ -1,29 +1,30 @@
 //! The paper's sequence transducer: a small encoder-decoder without attention.
 //!
-//! An LSTM reads the input; another writes the output and sees the encoder's final state at every
-//! step. `V_in` input symbols, `V` output symbols with the end symbol last, `E` embedding
+//! One LSTM encodes the input; another writes the output and receives the encoder's final state at
+//! every step. `V_in` input symbols, `V` output symbols with the end symbol last, `E` embedding
 //! dimension, `H` hidden units.
 //!
-//! Vocabularies are tiny, so embeddings are multiplied by the input weights once per pass, for the
-//! whole vocabulary, and a step looks its row up. The encoder's state does not change during
-//! decoding, so its product is taken once as well.
+//! Vocabularies are tiny, so the input projection is computed once per pass for the whole
+//! vocabulary, and a step looks up its row. The encoder's final state is constant during decoding,
+//! so its product is computed once too.
 
 use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use crate::autoregressive::{AutoRegressive, Encoded, Vars};
+use crate::layers::lstm::Input;
 use crate::layout::{Init, Layout, Param};
 use crate::settings::{optional_size, size};
 use crate::tape::{Graph, Var};
 
-/// The size of a transducer, and what the paper leaves open about it.
+/// The size of a transducer, and choices the paper leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TransducerConfig {
     /// `V_in`.
     #[serde(deserialize_with = "size")]
     pub input_symbols: usize,
-    /// `V`, the end symbol included; it is the last one.
+    /// `V`, including the end symbol, which is the last.
     #[serde(deserialize_with = "size")]
     pub output_symbols: usize,
     /// `E`.
@@ -32,28 +33,27 @@ pub struct TransducerConfig {
     /// `H`.
     #[serde(deserialize_with = "size")]
     pub hidden: usize,
-    /// Where the decoder starts.
+    /// The decoder's initial state.
     pub start_state: StartState,
-    /// Share of the units silenced in training, on embeddings' and the output layer's inputs.
+    /// Dropout rate on embeddings and on the input of the output layer.
     pub dropout: f32,
-    /// Outputs may be this many times as long as inputs, plus 10, before decoding gives up.
+    /// The length limit of outputs is this factor times the input length, plus 10.
     #[serde(deserialize_with = "optional_size")]
     pub cap_factor: usize,
 }
 
-/// The state of the decoder before its first step. The paper does not say; it decides how hard the
-/// task is.
+/// The decoder's initial state. The paper does not specify it; it decides how hard the task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartState {
     /// The encoder's final state: outputs for long inputs are mostly right.
     Encoder,
-    /// Zero: the decoder knows the input only through the state it is fed at every step.
+    /// Zero: the decoder sees the input only through the encoder state fed at every step.
     Zero,
 }
 
 impl StartState {
-    /// As it is called in names of networks.
+    /// Its name in network names.
     pub fn name(self) -> &'static str {
         match self {
             StartState::Encoder => "encoder",
@@ -61,7 +61,7 @@ impl StartState {
         }
     }
 
-    /// In a few words.
+    /// A short description.
     pub fn describe(self) -> &'static str {
         match self {
             StartState::Encoder => "the encoder's state",
@@ -104,7 +104,7 @@ impl Transducer {
         let TransducerConfig { input_symbols, output_symbols, embedding, hidden, .. } = config;
         let mut layout = Layout::default();
         let gates = 4 * hidden;
-        // Small enough that units start out in the middle of their range, whatever their number.
+        // Small enough that units start in their linear range, whatever their number.
         let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
         let encoder = Encoder {
             embedding: layout.matrix(
@@ -115,7 +115,7 @@ impl Transducer {
             ),
             w_x: layout.matrix("encoder.w_x", embedding, gates, init),
             w_h: layout.matrix("encoder.w_h", hidden, gates, init),
-            b: layout.vector("encoder.b", gates, init),
+            b: layout.bias("encoder.b", gates, init),
         };
         let decoder = Decoder {
             embedding: layout.matrix(
@@ -127,11 +127,11 @@ impl Transducer {
             w_x: layout.matrix("decoder.w_x", embedding, gates, init),
             w_s: layout.matrix("decoder.w_s", hidden, gates, init),
             w_h: layout.matrix("decoder.w_h", hidden, gates, init),
-            b: layout.vector("decoder.b", gates, init),
+            b: layout.bias("decoder.b", gates, init),
         };
         let output = (
             layout.matrix("output.w", hidden, output_symbols, init),
-            layout.vector("output.b", output_symbols, init),
+            layout.bias("output.b", output_symbols, init),
         );
         Transducer { config, layout, encoder, decoder, output }
     }
@@ -172,12 +172,13 @@ impl AutoRegressive for Transducer {
         let zero = g.zeros(rows, self.config.hidden); // (B, H)
         let (mut h, mut c) = (zero, zero);
         for t in 0..longest {
-            // Inputs that have ended keep their state; any symbol will do for them.
+            // Finished inputs keep their state; any symbol will do for them.
             let symbols = xs.iter().map(|x| x.get(t).copied().unwrap_or(0));
             let alive = |i: usize| t < xs[i].len();
             let all_alive = xs.iter().all(|x| t < x.len());
             let x = g.rows(table, symbols); // (B, 4H)
-            (h, c) = g.lstm(&[x.into()], (h, c), enc.w_h, (!all_alive).then_some(&alive));
+            let inputs = [x.into(), Input::Shift(enc.b)];
+            (h, c) = g.lstm(&inputs, (h, c), enc.w_h, (!all_alive).then_some(&alive));
         }
         let dec = &self.decoder;
         let table = self.table(g, dec.embedding, dec.w_x, dec.b); // (V, 4H)
@@ -199,8 +200,8 @@ impl AutoRegressive for Transducer {
     ) -> (Vars, Var) {
         let x = g.rows(encoded.memory[0], previous.iter().copied()); // (R, 4H)
         let from_encoder = g.select(encoded.memory[1], inputs); // (R, 4H)
-        let (h, c) =
-            g.lstm(&[x.into(), from_encoder.into()], (state[0], state[1]), self.decoder.w_h, None);
+        let inputs = [x.into(), Input::Shift(self.decoder.b), from_encoder.into()];
+        let (h, c) = g.lstm(&inputs, (state[0], state[1]), self.decoder.w_h, None);
         let features = g.dropout(h, self.config.dropout);
         let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (R, V)
         (Vars::new(&[h, c]), g.log_softmax(scores))

@@ -1,11 +1,11 @@
-//! What checkers have said, so that they are not asked twice.
+//! Caches verdicts, so that no checker is asked twice.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::Judgement;
 
-/// Judgements by the request that they answer; the oldest is forgotten first.
+/// Judgements by request; the oldest is evicted first.
 pub(super) struct Cache {
     kept: HashMap<Arc<str>, Arc<Judgement>>,
     order: VecDeque<Arc<str>>,
@@ -21,8 +21,8 @@ impl Cache {
         self.kept.get(request).cloned()
     }
 
-    /// Remembers a judgement and hands it back; if there is one already, that one, so that all who
-    /// asked at the same time are told the same.
+    /// Stores a judgement and returns it. If there already is one, returns that one, so that
+    /// concurrent callers all see the same.
     pub(super) fn keep(&mut self, request: &str, judgement: Judgement) -> Arc<Judgement> {
         if let Some(first) = self.get(request) {
             return first;
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_is_forgotten_and_the_first_word_stands() {
+    fn the_oldest_is_evicted_and_the_first_judgement_wins() {
         let mut cache = Cache::new(2);
         let says = |loss| Ok(Verdict { loss, ..Verdict::default() });
         let loss = |kept: Arc<Judgement>| kept.as_ref().as_ref().map(|verdict| verdict.loss).ok();

@@ -1,81 +1,81 @@
-//! How a checker is run, as it stands in a constraint file.
+//! How a checker is run, as configured in a constraint file.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything that can be set about a checker.
+/// The settings of a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CheckerConfig {
-    /// The program and its arguments; no shell looks at them.
+    /// The program and its arguments. There is no shell in between.
     pub command: Vec<String>,
-    /// How it is asked, and how it answers.
+    /// How it is asked and how it answers.
     pub mode: Mode,
-    /// What it reads in the mode [`Mode::ExitCode`].
+    /// What it reads on standard input in [`Mode::ExitCode`].
     pub pass: Pass,
-    /// How long it may take over one output, its start included, in milliseconds.
+    /// The time limit per output, including start-up, in milliseconds.
     pub timeout_ms: u64,
-    /// How much it may write over one output: in its reply, and again on standard error.
+    /// How much it may write per output: in its reply, and separately on standard error.
     pub max_reply_bytes: usize,
-    /// How many verdicts are remembered, the oldest being forgotten first.
+    /// How many verdicts are cached; the oldest is evicted first.
     pub cache: usize,
 }
 
-/// How a checker is asked, and how it answers.
+/// How a checker is asked and how it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// It is started once and kept: a line of JSON for each output, and one in reply.
+    /// Started once and kept running: one line of JSON per output, and one in reply.
     #[default]
     Lines,
-    /// It is started for each output, and rejects it by an exit code other than 0.
+    /// Started for each output; a non-zero exit code rejects it.
     ExitCode,
 }
 
-/// What a checker that is started for each output finds on its standard input.
+/// What a checker reads on standard input in [`Mode::ExitCode`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pass {
-    /// The output's text and nothing else; the input is in the variable `CAJOLE_INPUT`.
+    /// Only the output's text; the input is in the environment variable `CAJOLE_INPUT`.
     #[default]
     Text,
-    /// The line that it would be asked in the mode [`Mode::Lines`].
+    /// The same line of JSON as in [`Mode::Lines`].
     Json,
 }
 
-/// Settings that no checker can be run with.
+/// Invalid checker settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckerError {
-    /// There is nothing to run.
+    /// The command is empty.
     #[error("the command names no program: {command:?}")]
     NoProgram {
         /// The command.
         command: Vec<String>,
     },
-    /// A number is too small or too large.
-    #[error("{setting} is {value}; it has to be from 1 to {most}")]
+    /// A number is out of range.
+    #[error("{setting} is {value}; it must be from 1 to {most}")]
     OutOfRange {
-        /// Which setting.
+        /// The setting.
         setting: &'static str,
-        /// What it was set to.
+        /// Its value.
         value: u64,
-        /// The most it may be.
+        /// The maximum.
         most: u64,
     },
 }
 
 impl CheckerConfig {
-    /// This command, and all else as it is by default.
+    /// This command with default settings.
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let command = command.into_iter().map(Into::into).collect();
         CheckerConfig { command, ..CheckerConfig::default() }
     }
 
-    /// Whether a checker can be run like this.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// If no program is named, or a limit is zero, or the time-out longer than a day.
+    /// If no program is named, a limit is zero, or the timeout is longer than a day.
     pub fn validate(&self) -> Result<(), CheckerError> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(CheckerError::NoProgram { command: self.command.clone() });
@@ -85,13 +85,13 @@ impl CheckerConfig {
         in_range("cache", self.cache as u64, u64::from(u32::MAX))
     }
 
-    /// How long the checker may take over one output.
+    /// The time limit per output.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 }
 
-/// No command yet, which has to be given; it is asked by lines.
+/// Has no command, which must be set. The mode is [`Mode::Lines`].
 impl Default for CheckerConfig {
     fn default() -> Self {
         CheckerConfig {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_command_has_to_be_written() {
+    fn only_the_command_is_required() {
         let read = toml::from_str::<CheckerConfig>;
         assert_eq!(read("command = ['true']").unwrap(), CheckerConfig::new(["true"]));
         let full = "command = ['a', 'b']\nmode = 'exit-code'\npass = 'json'\ntimeout-ms = 7\n\
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_be_run_are_named() {
+    fn invalid_settings_are_reported() {
         let good = CheckerConfig::new(["true"]);
         assert_eq!(good.validate(), Ok(()));
         let fault = |config: CheckerConfig| config.validate().unwrap_err().to_string();

@@ -1,19 +1,19 @@
-//! Any program can judge an output: a compiler, a parser of queries, a script.
+//! Any program can judge outputs: a compiler, a query parser, a script.
 //!
-//! A checker that is kept reads one line of JSON for each output, and replies by one:
+//! A persistent checker reads one line of JSON per output and replies with one:
 //!
 //! ```text
-//! {"id": 7, "input": <as it stood in the file>, "output": "<text>", "symbols": ["…", …]}
+//! {"id": 7, "input": <as in the file>, "output": "<text>", "symbols": ["…", …]}
 //! {"loss": 1.5, "parts": [{"start": 2, "end": 3, "cost": 1.0, "message": "…"}], "message": "…"}
 //! ```
 //!
-//! Only the loss is required; positions are those of symbols, and the one after the last is the end
-//! symbol's. Who sends the `id` back is safe from having a stray line taken for a reply. A checker
-//! that is started for each output just exits: by 0 if the output is fine.
+//! Only `loss` is required. Positions are symbol indices; the one after the last is the end symbol.
+//! A checker that echoes the `id` is protected against stray lines being taken for replies. A
+//! checker that is started for each output just exits, with 0 if the output is valid.
 //!
-//! Verdicts have to depend on the request alone, not on what was asked before: they are remembered,
-//! and each thread asks a process of its own. What goes wrong is remembered as well, as [`Trouble`]
-//! with one output, and that output counts as unmeasured.
+//! Verdicts must depend on the request alone, not on earlier requests: they are cached, and each
+//! thread asks a process of its own. Failures are cached as well, as [`Trouble`] with one output,
+//! and that output counts as unmeasured.
 
 mod cache;
 mod config;
@@ -44,21 +44,21 @@ use cache::Cache;
 use process::{Limits, Process, Stdout};
 use trouble::excerpt;
 
-/// What came of asking a checker about an output.
+/// The result of asking a checker about an output.
 pub type Judgement = Result<Verdict, Trouble>;
 
 /// A program as a constraint.
 pub struct Checker<'v> {
     config: CheckerConfig,
     vocabulary: &'v Vocabulary,
-    /// Programs that have replied, and wait for the next request.
+    /// Processes that have replied and wait for the next request.
     idle: Mutex<Vec<Process>>,
     judgements: Mutex<Cache>,
     n_requests: AtomicU64,
 }
 
 impl<'v> Checker<'v> {
-    /// A checker of outputs in this vocabulary. No program is started before there is an output.
+    /// A checker of outputs over this vocabulary. No process is started before the first output.
     ///
     /// # Errors
     /// If the settings are not valid.
@@ -73,7 +73,7 @@ impl<'v> Checker<'v> {
         })
     }
 
-    /// What the program says about `y`, or has said before.
+    /// The program's judgement of `y`, possibly cached.
     pub fn judge(&self, x: &Subject, y: &[Symbol]) -> Arc<Judgement> {
         let request = self.request(x, y);
         if let Some(judgement) = lock(&self.judgements).get(&request) {
@@ -86,19 +86,20 @@ impl<'v> Checker<'v> {
         lock(&self.judgements).keep(&request, judgement)
     }
 
-    /// All that a judgement may depend on, as a line without the number of the request.
+    /// Everything a judgement may depend on, as a line without the request id.
     fn request(&self, x: &Subject, y: &[Symbol]) -> String {
         let symbols = y.iter().map(|&symbol| self.vocabulary.name(symbol)).collect();
         let output = self.vocabulary.text(y);
         let request = Request { input: &x.value, output: &output, symbols };
-        // Strings and what was read from JSON can always be written as JSON.
+        // Strings and values read from JSON can always be serialized as JSON.
         serde_json::to_string(&request).unwrap_or_default()
     }
 
-    /// Asks a process that waits, or else a new one.
+    /// Asks an idle process, or else a new one.
     ///
-    /// One that is gone says nothing about this request: perhaps it only replies so many times. So
-    /// it depends on a new one whether there is trouble, and not on who was asked before.
+    /// If an idle process is gone, that says nothing about this request: it may only reply a
+    /// limited number of times. So a new process is asked before reporting trouble, which keeps the
+    /// result independent of earlier requests.
     fn ask(&self, request: &str, n_symbols: usize) -> Judgement {
         let waiting = lock(&self.idle).pop();
         if let Some(process) = waiting {
@@ -113,7 +114,7 @@ impl<'v> Checker<'v> {
         self.ask_process(process, request, n_symbols)
     }
 
-    /// Asks one process; it is kept if its reply is good.
+    /// Asks one process, and keeps it if its reply is valid.
     fn ask_process(&self, mut process: Process, request: &str, n_symbols: usize) -> Judgement {
         let id = self.n_requests.fetch_add(1, Ordering::Relaxed);
         let line = format!("{{\"id\":{id},{}\n", request.trim_start_matches('{'));
@@ -134,7 +135,7 @@ impl<'v> Checker<'v> {
         }
     }
 
-    /// Starts a process for one output and looks at how it exits.
+    /// Starts a process for one output and interprets its exit status.
     fn run(&self, request: &str, x: &Subject, y: &[Symbol]) -> Judgement {
         let mut command = self.command();
         let input = match self.config.pass {
@@ -181,7 +182,7 @@ impl<'v> Checker<'v> {
         self.config.command.first().map_or("", String::as_str)
     }
 
-    /// A part's fault with the names of what it is about.
+    /// A part's fault, prefixed with the symbols it is about.
     fn told(&self, y: &[Symbol], fault: &Fault) -> Fault {
         let Range { start, end } = fault.at;
         let symbols = y.get(start..end.min(y.len())).unwrap_or_default();
@@ -192,7 +193,7 @@ impl<'v> Checker<'v> {
         };
         let place = match end - start {
             1 => format!("position {start}"),
-            _ => format!("positions {start} to {}", end - 1),
+            _ => format!("positions {start}..{end}"),
         };
         Fault {
             message: format!("{name} at {place}: {}", self.said(&fault.message)),
@@ -200,7 +201,7 @@ impl<'v> Checker<'v> {
         }
     }
 
-    /// What the program said, or that it said nothing.
+    /// The program's message, or that it gave none.
     fn said(&self, message: &str) -> String {
         match message {
             "" => format!("the checker {:?} objects", self.program()),
@@ -243,7 +244,7 @@ struct Request<'a> {
     symbols: Vec<&'a str>,
 }
 
-/// What is behind a lock is whole between any two statements, so a panic elsewhere does not spoil it.
+/// The data is consistent between any two statements, so a poisoned lock is safe to use.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

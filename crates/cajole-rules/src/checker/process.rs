@@ -1,8 +1,8 @@
-//! A program that runs, and the threads at its pipes.
+//! A running program, and the threads that serve its pipes.
 //!
-//! Programs hang, crash, write without end and never read. None of that may hold up whoever asks:
-//! three threads do what can block, and the one that asks waits for a message until its time is up.
-//! When a process is dropped, the program, all that it started, and its threads are gone.
+//! Programs hang, crash, write without end and never read. None of that may block the caller: three
+//! threads do everything that can block, and the caller waits for a message with a timeout.
+//! Dropping a process kills the program and everything it started, and ends its threads.
 
 use std::io::{self, ErrorKind};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -15,30 +15,30 @@ use super::os::{self, Source, Stop, Stopped};
 use super::tail::Tail;
 use super::trouble::{Cause, excerpt};
 
-/// How long a program that is ending is waited for, to hear of its status and its last words.
+/// How long to wait for a dying program's exit status and last output.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// What becomes of a program's standard output.
+/// What happens to a program's standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stdout {
-    /// It is read for replies.
+    /// It is parsed for replies.
     Replies,
-    /// It is kept for quotation, together with standard error.
+    /// Its tail is kept for messages, together with standard error.
     Tail,
 }
 
-/// How long to wait for a program, and how much it may write.
+/// The time and output limits of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) timeout: Duration,
     pub(super) bytes: usize,
 }
 
-/// A running program. Its fields are dropped in this order: first what threads wait for, then the
-/// threads.
+/// A running program. The order of the fields is the drop order: first what threads wait for, then
+/// the threads.
 pub(super) struct Process {
     child: Child,
-    /// How the child ended, once it has been waited for.
+    /// The exit status, once the child has been waited for.
     ended: Option<ExitStatus>,
     was_asked: bool,
     tail: Arc<Tail>,
@@ -49,11 +49,11 @@ pub(super) struct Process {
     threads: Threads,
 }
 
-/// What threads at pipes have to say.
+/// A message from a pipe thread.
 enum Event {
     Output(Vec<u8>),
     OutputClosed,
-    /// More was written besides replies than may be, at some time.
+    /// More was written besides replies than allowed, at some point.
     Flooded,
 }
 
@@ -73,7 +73,7 @@ impl Process {
     fn start_piped(mut command: Command, stdout: Stdout, limits: Limits) -> io::Result<Self> {
         let (stopped, stop) = os::stop()?;
         let n_quoted = if stdout == Stdout::Tail { 2 } else { 1 };
-        // Few, so that a program that writes without end has to wait.
+        // A small buffer, so that a program that writes without end blocks.
         let (event_sender, events) = mpsc::sync_channel(4);
         let (requests, request_receiver) = mpsc::channel();
         let mut process = Process {
@@ -91,7 +91,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Puts a thread at each pipe.
+    /// Starts a thread for each pipe.
     fn attend(
         &mut self,
         stdout: Stdout,
@@ -117,10 +117,10 @@ impl Process {
         Ok(())
     }
 
-    /// Writes a line and waits for the line in reply.
+    /// Writes a request line and waits for the reply line.
     pub(super) fn exchange(&mut self, request: Vec<u8>) -> Result<Vec<u8>, Cause> {
         let deadline = Instant::now() + self.limits.timeout;
-        // What a new program writes as it starts belongs to its first request.
+        // What a new program writes at start-up belongs to its first request.
         if std::mem::replace(&mut self.was_asked, true) {
             self.tail.clear();
         }
@@ -144,7 +144,7 @@ impl Process {
         }
     }
 
-    /// Gives the program its whole input and waits for it to end.
+    /// Sends the program its whole input and waits for it to exit.
     pub(super) fn run(&mut self, input: Vec<u8>) -> Result<ExitStatus, Cause> {
         let deadline = Instant::now() + self.limits.timeout;
         self.write(input);
@@ -154,7 +154,7 @@ impl Process {
             if deadline <= Instant::now() {
                 return Err(self.late());
             }
-            // A flood is the only event here, and there may be nobody left to tell of one.
+            // The only event here is a flood; the sender may be gone.
             if let Err(RecvTimeoutError::Disconnected) = self.events.recv_timeout(pause) {
                 thread::sleep(pause);
             }
@@ -172,14 +172,14 @@ impl Process {
         }
     }
 
-    /// Ends the program; the last lines that it wrote besides replies.
+    /// Kills the program and returns the last lines that it wrote besides replies.
     pub(super) fn last_words(&mut self) -> String {
         self.end();
         self.tail.wait(GRACE);
         self.tail.text()
     }
 
-    /// Adds `bytes` to the reply; the reply, if they complete it.
+    /// Appends `bytes` to the reply; returns it if they complete it.
     fn complete(&self, reply: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Vec<u8>>, Cause> {
         let line = bytes.iter().position(|&byte| byte == b'\n');
         reply.extend_from_slice(&bytes[..line.unwrap_or(bytes.len())]);
@@ -193,7 +193,7 @@ impl Process {
         }
     }
 
-    /// Nothing can have been written since the last reply, and the program has to be there.
+    /// Checks that nothing was written since the last reply and that the program is alive.
     fn expect_silence(&mut self) -> Result<(), Cause> {
         loop {
             match self.events.try_recv() {
@@ -212,7 +212,7 @@ impl Process {
 
     fn write(&self, bytes: Vec<u8>) {
         if let Some(requests) = &self.requests {
-            // Who closes their standard input may still reply; if they do not, time will tell.
+            // A program may close its standard input and still reply; if it does not, it times out.
             let _ = requests.send(bytes);
         }
     }
@@ -247,11 +247,11 @@ impl Process {
         Cause::Exited { status }
     }
 
-    /// Kills the program and all that it started, if it has not been done.
+    /// Kills the program and everything it started, unless that has been done.
     fn end(&mut self) {
         if self.ended.is_none() {
             os::kill_group(&self.child);
-            // Who may not be killed, since they became somebody else, is not waited for either.
+            // If it cannot be killed (it may have changed its user), it is not waited for either.
             if self.child.kill().is_ok() || os::has_exited(&mut self.child) {
                 self.ended = self.child.wait().ok();
             }
@@ -285,7 +285,7 @@ impl Drop for Threads {
     }
 }
 
-/// Writes requests as they come; closes the pipe after the last.
+/// Writes requests as they arrive, and closes the pipe after the last.
 fn write_requests(mut stdin: ChildStdin, requests: &Receiver<Vec<u8>>, stopped: &Stopped) {
     for request in requests {
         if os::write_all(&mut stdin, &request, stopped).is_err() {
@@ -294,17 +294,17 @@ fn write_requests(mut stdin: ChildStdin, requests: &Receiver<Vec<u8>>, stopped: 
     }
 }
 
-/// Hands on what a program replies.
+/// Forwards a program's replies.
 fn listen(pipe: impl Source, events: &SyncSender<Event>, stopped: &Stopped) {
     read_to_end(pipe, stopped, |bytes| events.send(Event::Output(bytes.to_vec())).is_ok());
     let _ = events.send(Event::OutputClosed);
 }
 
-/// Keeps the tail of what a program writes besides.
+/// Keeps the tail of a program's other output.
 fn quote(pipe: impl Source, tail: &Tail, events: &SyncSender<Event>, stopped: &Stopped) {
     read_to_end(pipe, stopped, |bytes| {
         if tail.push(bytes) {
-            // If there is no room, whoever asks is about to look.
+            // If the channel is full, the caller is about to check anyway.
             let _ = events.try_send(Event::Flooded);
         }
         true
@@ -312,7 +312,7 @@ fn quote(pipe: impl Source, tail: &Tail, events: &SyncSender<Event>, stopped: &S
     tail.close();
 }
 
-/// Passes on what is read for as long as it is wanted.
+/// Passes on what is read until `pass` returns false.
 fn read_to_end(mut pipe: impl Source, stopped: &Stopped, mut pass: impl FnMut(&[u8]) -> bool) {
     let mut buffer = [0; 8192];
     loop {

@@ -1,68 +1,68 @@
-//! What a checker's line says.
+//! Parses a checker's reply.
 //!
 //! ```text
 //! {"loss": 1.5, "parts": [{"start": 2, "end": 3, "cost": 1.0, "message": "…"}], "message": "…"}
 //! ```
 //!
-//! The loss is what counts; the costs of the parts are shares of it, whatever they add up to. So a
-//! checker may count in units of its own, and a sum that is off by a rounding is no mistake. What
-//! cannot be shared is one: a loss that no part bears, or parts that bear what is no loss.
+//! The loss is authoritative; the costs of the parts are shares of it, whatever their sum. So a
+//! checker may use its own units, and rounding errors in the sum do not matter. It is an error if
+//! the loss cannot be shared: a positive loss with no costs, or costs with a zero loss.
 
 use cajole_core::{Fault, Part, Violation};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A checker's line, read.
+/// A parsed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The number of the request that it replies to, if it says so.
+    /// The id of the request, if the checker echoed it.
     pub id: Option<Value>,
-    /// What it says about the output.
+    /// The verdict on the output.
     pub verdict: Verdict,
 }
 
-/// What a checker says about an output.
+/// A checker's verdict on an output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// `g`: zero exactly if the output is feasible.
     pub loss: f32,
-    /// Who bears the loss, in the checker's words; empty where the output bears it as a whole.
+    /// The parts that bear the loss, with the checker's messages; empty if the whole output does.
     pub parts: Vec<Fault>,
-    /// What is wrong with the whole, in the checker's words.
+    /// The checker's message about the whole output.
     pub message: String,
 }
 
-/// Why a line is no reply.
+/// Why a line is not a valid reply.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReplyError {
-    /// It is not JSON, or not an object of the right fields.
+    /// It is not JSON, or not an object with the right fields.
     #[error("{error}")]
     Json {
-        /// What the reader of JSON says.
+        /// The JSON error.
         error: String,
     },
-    /// The loss cannot be one.
-    #[error("loss {loss} is not a finite number of at least 0")]
+    /// An invalid loss.
+    #[error("loss {loss} is not a finite number >= 0")]
     Loss {
         /// The loss.
         loss: f64,
     },
-    /// A part is empty, or there is no such place in the output.
+    /// A part is empty or outside the output.
     #[error("part {part} is {start}..{end}, but the positions are 0..{positions}")]
     Range {
-        /// Which part, counted from 0.
+        /// The index of the part, from 0.
         part: usize,
         /// Its first position.
         start: usize,
-        /// The position after its last.
+        /// One past its last position.
         end: usize,
-        /// How many positions there are, the end symbol's included.
+        /// How many positions there are, including the end symbol.
         positions: usize,
     },
-    /// The cost of a part cannot be one.
-    #[error("part {part} costs {cost}, which is not a finite number of at least 0")]
+    /// The cost of a part is invalid.
+    #[error("part {part} costs {cost}, which is not a finite number >= 0")]
     Cost {
-        /// Which part, counted from 0.
+        /// The index of the part, from 0.
         part: usize,
         /// Its cost.
         cost: f64,
@@ -70,7 +70,7 @@ pub enum ReplyError {
     /// The loss cannot be shared among the parts.
     #[error("the parts cost {sum} together, but the loss is {loss}")]
     Shares {
-        /// What the parts cost together.
+        /// The sum of the costs.
         sum: f64,
         /// The loss.
         loss: f64,
@@ -78,7 +78,7 @@ pub enum ReplyError {
 }
 
 impl Verdict {
-    /// The output is rejected as a whole, at a loss of 1.
+    /// Rejects the output as a whole, with a loss of 1.
     pub fn rejection(message: String) -> Self {
         Verdict { loss: 1.0, parts: Vec::new(), message }
     }
@@ -93,10 +93,10 @@ impl Verdict {
     }
 }
 
-/// Reads a checker's `line` about an output of `n_symbols` symbols. Unknown fields are ignored.
+/// Parses a checker's `line` about an output of `n_symbols` symbols. Unknown fields are ignored.
 ///
 /// # Errors
-/// If it does not say what the output's loss is, or contradicts itself.
+/// If the loss is missing, or the reply is inconsistent.
 pub fn parse_reply(line: &[u8], n_symbols: usize) -> Result<Reply, ReplyError> {
     let written: WrittenReply = serde_json::from_slice(line)
         .map_err(|error| ReplyError::Json { error: error.to_string() })?;
@@ -140,7 +140,7 @@ impl WrittenPart {
     }
 }
 
-/// The parts that bear something, each its share of the `loss`.
+/// The parts with a positive cost, scaled to shares of `loss`.
 fn shared(parts: Vec<WrittenPart>, loss: f64) -> Result<Vec<Fault>, ReplyError> {
     let sum: f64 = parts.iter().map(|part| part.cost).sum();
     if !parts.is_empty() && (sum == 0.0) != (loss == 0.0) {
@@ -154,11 +154,11 @@ fn shared(parts: Vec<WrittenPart>, loss: f64) -> Result<Vec<Fault>, ReplyError> 
     Ok(parts.into_iter().filter(|part| 0.0 < part.cost).map(fault).collect())
 }
 
-/// A cost in the precision of constraints, if it is one; what is positive stays so.
+/// Validates a cost and converts it to f32; positive costs stay positive.
 fn cost(written: f64) -> Option<f32> {
     let rounded = match written as f32 {
         0.0 if 0.0 < written => f32::MIN_POSITIVE,
-        // A negative zero becomes a positive one.
+        // Turns a negative zero into a positive one.
         rounded => rounded + 0.0,
     };
     (0.0 <= written && rounded.is_finite()).then_some(rounded)
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_says_what_is_wrong_and_where() {
+    fn a_reply_has_messages_and_positions() {
         let fine = verdict(r#" {"loss": 0, "seconds": 0.1, "parts": null} "#).unwrap();
         assert!(fine.violation().is_satisfied());
         let whole = verdict(r#"{"loss": 2.5, "parts": [], "message": "no"}"#).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
+    fn invalid_replies_are_rejected() {
         let refused = |line: &str, why: &str| {
             let error = verdict(line).unwrap_err().to_string();
             assert!(error.contains(why), "{line}: {error}");
@@ -235,12 +235,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_are_too_strange(line: Vec<u8>, n_symbols: usize) {
+        fn arbitrary_bytes_do_not_panic(line: Vec<u8>, n_symbols: usize) {
             let _ = parse_reply(&line, n_symbols);
         }
 
         #[test]
-        fn a_reply_is_zero_exactly_where_it_says_so(line in replies()) {
+        fn the_violation_is_zero_exactly_if_the_loss_is(line in replies()) {
             if let Ok(verdict) = verdict(&line) {
                 let written: Value = serde_json::from_str(&line).unwrap();
                 let loss = written["loss"].as_f64().unwrap();

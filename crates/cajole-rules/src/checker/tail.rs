@@ -1,7 +1,7 @@
-//! The last lines of what a program writes besides replies.
+//! The last lines that a program writes besides replies.
 //!
-//! A program whose standard error nobody reads stands still when the pipe is full. So it is read
-//! all the time; what is kept is what a message can quote.
+//! A program blocks once its standard error pipe is full. So the pipe is drained all the time, and
+//! only as much is kept as a message can quote.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const MOST_BYTES: usize = 2048;
 const MOST_LINES: usize = 5;
 
-/// The end of one or more streams, and how much was written in all.
+/// The end of one or more streams, and how much was written in total.
 pub(super) struct Tail {
     state: Mutex<State>,
     closed: Condvar,
@@ -24,20 +24,20 @@ struct State {
 }
 
 impl Tail {
-    /// The tail of `n_open` streams, which may write `limit` bytes.
+    /// The tail of `n_open` streams, which may write `limit` bytes in total.
     pub(super) fn new(n_open: usize, limit: usize) -> Self {
         let state = State { last: VecDeque::new(), n_bytes: 0, n_open };
         Tail { state: Mutex::new(state), closed: Condvar::new(), limit }
     }
 
-    /// Forgets what has been written.
+    /// Discards what has been written.
     pub(super) fn clear(&self) {
         let mut state = self.state();
         state.last.clear();
         state.n_bytes = 0;
     }
 
-    /// Adds what was written, and says whether it is too much.
+    /// Appends bytes; returns whether the limit is exceeded.
     pub(super) fn push(&self, bytes: &[u8]) -> bool {
         let mut state = self.state();
         state.n_bytes = state.n_bytes.saturating_add(bytes.len());
@@ -47,26 +47,26 @@ impl Tail {
         self.limit < state.n_bytes
     }
 
-    /// One stream has come to its end.
+    /// Marks one stream as ended.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.n_open = state.n_open.saturating_sub(1);
         self.closed.notify_all();
     }
 
-    /// Waits for all streams to come to their end, but not for long.
+    /// Waits for all streams to end, with a timeout.
     pub(super) fn wait(&self, timeout: Duration) {
         let is_open = |state: &mut State| 0 < state.n_open;
         let waited = self.closed.wait_timeout_while(self.state(), timeout, is_open);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Whether more was written than may be.
+    /// Whether the limit is exceeded.
     pub(super) fn is_flooded(&self) -> bool {
         self.limit < self.state().n_bytes
     }
 
-    /// The last lines, as text.
+    /// The last lines as text.
     pub(super) fn text(&self) -> String {
         let bytes: Vec<u8> = self.state().last.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);

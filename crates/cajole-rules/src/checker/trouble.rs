@@ -2,61 +2,61 @@
 
 use super::reply::ReplyError;
 
-/// A checker gave no verdict on an output.
+/// A checker failed to give a verdict on an output.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the checker {program:?} {cause}{}", quoted(.last_words))]
 pub struct Trouble {
-    /// The program that was asked.
+    /// The program.
     pub program: String,
     /// What went wrong.
     pub cause: Cause,
-    /// The last lines that it wrote besides replies, if any.
+    /// The last lines it wrote besides replies, if any.
     pub last_words: String,
 }
 
 /// What can go wrong with a checker.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Cause {
-    /// There is no such program, or it cannot be run.
+    /// The program does not exist or cannot be run.
     #[error("could not be started: {error}")]
     Start {
-        /// What the system says.
+        /// The system's error.
         error: String,
     },
-    /// It took too long: it hangs, or does not read what it is asked.
+    /// It took too long: it hangs, or does not read its input.
     #[error("gave no verdict within {ms} ms")]
     Timeout {
-        /// How long it was waited for.
+        /// How long it was given.
         ms: u64,
     },
-    /// It ended where it should have replied.
+    /// It exited instead of replying.
     #[error("ended without a reply ({status})")]
     Exited {
-        /// How.
+        /// Its exit status.
         status: String,
     },
-    /// It was killed where it should have exited with a code.
+    /// It was killed instead of exiting with a code.
     #[error("was killed ({status})")]
     Killed {
-        /// By what.
+        /// Its exit status.
         status: String,
     },
-    /// It lives on, but can no longer reply.
+    /// It is still running but can no longer reply.
     #[error("closed its standard output")]
     Closed,
-    /// It wrote more than it may.
+    /// It exceeded its output limit.
     #[error("wrote more than {limit} bytes")]
     Flood {
-        /// How much it may write over one output.
+        /// The limit per output.
         limit: usize,
     },
-    /// It wrote when it had not been asked, or in reply to something else.
-    #[error("wrote what nobody asked for: {line:?}")]
+    /// It wrote without being asked, or in reply to another request.
+    #[error("wrote an unsolicited line: {line:?}")]
     Unasked {
         /// What it wrote.
         line: String,
     },
-    /// It wrote a line that is no reply.
+    /// It wrote a line that is not a valid reply.
     #[error("replied {line:?}: {error}")]
     Reply {
         /// The line, or its beginning.
@@ -66,7 +66,7 @@ pub enum Cause {
     },
 }
 
-/// What a program wrote, to be quoted in a message: its beginning, if it is long.
+/// The beginning of what a program wrote, for a message.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
@@ -78,5 +78,5 @@ fn quoted(last_words: &str) -> String {
     if last_words.is_empty() {
         return String::new();
     }
-    format!("; its last words: {last_words}")
+    format!("; its last output: {last_words}")
 }

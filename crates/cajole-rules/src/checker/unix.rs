@@ -1,5 +1,5 @@
-//! What only the system can do, on Unix: end a program with all that it started, and let go of a
-//! pipe that somebody else holds open.
+//! Process control on Unix: kill a program together with everything it started, and stop waiting on
+//! a pipe that another process holds open.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,26 +9,26 @@ use std::process::{Child, ChildStdin, Command};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// Whether threads at pipes end as soon as they are told to.
+/// Whether threads blocked on pipes end as soon as they are told to.
 pub(super) const THREADS_END: bool = true;
 
-/// Dropping it tells all threads at pipes to end.
+/// Dropping it tells all threads blocked on pipes to end.
 pub(super) type Stop = PipeWriter;
 
-/// What threads at pipes hear that from.
+/// Where those threads hear it.
 pub(super) type Stopped = PipeReader;
 
-/// What can be read from without being stuck at it.
+/// A pipe that can be read without getting stuck.
 pub(super) trait Source: Read + AsFd {}
 
 impl<S: Read + AsFd> Source for S {}
 
-/// A way to tell threads at pipes to end.
+/// A channel that tells threads blocked on pipes to end.
 pub(super) fn stop() -> io::Result<(Stopped, Stop)> {
     io::pipe()
 }
 
-/// Reads what there is; nothing at the end, or when told to stop.
+/// Reads what is available; 0 at the end, or when told to stop.
 pub(super) fn read(
     source: &mut impl Source,
     buffer: &mut [u8],
@@ -46,7 +46,7 @@ pub(super) fn write_all(
     mut bytes: &[u8],
     stopped: &Stopped,
 ) -> io::Result<()> {
-    // A write to a pipe with too little room would wait for more.
+    // A blocking write would wait until the pipe has room.
     rustix::io::ioctl_fionbio(stdin.as_fd(), true)?;
     while !bytes.is_empty() {
         if is_stopped_before(stdin.as_fd(), PollFlags::OUT, stopped)? {
@@ -61,21 +61,21 @@ pub(super) fn write_all(
     Ok(())
 }
 
-/// Has the program lead a process group of its own.
+/// Makes the program lead its own process group.
 pub(super) fn lead_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Kills what is left of the child's group. Only before the child is waited for: its number may
-/// belong to somebody else afterwards.
+/// Kills what is left of the child's process group. Call it only before waiting for the child:
+/// afterwards its pid may be reused.
 pub(super) fn kill_group(child: &Child) {
     if let Some(pid) = pid(child) {
-        // All of them may be gone already, which is as good.
+        // All of them may already be gone, which is fine.
         let _ = kill_process_group(pid, Signal::KILL);
     }
 }
 
-/// Whether the child has ended; it is not waited for.
+/// Whether the child has exited; does not reap it.
 pub(super) fn has_exited(child: &mut Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     pid(child).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
@@ -85,7 +85,7 @@ fn pid(child: &Child) -> Option<Pid> {
     Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
-/// Waits until the pipe is ready, and says whether the word to stop came first.
+/// Waits until the pipe is ready; returns whether the signal to stop came first.
 fn is_stopped_before(
     pipe: BorrowedFd<'_>,
     ready: PollFlags,

@@ -1,4 +1,4 @@
-//! From expressions to grammars and languages over symbols.
+//! Compiles expressions to grammars and languages over symbols.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::parse::{Expression, Rule, Times};
 use super::{EbnfError, Place, Problem};
 use crate::vocabulary::Vocabulary;
 
-/// The grammar of `rules`: a variable for each, and one for each choice or repetition within.
+/// The grammar of `rules`: one variable per rule, and one per nested choice or repetition.
 pub(super) fn grammar(
     rules: &[Rule<'_>],
     start: Option<&str>,
@@ -44,7 +44,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// `head` becomes any one of the alternatives that `expression` is.
+    /// Adds a production of `head` for each alternative of `expression`.
     fn choices(&mut self, head: usize, expression: &Expression<'_>) -> Result<(), EbnfError> {
         let choices = match expression {
             Expression::Alt(choices) => choices.as_slice(),
@@ -58,7 +58,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Adds what `expression` is to a body.
+    /// Appends `expression` to the body of a production.
     fn append(
         &mut self,
         expression: &Expression<'_>,
@@ -90,7 +90,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A variable for so many of `inner`; recursive on the left, which prefixes are shortest for.
+    /// A variable for a repetition of `inner`; left-recursive, which keeps prefixes shortest.
     fn repeat(&mut self, inner: &Expression<'_>, times: Times) -> Result<usize, EbnfError> {
         let head = self.variable();
         if times != Times::AtLeastOnce {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The most elements of a pattern; what may stand once or more is written twice.
+/// The maximum number of elements in a pattern; `a+` counts twice.
 const MAX_ELEMENTS: usize = 20_000;
 
 /// The language of a pattern.
@@ -153,7 +153,7 @@ fn strings(pattern: &Expression<'_>, vocabulary: &Vocabulary) -> Result<Language
     })
 }
 
-/// How many elements the language of a pattern has, at most.
+/// An upper bound on the number of elements in a pattern's language.
 fn size(pattern: &Expression<'_>) -> usize {
     let all = |parts: &[Expression<'_>]| parts.iter().map(size).fold(1, usize::saturating_add);
     match pattern {

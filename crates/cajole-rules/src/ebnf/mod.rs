@@ -1,4 +1,4 @@
-//! Grammars and patterns as text, in the notation of most language manuals (EBNF).
+//! Parses grammars and patterns in EBNF, the notation of most language manuals.
 //!
 //! ```text
 //! sum  = term { ("+" | "-") term } ;      (* the first rule is the start *)
@@ -8,18 +8,18 @@
 //!
 //! | written                    | means                                              |
 //! |----------------------------|----------------------------------------------------|
-//! | `=` `:=` `::=`             | the rule on the left is what stands on the right   |
-//! | `"text"` `'text'`          | the symbols that read so, one after the other      |
+//! | `=` `:=` `::=`             | defines the rule on the left                       |
+//! | `"text"` `'text'`          | the symbols that spell this text, in sequence      |
 //! | `.`                        | any one symbol                                     |
-//! | `a b` or `a, b`            | one after the other                                |
+//! | `a b` or `a, b`            | a followed by b                                    |
 //! | <code>a &#124; b</code>    | either                                             |
-//! | `[a]` `a?`                 | perhaps                                            |
-//! | `{a}` `a*`                 | any number of times                                |
-//! | `a+`                       | once or more                                       |
+//! | `[a]` `a?`                 | optional                                           |
+//! | `{a}` `a*`                 | zero or more                                       |
+//! | `a+`                       | one or more                                        |
 //! | `(a)`                      | a group                                            |
 //!
-//! A [`grammar`] has rules; a [`language`] is one expression without any. Whatever is wrong is said
-//! with its line and column, those of symbols that the network cannot write included.
+//! A [`grammar`] has rules; a [`language`] is a single expression without rules. Every error,
+//! including one about an unknown symbol, has a line and column.
 
 mod compile;
 mod parse;
@@ -31,10 +31,10 @@ use cajole_core::constraints::{Grammar, GrammarError, Language};
 
 use crate::vocabulary::{UnknownSymbol, Vocabulary};
 
-/// The grammar that `text` says, from its rule `start` on, or from the first.
+/// Parses a grammar that starts with the rule `start`, or else with the first.
 ///
 /// # Errors
-/// If it is no EBNF, or names rules or symbols that there are not.
+/// If the text is not EBNF, or names an unknown rule or symbol.
 pub fn grammar(
     text: &str,
     start: Option<&str>,
@@ -43,15 +43,15 @@ pub fn grammar(
     compile::grammar(&parse::rules(text)?, start, vocabulary)
 }
 
-/// The language that `text`, one expression without rules, says.
+/// Parses a single expression without rules.
 ///
 /// # Errors
-/// If it is no expression, or names rules, or symbols that there are not.
+/// If the text is not an expression, or names a rule or an unknown symbol.
 pub fn language(text: &str, vocabulary: &Vocabulary) -> Result<Language, EbnfError> {
     compile::language(&parse::expression(text)?, vocabulary)
 }
 
-/// What is wrong with a text, and where.
+/// An error in a text, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct EbnfError {
@@ -85,42 +85,42 @@ impl Place {
     }
 }
 
-/// What can be wrong with a text.
+/// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else has to stand here.
-    #[error("{found} where {expected} was expected")]
+    /// An unexpected token.
+    #[error("expected {expected}, found {found}")]
     Expected {
-        /// What should.
+        /// What was expected.
         expected: &'static str,
-        /// What does.
+        /// What was found.
         found: String,
     },
-    /// A quote or comment without an end.
+    /// An unclosed quote or comment.
     #[error("{0:?} is never closed")]
     Unclosed(String),
-    /// Groups within groups within groups.
-    #[error("more than {MAX_DEPTH} brackets within each other")]
+    /// Brackets are nested too deeply.
+    #[error("brackets are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A rule that is nowhere defined.
+    /// An undefined rule.
     #[error("there is no rule {0:?}")]
     UndefinedRule(String),
-    /// A rule that has been defined before.
-    #[error("rule {0:?} has been defined before")]
+    /// A rule that is defined twice.
+    #[error("the rule {0:?} is defined twice")]
     DefinedTwice(String),
-    /// The name of a rule where there are no rules.
-    #[error("{0:?} is no symbol in quotes, and a pattern has no rules")]
+    /// A rule name in a pattern, which has no rules.
+    #[error("{0:?} is not in quotes, and a pattern has no rules")]
     RuleInPattern(String),
-    /// A terminal that the network cannot write.
+    /// A terminal that is not in the vocabulary.
     #[error(transparent)]
     Symbol(#[from] UnknownSymbol),
-    /// A grammar that cannot be used.
+    /// An unusable grammar.
     #[error(transparent)]
     Grammar(#[from] GrammarError),
-    /// A pattern with more elements, or an automaton with more states, than can be worked with.
+    /// A pattern with too many elements, or an automaton with too many states.
     #[error("the pattern needs more than {0} {1}")]
     TooLarge(usize, &'static str),
 }
 
-/// The most brackets within each other.
+/// The maximum nesting depth of brackets.
 pub const MAX_DEPTH: usize = 200;

@@ -1,4 +1,4 @@
-//! From tokens to expressions, by recursive descent within a limit.
+//! Parses tokens into expressions, by recursive descent with a depth limit.
 
 use super::scan::{Kind, Token, tokens};
 use super::{EbnfError, MAX_DEPTH, Place, Problem};
@@ -11,7 +11,7 @@ pub(super) struct Rule<'t> {
     pub(super) body: Expression<'t>,
 }
 
-/// The right side of a rule, or a pattern.
+/// The right-hand side of a rule, or a pattern.
 #[derive(Debug)]
 pub(super) enum Expression<'t> {
     Rule(Place, &'t str),
@@ -22,7 +22,7 @@ pub(super) enum Expression<'t> {
     Repeat(Box<Expression<'t>>, Times),
 }
 
-/// How often something may stand.
+/// A repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Times {
     AtMostOnce,
@@ -30,14 +30,14 @@ pub(super) enum Times {
     AnyNumber,
 }
 
-/// The rules of `text`, at least one.
+/// Parses the rules of `text`; there is at least one.
 pub(super) fn rules(text: &str) -> Result<Vec<Rule<'_>>, EbnfError> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
     let mut rules = Vec::new();
     while parser.kind() != Kind::End || rules.is_empty() {
         let place = parser.place();
         let Kind::Name(name) = parser.kind() else {
-            return Err(parser.expected("the name of a rule"));
+            return Err(parser.expected("a rule name"));
         };
         parser.at += 1;
         if parser.kind() != Kind::Defines {
@@ -53,7 +53,7 @@ pub(super) fn rules(text: &str) -> Result<Vec<Rule<'_>>, EbnfError> {
     Ok(rules)
 }
 
-/// The one expression that `text` is.
+/// Parses `text` as a single expression.
 pub(super) fn expression(text: &str) -> Result<Expression<'_>, EbnfError> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
     let expression = parser.alternatives(0)?;
@@ -64,7 +64,7 @@ pub(super) fn expression(text: &str) -> Result<Expression<'_>, EbnfError> {
 }
 
 struct Parser<'t> {
-    /// The last one is the end, and never taken.
+    /// The last token is the end, and is never consumed.
     tokens: Vec<Token<'t>>,
     at: usize,
 }
@@ -83,13 +83,13 @@ impl<'t> Parser<'t> {
         while let Some(part) = self.element(depth)? {
             parts.push(part);
             if self.takes(',') && !self.is_at_element() {
-                return Err(self.expected("what comes after \",\""));
+                return Err(self.expected("an expression after \",\""));
             }
         }
         Ok(single(parts).unwrap_or_else(Expression::Seq))
     }
 
-    /// A rule, terminal or bracket with what says how often; nothing, if something else stands here.
+    /// Parses a rule name, terminal or bracket with its repetition; `None` if there is none here.
     fn element(&mut self, depth: usize) -> Result<Option<Expression<'t>>, EbnfError> {
         if !self.is_at_element() {
             return Ok(None);
@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
         if self.takes(close) { Ok(inner) } else { Err(self.expected(expected)) }
     }
 
-    /// The element with all signs behind it, which come to one: `x+?` and `x?*` are `x*`.
+    /// Applies all repetition signs that follow, merged into one: `x+?` and `x?*` are `x*`.
     fn repeated(&mut self, element: Expression<'t>) -> Expression<'t> {
         let mut all: Option<Times> = None;
         loop {
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
         self.tokens[self.at].place
     }
 
-    /// Whether a rule begins here: a name, and then `=`.
+    /// Whether a rule begins here: a name followed by `=`.
     fn is_at_rule(&self) -> bool {
         let next = self.tokens.get(self.at + 1).map(|token| token.kind);
         matches!(self.kind(), Kind::Name(_)) && next == Some(Kind::Defines)
@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The only one of several, or else all of them.
+/// Unwraps a single expression; otherwise returns all of them.
 fn single<'t>(mut all: Vec<Expression<'t>>) -> Result<Expression<'t>, Vec<Expression<'t>>> {
     match all.pop() {
         Some(only) if all.is_empty() => Ok(only),

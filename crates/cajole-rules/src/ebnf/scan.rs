@@ -1,31 +1,31 @@
-//! From text to tokens.
+//! Splits text into tokens.
 
 use super::{EbnfError, Place, Problem};
 
-/// A token, and where it begins.
+/// A token and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'t> {
     pub(super) place: Place,
     pub(super) kind: Kind<'t>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind<'t> {
-    /// A rule's name.
+    /// A rule name.
     Name(&'t str),
-    /// What stands between quotes.
+    /// The text between quotes.
     Quoted(&'t str),
     /// `=`, `:=` or `::=`.
     Defines,
-    /// Any other sign, as it is.
+    /// Any other punctuation.
     Sign(char),
     /// The end of the text.
     End,
 }
 
 impl Kind<'_> {
-    /// The token, for people.
+    /// The token as shown in messages.
     pub(super) fn describe(self) -> String {
         match self {
             Kind::Name(name) => format!("{name:?}"),
@@ -37,7 +37,7 @@ impl Kind<'_> {
     }
 }
 
-/// The tokens of `text`; the last is its end.
+/// The tokens of `text`, ending with [`Kind::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, EbnfError> {
     let mut scanner = Scanner { rest: text, place: Place::START };
     let mut tokens = Vec::new();
@@ -84,7 +84,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Text between quotes, which end on the line they began on.
+    /// Text between quotes, which must close on the same line.
     fn quoted(&mut self, quote: char) -> Result<Kind<'t>, EbnfError> {
         let inner = &self.rest[1..];
         let line = inner.lines().next().unwrap_or("");
@@ -119,7 +119,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Takes the next `len` bytes.
+    /// Consumes the next `len` bytes.
     fn take(&mut self, len: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(len);
         for c in taken.chars() {

@@ -10,7 +10,7 @@ fn letters() -> Vocabulary {
     Vocabulary::new(["a", "b", "(", ")", "+"], "")
 }
 
-/// Every text of up to `max_len` of the letters.
+/// Every text of up to `max_len` letters.
 fn texts(letters: &str, max_len: usize) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut longest = 0..1;
@@ -30,7 +30,7 @@ fn is_member(grammar: &Grammar, text: &str) -> bool {
     constraint.check(&(), &letters().read(text).unwrap()).is_satisfied()
 }
 
-/// Compares a pattern, read as one and as the only rule of a grammar, with what it should mean.
+/// Compares a pattern, parsed as such and as the only rule of a grammar, with its meaning.
 fn check(pattern: &str, is_meant: impl Fn(&str) -> bool) {
     let language = language(pattern, &letters()).unwrap().automaton(5);
     let grammar = grammar(&format!("s = {pattern} ;"), None, &letters()).unwrap();
@@ -83,40 +83,40 @@ fn rules_may_nest_and_end_without_a_semicolon() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_report_their_place() {
     let said = |text: &str| grammar(text, None, &letters()).unwrap_err().to_string();
-    assert_eq!(said(""), "line 1, column 1: the end where the name of a rule was expected");
-    assert_eq!(said("s 'a'"), "line 1, column 3: the terminal \"a\" where \"=\" was expected");
-    assert_eq!(said("s = ('a' ;"), "line 1, column 10: \";\" where \")\" was expected");
+    assert_eq!(said(""), "line 1, column 1: expected a rule name, found the end");
+    assert_eq!(said("s 'a'"), "line 1, column 3: expected \"=\", found the terminal \"a\"");
+    assert_eq!(said("s = ('a' ;"), "line 1, column 10: expected \")\", found \";\"");
     assert_eq!(
         said("s = 'a' )"),
-        "line 1, column 9: \")\" where \";\" or more of the rule was expected"
+        "line 1, column 9: expected \";\" or more of the rule, found \")\""
     );
     assert_eq!(
         said("s = 'a',;"),
-        "line 1, column 9: \";\" where what comes after \",\" was expected"
+        "line 1, column 9: expected an expression after \",\", found \";\""
     );
     assert_eq!(said("s = 'a'\nt = 'ab"), "line 2, column 5: \"'ab\" is never closed");
     assert_eq!(said("s = (* 'a' ;"), "line 1, column 5: \"(*\" is never closed");
     assert_eq!(
         said("s = %"),
-        "line 1, column 5: '%' where a rule, a terminal or a bracket was expected"
+        "line 1, column 5: expected a rule, a terminal or a bracket, found '%'"
     );
     assert_eq!(said("s = 'a' |\n  t;"), "line 2, column 3: there is no rule \"t\"");
-    assert_eq!(said("s = 'a'\ns = 'b'"), "line 2, column 1: rule \"s\" has been defined before");
-    assert_eq!(said("s = 'é' 'ac'"), "line 1, column 5: the network writes no symbol \"é\"");
-    assert_eq!(said("s = 'ac'"), "line 1, column 5: the network writes no symbol \"c\"");
+    assert_eq!(said("s = 'a'\ns = 'b'"), "line 2, column 1: the rule \"s\" is defined twice");
+    assert_eq!(said("s = 'é' 'ac'"), "line 1, column 5: the network has no output symbol \"é\"");
+    assert_eq!(said("s = 'ac'"), "line 1, column 5: the network has no output symbol \"c\"");
     let unknown = grammar("s = 'a'", Some("t"), &letters()).unwrap_err();
     assert_eq!(unknown.to_string(), "line 1, column 1: there is no rule \"t\"");
     let named = language("'a' b", &letters()).unwrap_err();
     assert_eq!(
         named.to_string(),
-        "line 1, column 5: \"b\" is no symbol in quotes, and a pattern has no rules"
+        "line 1, column 5: \"b\" is not in quotes, and a pattern has no rules"
     );
 }
 
 #[test]
-fn hostile_texts_are_refused_or_read() {
+fn hostile_texts_do_not_panic() {
     let nested = |n: usize| "(".repeat(n) + "'a'" + &")".repeat(n);
     assert!(language(&nested(MAX_DEPTH), &letters()).is_ok());
     let deep = language(&nested(MAX_DEPTH + 1), &letters()).unwrap_err();
@@ -155,16 +155,16 @@ fn faults_name_symbols_and_add_up() {
     assert_eq!(said(&pattern, "b+"), ["something is missing before position 0"]);
     assert_eq!(said(&pattern, "a(+"), ["position 1: \"(\" does not fit here"]);
     let none = NamedGrammar::read("s = 'a' s", None, &vocabulary).unwrap();
-    assert_eq!(said(&none, "aa"), ["no output at all is allowed here"]);
+    assert_eq!(said(&none, "aa"), ["no output satisfies this rule"]);
 }
 
 proptest! {
     #[test]
-    fn no_text_is_a_surprise(text in "[ab=|,;.()\\[\\]{}*+?'\"# \n\u{e9}-]{0,40}") {
+    fn any_text_parses_or_is_rejected(text in "[ab=|,;.()\\[\\]{}*+?'\"# \n\u{e9}-]{0,40}") {
         let vocabulary = letters();
         let _ = grammar(&text, None, &vocabulary);
         if let Ok(rule) = NamedRegular::read(&text, &vocabulary) {
-            // What is a pattern is also the right side of a rule, and means the same.
+            // A pattern is also a valid right-hand side, with the same meaning.
             let grammar = grammar(&format!("s = {text}\n;"), None, &vocabulary).unwrap();
             for text in texts("ab", 3) {
                 let y: Vec<Symbol> = vocabulary.read(&text).unwrap();
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn patterns_and_grammars_are_as_far_away(pattern in "(['][ab]{1,2}['][*+?]?[|]? ){1,4}") {
+    fn patterns_and_grammars_agree_on_distance(pattern in "(['][ab]{1,2}['][*+?]?[|]? ){1,4}") {
         let vocabulary = letters();
         let regular = NamedRegular::read(&pattern, &vocabulary).unwrap();
         let nested = ContextFree::new(grammar(&format!("s = {pattern};"), None, &vocabulary).unwrap());

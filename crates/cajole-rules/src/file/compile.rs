@@ -1,15 +1,15 @@
-//! From tables to constraints.
+//! Compiles tables of a constraint file to constraints.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{
     All, Any, Automaton, Bio, Continuations, PREDICATE_ROLES, References, RoleSet, SpansInTree,
     TagSet, UniqueRoles,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_tasks::parsing::{Blame, Formula as TreeFormula, ShiftReduce};
-use cajole_tasks::srl::Reading;
+use cajole_treebank::roles::Reading;
+use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
 use toml::Spanned;
 
 use super::Rules;
@@ -22,10 +22,10 @@ use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
-/// A rule that has no lengths to be divided by.
+/// A rule before `divide-by` applies.
 type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
 
-/// What rules are compiled with.
+/// The context in which rules are compiled.
 #[derive(Clone, Copy)]
 pub(super) struct Compiler<'c, 'v> {
     pub(super) name: &'c str,
@@ -35,7 +35,7 @@ pub(super) struct Compiler<'c, 'v> {
 }
 
 impl<'v> Compiler<'_, 'v> {
-    /// The rules of a whole file: those of its `all`, or the one that it is.
+    /// The rules of a whole file: the list in its `all`, or the file itself as a single rule.
     pub(super) fn rules(&self, table: Table) -> Result<Rules<'v>, RuleFileError> {
         let is_list = table.kinds() == [Kind::All] && table.divide_by.is_none();
         self.check_keys(&table, 0)?;
@@ -53,7 +53,8 @@ impl<'v> Compiler<'_, 'v> {
             }
             _ => None,
         };
-        let mut rules = Rules { all: All::new(), names: Vec::new(), spans };
+        let reads = self.reads(&tables);
+        let mut rules = Rules { all: All::new(), names: Vec::new(), spans, reads };
         for table in tables {
             let at = table.span().start;
             let table = table.into_inner();
@@ -65,7 +66,27 @@ impl<'v> Compiler<'_, 'v> {
         Ok(rules)
     }
 
-    /// One rule, without its name and weight, and the key that says of which kind it is.
+    /// The files that rules name, without duplicates.
+    fn reads(&self, tables: &[Spanned<Table>]) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for table in tables.iter().map(Spanned::get_ref) {
+            if let (Some(folder), Some(file)) = (self.folder, &table.grammar_file) {
+                files.push(folder.join(file));
+            }
+            let command = table.checker.iter().flat_map(|checker| &checker.command);
+            // Only the program knows which of its arguments are files; any argument that names an
+            // existing file counts.
+            files.extend(command.map(PathBuf::from).filter(|path| path.is_file()));
+            let inner = table.all.iter().chain(&table.any);
+            files.extend(inner.flat_map(|tables| self.reads(tables)));
+        }
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    /// Compiles one rule, without its name and weight, and returns the key that determines its
+    /// kind.
     fn rule(&self, table: Table, at: usize) -> Result<(&'static str, Rule<'v>), RuleFileError> {
         let kind = self.check_keys(&table, at)?;
         let (key, by) = (table.key(kind), table.divide_by);
@@ -77,7 +98,7 @@ impl<'v> Compiler<'_, 'v> {
         Ok((key, Rule { name: None, rule, by }))
     }
 
-    /// The one kind that a table is of; all its keys have to go with it.
+    /// The kind of a table; every key must belong to it.
     fn check_keys(&self, table: &Table, at: usize) -> Result<Kind, RuleFileError> {
         let kind = match table.kinds().as_slice() {
             [kind] => *kind,
@@ -129,7 +150,7 @@ impl<'v> Compiler<'_, 'v> {
         tables.into_iter().map(rule).collect()
     }
 
-    /// A rule that has no others in it.
+    /// Compiles a rule without nested rules.
     fn simple(&self, kind: Kind, table: Table) -> Result<Undivided<'v>, RuleError> {
         let vocabulary = self.vocabulary;
         let key = kind.key();
@@ -193,7 +214,7 @@ impl<'v> Compiler<'_, 'v> {
         Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
     }
 
-    /// A program. Those who send lines are not those who may start programs here.
+    /// Compiles a checker. Rules sent with a line may not start programs.
     fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
         let config = table.checker.unwrap_or_default();
         if self.folder.is_none() {
@@ -232,7 +253,7 @@ impl<'v> Compiler<'_, 'v> {
         }
     }
 
-    /// A few of the network's symbols.
+    /// A few of the network's symbols, for messages.
     fn some(&self) -> String {
         let names = self.vocabulary.names();
         let some = names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -253,7 +274,7 @@ fn no_kind() -> RuleError {
     RuleError::NoKind { known: known.to_owned() }
 }
 
-/// The roles of these names, each of which must be one.
+/// Looks up roles by name; each must exist.
 fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
     let role = |name: &String| {
         tags.role(name).ok_or_else(|| RuleError::UnknownRole {
@@ -264,7 +285,7 @@ fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
     names.iter().map(role).collect()
 }
 
-/// Spans must be nodes of the subject's tree.
+/// Spans must be constituents of the subject's tree.
 struct NodeSpans<'v> {
     reading: Reading,
     spans: SpansInTree<'v>,
@@ -284,7 +305,7 @@ impl Constraint<Subject> for NodeSpans<'_> {
     }
 }
 
-/// A constraint whose cost may be divided by lengths. Within others, messages say its name.
+/// A constraint whose cost may be divided by lengths. Inside a list, its name prefixes messages.
 struct Rule<'v> {
     name: Option<String>,
     rule: Box<dyn Constraint<Subject> + Send + 'v>,

@@ -1,4 +1,4 @@
-//! What can be wrong with a constraint file.
+//! Errors in constraint files.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,31 +17,31 @@ pub enum RuleFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It is no TOML, or has keys that mean nothing.
+    /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
         /// The file.
         name: String,
-        /// What is wrong, and where.
+        /// The TOML error, with its position.
         source: Box<toml::de::Error>,
     },
-    /// What a line brings cannot be rules.
+    /// Rules sent with a line are not valid.
     #[error("{name}: {message}")]
     Json {
-        /// Where it is.
+        /// Where they come from.
         name: String,
         /// What is wrong with it.
         message: String,
     },
-    /// A rule says what cannot be.
+    /// A rule is invalid.
     #[error("{name}:{line}: {source}")]
     Rule {
         /// The file.
         name: String,
-        /// The line where the rule begins.
+        /// The line on which the rule begins.
         line: usize,
         /// What is wrong with it.
         source: RuleError,
@@ -49,8 +49,8 @@ pub enum RuleFileError {
 }
 
 impl RuleFileError {
-    /// The symbol that a rule names and the network does not write, if that is what is wrong; or
-    /// the text from there on, where nothing stands between symbols.
+    /// The unknown symbol that a rule names, if that is the error. Without a separator between
+    /// symbols, it is the rest of the text from that point.
     pub fn unknown_symbol(&self) -> Option<String> {
         let RuleFileError::Rule { source, .. } = self else { return None };
         match source {
@@ -65,11 +65,11 @@ impl RuleFileError {
     }
 }
 
-/// Why a table is no rule.
+/// Why a table is not a valid rule.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// Nothing says what is demanded.
-    #[error("no key says what is demanded; one of {known} does")]
+    /// No key determines the kind of the rule.
+    #[error("no key says what kind of rule this is; give one of {known}")]
     NoKind {
         /// The keys that would.
         known: String,
@@ -84,59 +84,59 @@ pub enum RuleError {
         /// The second.
         other: &'static str,
     },
-    /// A key that goes with another kind of rule.
-    #[error("{key:?} goes with {kind:?}, which is not there")]
+    /// A key that belongs to another kind of rule.
+    #[error("{key:?} needs {kind:?} in the same rule")]
     StrayKey {
         /// The key.
         key: &'static str,
-        /// The kind it goes with.
+        /// The kind it belongs to.
         kind: &'static str,
     },
-    /// A list of rules without any.
+    /// An empty list of rules.
     #[error("{key:?} has no rules in it")]
     NoRules {
-        /// Which list.
+        /// The key of the list.
         key: &'static str,
     },
-    /// A weight that would hide a violation, or never let go of one.
+    /// A weight that would hide a violation or make it infinite.
     #[error("weight {weight} is not positive and finite")]
     Weight {
         /// The weight.
         weight: f32,
     },
-    /// A rule about tags, for a network that writes others.
-    #[error("{key:?} is about BIO tags, and the network writes {symbols}")]
+    /// A rule about tags, for a network with other symbols.
+    #[error("{key:?} needs BIO tags, but the network writes {symbols}")]
     NoTags {
         /// The rule's key.
         key: &'static str,
         /// Some of its symbols.
         symbols: String,
     },
-    /// A rule about commands, for a network that writes others.
-    #[error("\"shift-reduce\" is about s, r and !LABEL, and the network writes {symbols}")]
+    /// A rule about commands, for a network with other symbols.
+    #[error("\"shift-reduce\" needs s, r and !LABEL, but the network writes {symbols}")]
     NoCommands {
         /// Some of its symbols.
         symbols: String,
     },
-    /// A role without tags.
+    /// An unknown role.
     #[error("there is no role {role:?}; there are {known}")]
     UnknownRole {
         /// The role.
         role: String,
-        /// Those that there are.
+        /// The known roles.
         known: String,
     },
-    /// Both ways of giving a grammar.
+    /// A grammar given in both ways.
     #[error("\"grammar\" and \"grammar-file\" in one rule")]
     TwoGrammars,
-    /// A file where none may be named.
-    #[error("rules that come with a line cannot name the file {file:?}")]
+    /// A file name in rules sent with a line, which may not read files.
+    #[error("rules sent with a line cannot name the file {file:?}")]
     NoFolder {
         /// The file.
         file: String,
     },
-    /// A program where none may be named.
-    #[error("rules that come with a line cannot run {program:?}")]
+    /// A program in rules sent with a line, which may not run programs.
+    #[error("rules sent with a line cannot run {program:?}")]
     NoPrograms {
         /// The program.
         program: String,
@@ -146,33 +146,33 @@ pub enum RuleError {
     GrammarFile {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The language of a rule has too many states to be followed.
+    /// The automaton of a rule is too large.
     #[error("the expression needs more than {most} states")]
     TooManyStates {
-        /// How many there may be.
+        /// The limit.
         most: usize,
     },
-    /// The formula is none.
+    /// An invalid formula.
     #[error("arithmetic: {0}")]
     Formula(#[from] FormulaError),
-    /// The pattern is none.
+    /// An invalid pattern.
     #[error("pattern: {0}")]
     Pattern(#[from] PatternError),
-    /// The grammar or expression is none.
+    /// An invalid grammar or expression.
     #[error("{key}: {source}")]
     Ebnf {
-        /// Where it stands: `grammar`, `symbols`, or a file.
+        /// Where it is: `grammar`, `symbols`, or a file.
         key: String,
         /// What is wrong.
         source: EbnfError,
     },
-    /// The phrases are none.
+    /// An invalid phrase.
     #[error("must-have, must-not-have: {0}")]
     Lexical(#[from] LexicalError),
-    /// The checker cannot be one.
+    /// An invalid checker.
     #[error("checker: {0}")]
     Checker(#[from] CheckerError),
 }

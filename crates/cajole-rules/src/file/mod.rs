@@ -1,6 +1,6 @@
-//! Constraint files: rules as a few lines of TOML.
+//! Constraint files: rules in a few lines of TOML.
 //!
-//! A file is a rule, and a rule is a table with one key that says of which kind it is:
+//! A file is a rule, and a rule is a table with one key that determines its kind:
 //!
 //! ```toml
 //! [[all]]
@@ -16,64 +16,66 @@
 //! | key                                | the output …                                            |
 //! |------------------------------------|---------------------------------------------------------|
 //! | `all`, `any`                       | satisfies all, or one, of a list of rules               |
-//! | `arithmetic`                       | has counts and lengths for which a formula holds; the distance is squared with `squared = true` |
+//! | `arithmetic`                       | has counts and lengths that satisfy a formula; `squared = true` squares the distance |
 //! | `pattern`                          | matches a regular expression over its characters        |
-//! | `symbols`                          | is of a regular expression over symbols, in EBNF        |
-//! | `grammar`, `grammar-file`          | is of a context-free grammar in EBNF, from `start`      |
-//! | `must-have`, `must-not-have`       | has all of some phrases, and none of others             |
-//! | `shift-reduce = "full"`            | is the commands of one tree over the input; or by the `"paper"`'s formula |
-//! | `bio = true`                       | is tags in which every span begins with `B-`            |
-//! | `unique-roles = ["ARG0"]`          | has no two spans of one of these roles                  |
+//! | `symbols`                          | matches a regular expression over symbols, in EBNF      |
+//! | `grammar`, `grammar-file`          | belongs to a context-free grammar in EBNF, from `start` |
+//! | `must-have`, `must-not-have`       | contains all of some phrases, and none of others        |
+//! | `shift-reduce = "full"`            | encodes one tree over the input; `"paper"` uses the paper's formula |
+//! | `bio = true`                       | is BIO tags in which every span begins with `B-`        |
+//! | `unique-roles = ["ARG0"]`          | has at most one span of each of these roles             |
 //! | `continuations = true`             | has a `C-X` only after an `X`                           |
-//! | `references = true`                | has an `R-X` only where there is an `X`                 |
-//! | `spans-in-tree = "phrasal"`        | labels nodes of the input's tree, but for `free-roles`; `"all"` if words are nodes |
-//! | `checker`                          | is what a program approves of                           |
+//! | `references = true`                | has an `R-X` only if there is an `X`                    |
+//! | `spans-in-tree = "phrasal"`        | labels only constituents of the input's tree, except for `free-roles`; `"all"` counts single words too |
+//! | `checker`                          | is accepted by a program                                |
 //!
-//! Any rule may have a `name`, a `weight`, and `divide-by = "output"` or `"lengths"`, which makes
-//! its `g` smaller for long outputs, or for long inputs and outputs, as the paper recommends.
+//! Any rule may have a `name`, a `weight`, and `divide-by = "output"` or `"lengths"`, which divides
+//! its `g` by the length of the output, or of input and output together, as the paper recommends.
 
 mod compile;
 mod error;
 mod table;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{All, Automaton, RoleSet};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_tasks::srl::Reading;
+use cajole_treebank::roles::Reading;
 
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
 pub use error::{RuleError, RuleFileError};
 
-/// The rules of a file, about the outputs of a network.
+/// The rules of a file, over the outputs of a network.
 pub struct Rules<'v> {
-    /// What is to hold, all at once.
+    /// The rules, all of which must hold.
     all: All<'v, Subject>,
-    /// What they are called, in the same order.
+    /// Their names, in the same order.
     names: Vec<String>,
-    /// If they only demand that spans be nodes of a tree: which count, and which roles are free.
+    /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt.
     spans: Option<(Reading, RoleSet)>,
+    /// The files that the rules name.
+    reads: Vec<PathBuf>,
 }
 
 impl<'v> Rules<'v> {
-    /// The rules in a file.
+    /// Reads the rules in a file.
     ///
     /// # Errors
-    /// If it cannot be read, or says what cannot be.
+    /// If the file cannot be read, or a rule is invalid.
     pub fn read(path: &Path, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
         let text = fs::read_to_string(path);
         let text = text.map_err(|source| RuleFileError::Io { path: path.to_owned(), source })?;
         Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
     }
 
-    /// The rules in a text, which messages call `name`. Files that they name lie in `folder`; without
-    /// one they may not name any.
+    /// Parses rules from text; messages call it `name`. Files that they name are relative to
+    /// `folder`; without a folder, rules may not name files.
     ///
     /// # Errors
-    /// If it says what cannot be.
+    /// If a rule is invalid.
     pub fn parse(
         name: &str,
         text: &str,
@@ -86,10 +88,10 @@ impl<'v> Rules<'v> {
         compile::Compiler { name, text, folder, vocabulary }.rules(table)
     }
 
-    /// The rules of a JSON object, as a line may bring its own.
+    /// The rules of a JSON object, such as a line may carry.
     ///
     /// # Errors
-    /// If it says what cannot be.
+    /// If a rule is invalid.
     pub fn of_json(
         value: &serde_json::Value,
         vocabulary: &'v Vocabulary,
@@ -113,8 +115,15 @@ impl<'v> Rules<'v> {
         names.zip(self.all.iter()).map(|(name, (weight, rule))| (name, weight, rule))
     }
 
-    /// If all that is demanded is that spans be nodes of the input's tree: which nodes count, and
-    /// which roles are free. There are decoders made for that.
+    /// The files that the rules depend on besides their own file: grammars, and the programs and
+    /// scripts of checkers. If their contents change, so do the rules. A program found via the
+    /// search path is not included.
+    pub fn reads(&self) -> &[PathBuf] {
+        &self.reads
+    }
+
+    /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt. There
+    /// are special decoders for this case.
     pub fn only_spans(&self) -> Option<(Reading, &RoleSet)> {
         self.spans.as_ref().map(|(reading, free)| (*reading, free))
     }

@@ -1,26 +1,26 @@
-//! A rule as it is written down.
+//! A rule as written in a file.
 
-use cajole_tasks::parsing::Formula as TreeFormula;
-use cajole_tasks::srl::Reading;
+use cajole_treebank::roles::Reading;
+use cajole_treebank::shift_reduce::Formula as TreeFormula;
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::checker::CheckerConfig;
 
-/// A table of a constraint file: one key says of which kind the rule is, others go with it.
+/// A table of a constraint file: one key determines the kind of rule, others are its options.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Table {
-    // What any rule may have.
+    // Options of any rule.
     pub(super) name: Option<String>,
     pub(super) weight: Option<f32>,
     pub(super) divide_by: Option<DivideBy>,
 
-    // Of rules.
+    // Lists of rules.
     pub(super) all: Option<Vec<Spanned<Table>>>,
     pub(super) any: Option<Vec<Spanned<Table>>>,
 
-    // Of any symbols.
+    // Rules over any symbols.
     pub(super) arithmetic: Option<String>,
     pub(super) squared: Option<bool>,
     pub(super) pattern: Option<String>,
@@ -32,10 +32,10 @@ pub(super) struct Table {
     pub(super) must_not_have: Option<Vec<String>>,
     pub(super) checker: Option<CheckerConfig>,
 
-    // Of commands.
+    // Rules over shift-reduce commands.
     pub(super) shift_reduce: Option<TreeFormula>,
 
-    // Of tags.
+    // Rules over tags.
     pub(super) bio: Option<True>,
     pub(super) unique_roles: Option<Vec<String>>,
     pub(super) continuations: Option<True>,
@@ -44,17 +44,17 @@ pub(super) struct Table {
     pub(super) free_roles: Option<Vec<String>>,
 }
 
-/// By what `g` is divided.
+/// What `g` is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum DivideBy {
     /// The length of the output.
     Output,
-    /// Those of input and output together.
+    /// The lengths of input and output together.
     Lengths,
 }
 
-/// A rule that is there or not.
+/// A flag that is either `true` or absent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct True;
 
@@ -62,12 +62,12 @@ impl<'de> Deserialize<'de> for True {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<True, D::Error> {
         match bool::deserialize(deserializer)? {
             true => Ok(True),
-            false => Err(serde::de::Error::custom("expected true: leave out what is not demanded")),
+            false => Err(serde::de::Error::custom("expected true; omit the key otherwise")),
         }
     }
 }
 
-/// The kinds of rules, by their keys.
+/// The kinds of rules, one per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     All,
@@ -87,7 +87,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The key by which it is known.
+    /// Its key.
     pub(super) fn key(self) -> &'static str {
         match self {
             Kind::All => "all",
@@ -109,7 +109,7 @@ impl Kind {
 }
 
 impl Table {
-    /// The kinds that its keys speak of; of a proper rule there is one.
+    /// The kinds that its keys imply; exactly one in a valid rule.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let said = [
             (Kind::All, self.all.is_some()),
@@ -130,7 +130,7 @@ impl Table {
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(kind, _)| kind).collect()
     }
 
-    /// The key by which it says that it is of this kind; of some there are two.
+    /// The key that implies this kind; some kinds have two.
     pub(super) fn key(&self, kind: Kind) -> &'static str {
         match kind {
             Kind::Grammar if self.grammar.is_none() => "grammar-file",
@@ -139,7 +139,7 @@ impl Table {
         }
     }
 
-    /// A key that goes with another kind than this, if there is one.
+    /// A key that belongs to another kind, if there is one.
     pub(super) fn stray_key(&self, kind: Kind) -> Option<(&'static str, Kind)> {
         let options = [
             ("squared", Kind::Arithmetic, self.squared.is_some()),

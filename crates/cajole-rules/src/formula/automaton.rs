@@ -1,11 +1,12 @@
 //! The outputs that satisfy a formula, as an automaton.
 //!
 //! A state holds, for each comparison, the difference of its sides so far. If no symbol lowers the
-//! difference, then what is above zero stays there, and all such values are one; likewise below zero
-//! if none raises it. Where the verdict of that last state is no, nothing leads to it.
+//! difference, it can never return from above zero, so all positive values are merged into one;
+//! likewise below zero if no symbol raises it. If the comparison fails in the merged state,
+//! transitions to it are dropped.
 //!
-//! A difference that can go both ways has no such end. It may still be bounded, by what the other
-//! comparisons allow: whether it is shows in the exploration.
+//! A difference that can move both ways has no such bound. The other comparisons may still bound
+//! it; the exploration finds out.
 
 use cajole_core::Symbol;
 
@@ -13,9 +14,9 @@ use super::{Comparison, Relation};
 use crate::Subject;
 use crate::classes::Classes;
 
-/// Each counts up to a few hundred, or one to some thousands.
+/// Enough for several counts up to a few hundred, or one up to some thousands.
 const MAX_STATES: usize = 1 << 14;
-/// States times comparisons: a state has a number for each.
+/// The maximum of states times comparisons: a state stores one number per comparison.
 const MAX_NUMBERS: usize = 1 << 18;
 
 /// The feasible set for `x`, if it is small enough.
@@ -26,7 +27,7 @@ pub(super) fn explore(
 ) -> Option<Classes> {
     let differences: Vec<Difference> =
         comparisons.iter().map(|c| Difference::new(c, x, n_symbols)).collect::<Option<_>>()?;
-    // What a symbol adds to each difference is all that there is to it.
+    // Symbols that add the same to every difference are interchangeable.
     let kinds =
         (0..n_symbols).map(|s| differences.iter().map(|d| d.weights[s]).collect::<Vec<i128>>());
     let start = differences.iter().map(|d| d.settled(d.start)).collect::<Vec<i128>>();
@@ -64,12 +65,12 @@ impl Difference {
         })
     }
 
-    /// Where `value` leads, unless nothing could make it hold again.
+    /// The successor value, or `None` if the comparison can no longer hold.
     fn next(&self, value: i128) -> Option<i128> {
         (!self.is_final(value) || self.holds(value)).then_some(self.settled(value))
     }
 
-    /// The same value, or the one that stands for all from which there is no way back to zero.
+    /// Maps values with no way back to zero to a single representative.
     fn settled(&self, value: i128) -> i128 {
         if self.is_final(value) { value.signum() } else { value }
     }

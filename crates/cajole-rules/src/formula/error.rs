@@ -1,58 +1,58 @@
-//! What can be wrong with a formula.
+//! Errors in formulas.
 
 use crate::UnknownSymbol;
 
-/// Why a text is no formula. Columns count characters from 1.
+/// Why a text is not a formula. Columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormulaError {
-    /// Something else should stand here.
+    /// An unexpected token.
     #[error("column {column}: expected {expected}, found {found}")]
     Unexpected {
-        /// Where it stands.
+        /// The column.
         column: usize,
-        /// What could have stood there.
+        /// What was expected.
         expected: &'static str,
-        /// What does, in quotes, or that the text ends.
+        /// What was found, quoted, or the end of the text.
         found: String,
     },
-    /// A quotation that does not end.
+    /// An unclosed quotation.
     #[error("column {column}: {text} has no closing quote")]
     Unclosed {
-        /// Where it begins.
+        /// The column where it begins.
         column: usize,
-        /// All of it.
+        /// The quotation.
         text: String,
     },
     /// A number beyond 64 bits.
     #[error("column {column}: {text} is too large")]
     TooLarge {
-        /// Where it stands.
+        /// The column.
         column: usize,
-        /// The number, or what would be one.
+        /// The number, or the constant expression.
         text: String,
     },
     /// An output symbol that is not in the vocabulary.
     #[error("column {column}: {source}")]
     Unknown {
-        /// Where it is named.
+        /// The column.
         column: usize,
-        /// Its name.
+        /// The symbol's name.
         source: UnknownSymbol,
     },
     /// A product of two terms that both depend on the output.
     #[error("column {column}: {text} multiplies the output by itself")]
     Nonlinear {
-        /// Where the product begins.
+        /// The column where the product begins.
         column: usize,
         /// The product so far.
         text: String,
     },
-    /// Parentheses or signs within one another without end.
+    /// Parentheses or signs are nested too deeply.
     #[error("column {column}: terms are nested more than {limit} deep")]
     TooDeep {
-        /// Where it gets too deep.
+        /// The column.
         column: usize,
-        /// How deep they may be.
+        /// The limit.
         limit: usize,
     },
 }

@@ -1,10 +1,10 @@
-//! Words, signs, numbers and quotations.
+//! Splits a formula into words, signs, numbers and quotations.
 
 use std::ops::Range;
 
 use super::FormulaError;
 
-/// The least that means something, and where it stands.
+/// A token and its place.
 pub(super) enum Lexeme {
     Number {
         at: Range<usize>,
@@ -14,7 +14,7 @@ pub(super) enum Lexeme {
         at: Range<usize>,
         name: String,
     },
-    /// A word, or a sign: whatever is none of the others.
+    /// A word or a sign: anything else.
     Other {
         at: Range<usize>,
     },
@@ -27,7 +27,7 @@ impl Lexeme {
     }
 }
 
-/// What `text` consists of, white space left out.
+/// The lexemes of `text`, without white space.
 pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme>, FormulaError> {
     let (mut lexemes, mut begin) = (Vec::new(), 0);
     while let Some(c) = text[begin..].chars().next() {
@@ -58,7 +58,7 @@ pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme>, FormulaError> {
     Ok(lexemes)
 }
 
-/// How long the quotation is that `rest` begins with, if it ends.
+/// The length of the quotation at the start of `rest`, if it is closed.
 fn quoted(rest: &str) -> Option<usize> {
     let mut is_escaped = false;
     let ends = |&(at, c): &(usize, char)| {
@@ -69,7 +69,7 @@ fn quoted(rest: &str) -> Option<usize> {
     rest.char_indices().find(ends).map(|(at, _)| at + 1)
 }
 
-/// What stands between quotes, without the backslashes before quotes and backslashes.
+/// The content of a quotation, with escaped quotes and backslashes resolved.
 fn unescaped(text: &str) -> String {
     let (mut name, mut chars) = (String::new(), text.chars().peekable());
     while let Some(c) = chars.next() {
@@ -90,7 +90,7 @@ fn unclosed(text: &str, begin: usize) -> FormulaError {
     FormulaError::Unclosed { column: column(text, begin), text: text[begin..].to_owned() }
 }
 
-/// The column of what stands at `offset`.
+/// The column at a byte `offset`.
 pub(super) fn column(text: &str, offset: usize) -> usize {
     text[..offset].chars().count() + 1
 }

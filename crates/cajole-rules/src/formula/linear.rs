@@ -1,4 +1,4 @@
-//! Terms, and the linear forms that an input makes of them.
+//! Terms, and the linear forms they become for a given input.
 //!
 //! ```text
 //! l(x, y) = constant(x) + each(x) · |y| + Σ_s own_s(x) · #_s(y)
@@ -10,7 +10,7 @@ use cajole_core::Symbol;
 
 use crate::Subject;
 
-/// One side of a comparison, or a part of it.
+/// One side of a comparison, or part of it.
 #[derive(Clone, Debug)]
 pub(super) enum Term {
     Number(i64),
@@ -19,13 +19,13 @@ pub(super) enum Term {
     OutputLen,
     OutputCount(Symbol),
     Negated(Box<Term>),
-    // Many at once: a long sum must not be a deep tree.
+    // Flat, so that a long sum is not a deep tree.
     Sum(Vec<Term>),
     Product(Vec<Term>),
 }
 
 impl Term {
-    /// What it is for this input, unless numbers grow too large.
+    /// Its linear form for this input; `None` on overflow.
     pub(super) fn of(&self, x: &Subject) -> Option<Form> {
         let constant = |n: usize| Some(Form::constant(i64::try_from(n).ok()?));
         match self {
@@ -43,7 +43,7 @@ impl Term {
             Term::Product(factors) => {
                 factors.iter().try_fold(Form::constant(1), |product, factor| {
                     let factor = factor.of(x)?;
-                    // The parser has seen to it that one of both does not depend on the output.
+                    // The parser ensures that at most one factor depends on the output.
                     match factor.depends_on_output() {
                         true => factor.times(product.constant),
                         false => product.times(factor.constant),
@@ -53,7 +53,7 @@ impl Term {
         }
     }
 
-    /// Whether the output has a part in it.
+    /// Whether it depends on the output.
     pub(super) fn depends_on_output(&self) -> bool {
         match self {
             Term::Number(_) | Term::InputLen | Term::InputCount(_) => false,
@@ -64,19 +64,19 @@ impl Term {
     }
 }
 
-/// What a term is for one input: linear in the output.
+/// A term for one input: linear in the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// What it is for the empty output.
+    /// The value for the empty output.
     pub(super) constant: i64,
-    /// What each symbol adds, whichever it is.
+    /// What every symbol adds.
     each: i64,
-    /// What some symbols add besides.
+    /// What particular symbols add on top.
     own: BTreeMap<Symbol, i64>,
 }
 
 impl Form {
-    /// Its value for `y`. Beyond 64 bits, but not beyond 128: `y` is no longer than memory.
+    /// Its value for `y`. May exceed 64 bits but never 128, since `y` fits in memory.
     pub(super) fn value(&self, y: &[Symbol]) -> i128 {
         i128::from(self.constant) + y.iter().map(|&symbol| self.weight(symbol)).sum::<i128>()
     }

@@ -1,22 +1,22 @@
 //! Arithmetic over counts and lengths.
 //!
-//! Many rules only count: three of these for each of those, as many opened as closed, no longer than
-//! twice the input. A formula says so as one would on paper:
+//! Many rules only count: three of these for each of those, as many opened as closed, no longer
+//! than twice the input. A formula states that as one would on paper:
 //!
 //! ```text
 //! count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in) + 1
 //! ```
 //!
-//! Given the input, both sides of a comparison are linear in how often each symbol is in the output,
-//! which is why a product may depend on the output on one side only. `g` is how far the sides are
-//! from what is demanded of them,
+//! For a given input, both sides of a comparison are linear in the symbol counts of the output,
+//! which is why at most one factor of a product may depend on the output. `g` is the distance of
+//! the two sides from satisfying the comparison,
 //!
 //! ```text
 //! l = r: |l − r|      l ≤ r: max(0, l − r)      l < r: max(0, l − r + 1)      l ≠ r: 1 if l = r
 //! ```
 //!
-//! or the square of it, summed over all comparisons. All numbers are whole, of 64 bits; what the
-//! input makes grow beyond that violates its comparison by 1.
+//! or its square, summed over all comparisons. Numbers are 64-bit integers; a comparison that
+//! overflows for an input is violated by 1.
 
 mod automaton;
 mod error;
@@ -51,10 +51,10 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The formula `text` over outputs of these symbols; `squared` if distances are to be.
+    /// Parses a formula over these output symbols; `squared` squares the distances.
     ///
     /// # Errors
-    /// If it is no formula, or counts a symbol in the output that is not in the vocabulary.
+    /// If the text is not a formula, or counts an output symbol that is not in the vocabulary.
     pub fn parse(
         text: &str,
         vocabulary: &Vocabulary,
@@ -64,7 +64,7 @@ impl Formula {
         Ok(Formula { comparisons, squared, n_symbols: vocabulary.len() })
     }
 
-    /// What each violated comparison costs, with both values if there are any.
+    /// The cost of each violated comparison, with both values unless they overflow.
     fn violated<'f>(
         &'f self,
         x: &'f Subject,
@@ -90,25 +90,25 @@ impl Constraint<Subject> for Formula {
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
         let faults = self.violated(x, y).map(|(comparison, cost, values)| {
             let told = values.map(|(l, r)| comparison.relation.told(l, r));
-            let told = told.unwrap_or_else(|| "the numbers grow too large".to_owned());
+            let told = told.unwrap_or_else(|| "the numbers overflow".to_owned());
             let message = format!("{}: {told}", comparison.text);
             Fault { at: 0..y.len() + 1, cost, message }
         });
         faults.collect()
     }
 
-    /// The feasible set, if few states suffice. Where one symbol adds and another takes away, they
-    /// do only if another comparison sets bounds.
+    /// The feasible set, if few states suffice. If one symbol adds and another subtracts, another
+    /// comparison must bound the difference.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
         let automaton = automaton::explore(&self.comparisons, x, self.n_symbols)?;
         Some(Box::new(automaton))
     }
 }
 
-/// Two sides and what must hold between them.
+/// Two sides and the relation between them.
 #[derive(Clone, Debug)]
 struct Comparison {
-    /// As it was written.
+    /// The source text.
     text: String,
     left: Term,
     relation: Relation,
@@ -116,13 +116,13 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Both sides for this input, unless numbers grow too large.
+    /// Both sides for this input; `None` on overflow.
     fn sides(&self, x: &Subject) -> Option<(Form, Form)> {
         Some((self.left.of(x)?, self.right.of(x)?))
     }
 }
 
-/// What must hold between the left side and the right.
+/// The relation between the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
     Equal,
@@ -134,7 +134,7 @@ enum Relation {
 }
 
 impl Relation {
-    /// How far two sides whose difference is `l − r` are from it.
+    /// The distance of a difference `l − r` from satisfying the relation.
     fn distance(self, difference: i128) -> i128 {
         match self {
             Relation::Equal => difference.abs(),
@@ -146,7 +146,7 @@ impl Relation {
         }
     }
 
-    /// In what way `l` and `r` violate it.
+    /// How `l` and `r` violate the relation.
     fn told(self, l: i128, r: i128) -> String {
         match self {
             Relation::Equal => format!("{l} is not {r}"),

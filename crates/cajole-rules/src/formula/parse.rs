@@ -1,4 +1,4 @@
-//! From text to comparisons.
+//! Parses formulas.
 //!
 //! ```text
 //! formula    = comparison { "and" comparison }
@@ -10,17 +10,17 @@
 //! side       = "in" | "out"
 //! ```
 //!
-//! Within quotes, a backslash makes a quote or a backslash stand for itself.
+//! Inside quotes, a backslash escapes a quote or a backslash.
 
 use super::lex::{Lexeme, column, lexemes};
 use super::linear::Term;
 use super::{Comparison, FormulaError, Relation};
 use crate::{Subject, UnknownSymbol, Vocabulary};
 
-/// How deep parentheses and signs may be nested.
+/// The maximum nesting depth of parentheses and signs.
 const MAX_DEPTH: usize = 64;
 
-/// The comparisons that `text` joins with `and`.
+/// The comparisons of `text`, joined by `and`.
 pub(super) fn comparisons(
     text: &str,
     vocabulary: &Vocabulary,
@@ -36,7 +36,7 @@ pub(super) fn comparisons(
     }
 }
 
-/// What a formula counts in.
+/// What a formula counts in: the input or the output.
 #[derive(Clone, Copy)]
 enum Side {
     In,
@@ -47,7 +47,7 @@ struct Parser<'t> {
     text: &'t str,
     vocabulary: &'t Vocabulary,
     lexemes: Vec<Lexeme>,
-    /// The number of the lexeme to be read next.
+    /// The index of the next lexeme.
     next: usize,
     depth: usize,
 }
@@ -70,7 +70,7 @@ impl<'t> Parser<'t> {
         Ok(Comparison { text: self.since(begin).to_owned(), left, relation, right })
     }
 
-    /// A sum whose constants alone do not grow too large.
+    /// A sum whose constants alone do not overflow.
     fn side_of_comparison(&mut self) -> Result<Term, FormulaError> {
         let begin = self.offset();
         let term = self.sum()?;
@@ -181,7 +181,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next word or sign, number or quotation, as it is written.
+    /// The source text of the next lexeme.
     fn peek(&self) -> Option<&'t str> {
         self.lexemes.get(self.next).map(|lexeme| &self.text[lexeme.at()])
     }
@@ -201,12 +201,12 @@ impl<'t> Parser<'t> {
         FormulaError::Unexpected { column: self.column(self.offset()), expected, found }
     }
 
-    /// Where the next lexeme begins.
+    /// The offset of the next lexeme.
     fn offset(&self) -> usize {
         self.lexemes.get(self.next).map_or(self.text.len(), |lexeme| lexeme.at().start)
     }
 
-    /// What has been read since the offset `begin`.
+    /// The source text since the offset `begin`.
     fn since(&self, begin: usize) -> &'t str {
         let read = &self.lexemes[..self.next];
         read.last().map_or("", |last| &self.text[begin..last.at().end])
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The only term itself, or all of them joined.
+/// Unwraps a single term; joins several.
 fn single_or(join: impl Fn(Vec<Term>) -> Term, mut terms: Vec<Term>) -> Term {
     match (terms.pop(), terms.is_empty()) {
         (Some(only), true) => only,

@@ -9,7 +9,7 @@ fn vocabulary() -> Vocabulary {
     Vocabulary::new(LETTERS.chars(), "")
 }
 
-/// An input and an output as text, and what is counted in them.
+/// An input and an output as text, with counting helpers.
 #[derive(Clone, Copy)]
 struct Counted<'t> {
     x: &'t str,
@@ -37,7 +37,7 @@ impl Counted<'_> {
 /// A comparison in Rust: how far off it is, and whether it holds.
 type Measure = fn(Counted) -> (i64, bool);
 
-/// A formula, and each of its comparisons.
+/// A formula, and each of its comparisons in Rust.
 struct Case {
     text: &'static str,
     comparisons: &'static [Measure],
@@ -63,7 +63,7 @@ const CASES: &[Case] = &[
         ],
         has_automaton: false,
     },
-    // The length bounds what would else go both ways without end.
+    // The length bounds a difference that can move both ways.
     Case {
         text: r#"count(out,"b") == count(out,"c") and len(out) < 5 and 0 != count(out,"b")"#,
         comparisons: &[
@@ -116,7 +116,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn formulas_are_what_they_say_and_automata_follow_them() {
+fn formulas_and_automata_agree_with_rust_predicates() {
     let vocabulary = vocabulary();
     for case in CASES {
         let plain = Formula::parse(case.text, &vocabulary, false).expect(case.text);
@@ -177,7 +177,7 @@ fn names_may_have_quotes() {
 }
 
 #[test]
-fn what_is_no_formula_is_refused() {
+fn invalid_formulas_are_rejected() {
     let error = |text: &str| Formula::parse(text, &vocabulary(), false).unwrap_err().to_string();
     let check = |text: &str, expected: &str| assert_eq!(error(text), expected, "{text}");
     check("", "column 1: expected a number, `len`, `count`, `-` or `(`, found the end");
@@ -190,7 +190,7 @@ fn what_is_no_formula_is_refused() {
     check("count(in) = 1", "column 9: expected `,` and a symbol in quotes, found `)`");
     check("1 = 2 and", "column 10: expected a number, `len`, `count`, `-` or `(`, found the end");
     check("1 ≤ 2", "column 3: expected an operator or a comparison, found `≤`");
-    check(r#"count(out,"é") = 1"#, r#"column 11: the network writes no symbol "é""#);
+    check(r#"count(out,"é") = 1"#, r#"column 11: the network has no output symbol "é""#);
     check(r#"1 = count(in,"é\""#, r#"column 14: "é\" has no closing quote"#);
     check("1 < 99999999999999999999", "column 5: 99999999999999999999 is too large");
     let product = "9223372036854775807*2";
@@ -213,17 +213,17 @@ fn long_sums_are_not_deep() {
 }
 
 #[test]
-fn large_numbers_neither_overflow_nor_pass() {
+fn overflow_counts_as_a_violation() {
     let vocabulary = vocabulary();
     let max = i64::MAX;
     let parse = |text: String, squared| Formula::parse(&text, &vocabulary, squared).unwrap();
-    // Fits for an empty input, and for a short one no more.
+    // Fits for the empty input, but already overflows for a short one.
     let grows = parse(format!("len(in)*{max}*len(in) <= {max}*len(in)*len(in)"), false);
     check_cost(&grows, &letters(""), &[], 0.0);
     check_cost(&grows, &letters("aa"), &[], 1.0);
-    assert!(grows.explain(&letters("aa"), &[])[0].message.ends_with("the numbers grow too large"));
+    assert!(grows.explain(&letters("aa"), &[])[0].message.ends_with("the numbers overflow"));
     assert!(grows.automaton(&letters("aa")).is_none());
-    // The values of outputs go on beyond 64 bits.
+    // Values of outputs may exceed 64 bits.
     let wide = parse(format!("{max}*len(out) = {max} + {max}*(len(out) - 1)"), false);
     check_cost(&wide, &letters(""), &[0; 9], 0.0);
     let far = parse(format!("{max}*len(out) <= -{max} - 1"), true);
@@ -253,7 +253,7 @@ proptest! {
         }
     }
 
-    /// Whatever is linear: the automaton, where there is one, against the sums themselves.
+    /// Compares automata with direct evaluation on random linear formulas.
     #[test]
     fn random_linear_comparisons(
         weights in prop::array::uniform3(-2..4i64),

@@ -1,4 +1,4 @@
-//! The settings of a network for pairs: one TOML file, built in and overridable.
+//! The settings of a pairs network: one TOML file, built in and overridable.
 
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{Architecture, layers};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::spelling::Spelling;
 
-/// Everything that `configs/pairs.toml` sets.
+/// The contents of `configs/pairs.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PairsConfig {
-    /// How text becomes symbols.
+    /// How text is split into symbols.
     pub symbols: Spelling,
-    /// Input symbols that occur less often in training are unknown.
+    /// Input symbols that are rarer in the training set are mapped to unknown.
     pub often: usize,
     /// The network.
     pub network: NetworkConfig,
@@ -21,13 +21,13 @@ pub struct PairsConfig {
     pub training: TrainConfig,
 }
 
-/// What of a network the data do not decide.
+/// The parts of the architecture that do not follow from the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NetworkConfig {
-    /// How its layers are connected.
+    /// The network type.
     pub architecture: Architecture,
-    /// Layers of encoder and decoder.
+    /// Layers of the encoder and the decoder.
     #[serde(deserialize_with = "layers")]
     pub layers: usize,
     /// Hidden units.
@@ -42,14 +42,14 @@ pub struct NetworkConfig {
     /// Width of the attention.
     #[serde(deserialize_with = "size")]
     pub attention: usize,
-    /// Share of units silenced in training.
+    /// Dropout rate.
     #[serde(deserialize_with = "dropout")]
     pub dropout: f32,
-    /// Whether it reads its input from the end.
+    /// Whether the input is read in reverse.
     pub reversed_input: bool,
 }
 
 impl PairsConfig {
-    /// The file that is built in.
-    pub const DEFAULT: &'static str = include_str!("../../../../configs/pairs.toml");
+    /// The built-in file.
+    pub const DEFAULT: &'static str = include_str!("../../configs/pairs.toml");
 }

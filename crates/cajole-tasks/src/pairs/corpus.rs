@@ -1,47 +1,47 @@
-//! Pairs as JSON Lines: an object a line with `input` and `output`. Other fields are ignored.
+//! Pairs as JSON Lines: one object per line with `input` and `output`. Other fields are ignored.
 
 use std::path::{Path, PathBuf};
 
+use cajole_treebank::jsonl::rows;
+use cajole_treebank::read::text_of;
+use cajole_treebank::{Corpus, Located, Problem, ReadError};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::spelling::{Spelling, SpellingError};
-use crate::treebank::jsonl::rows;
-use crate::treebank::read::text_of;
-use crate::treebank::{Corpus, Located, Problem, ReadError};
 
-/// An input and the output it should have, as symbols.
+/// An input and its gold output, as symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// What is read.
+    /// The input symbols.
     pub input: Vec<String>,
-    /// What is to be written.
+    /// The gold output symbols.
     pub output: Vec<String>,
 }
 
-/// What a network is trained on, and what it is judged by.
+/// The training and dev sets.
 #[derive(Clone, Debug)]
 pub struct Splits {
-    /// Pairs to learn from.
+    /// The training set.
     pub train: Vec<Pair>,
-    /// Pairs to be judged by after every epoch.
+    /// The dev set, evaluated after every epoch.
     pub dev: Vec<Pair>,
-    /// Lines that were left out.
+    /// Lines that were skipped.
     pub problems: Vec<Problem>,
 }
 
-/// Why a file of pairs is of no use.
+/// Why a file of pairs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PairsError {
     /// It cannot be read.
     #[error(transparent)]
     File(#[from] ReadError),
-    /// There is not a single pair in it.
+    /// It has no readable pair.
     #[error("{path} has no pair{}", first(problems), path = path.display())]
     Empty {
         /// The file.
         path: PathBuf,
-        /// The malformed ones.
+        /// The malformed lines.
         problems: Vec<Problem>,
     },
 }
@@ -50,7 +50,7 @@ impl Splits {
     /// Reads both files.
     ///
     /// # Errors
-    /// If one is of no use.
+    /// If either is unusable.
     pub fn load(train: &Path, dev: &Path, spelling: Spelling) -> Result<Self, PairsError> {
         let (train, dev) = (read(train, spelling)?, read(dev, spelling)?);
         let problems = train.problems.into_iter().chain(dev.problems).collect();
@@ -58,10 +58,10 @@ impl Splits {
     }
 }
 
-/// Reads the pairs of a file, which may be gzipped; blank lines count for nothing.
+/// Reads the pairs of a file, which may be gzipped; blank lines are skipped.
 ///
 /// # Errors
-/// If the file as a whole is of no use. What is wrong with single lines is listed in the corpus.
+/// If the file as a whole is unusable. Problems with single lines are listed in the corpus.
 pub fn read(path: &Path, spelling: Spelling) -> Result<Corpus<Pair>, PairsError> {
     let text = text_of(path)?;
     let found = rows(&text).map(|Located { line, item }| {
@@ -91,7 +91,7 @@ struct Row {
 fn pair(row: &str, spelling: Spelling) -> Result<Pair, Fault> {
     let Row { input, output } = serde_json::from_str(row).map_err(|error| {
         let message = error.to_string();
-        // The line that is told is that of the row, which has only one.
+        // Drop the reported line: it is relative to the row.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head);
         Fault::Json { message: message.to_owned(), column: error.column() }
     })?;
@@ -101,7 +101,7 @@ fn pair(row: &str, spelling: Spelling) -> Result<Pair, Fault> {
     Ok(Pair { input: symbols("input", &input)?, output: symbols("output", &output)? })
 }
 
-/// How a message goes on where every line is malformed.
+/// The end of the message when every line is malformed.
 fn first(problems: &[Problem]) -> String {
     let Some(Problem { line, message, .. }) = problems.first() else { return String::new() };
     let n = problems.len();
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(corpus.sentences[0].input, ["a", " ", "+", " ", "b"]);
     }
 
-    /// Puts a malformed line between good ones, which must survive.
+    /// Puts a malformed line between two good ones, which must survive.
     #[track_caller]
     fn check(malformed: &str, expected: &str) {
         let text = format!("\u{feff}{GOOD}\n\n{malformed}\r\n{GOOD}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_file_line_and_value() {
+    fn faults_report_file_line_and_value() {
         check("{", "not a pair in JSON: EOF while parsing an object, at column 1");
         check(r#"{"input":"a"}"#, "not a pair in JSON: missing field `output`, at column 13");
         let null = r#"{"input":"a","output":null}"#;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn useless_files_are_refused() {
+    fn unusable_files_are_rejected() {
         let refused =
             |content: &[u8]| read_as("a.jsonl", content, Spelling::Words).unwrap_err().to_string();
         assert!(refused(b"\n \n").ends_with("a.jsonl has no pair"));
@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_is_refused_without_panic(any in ".{0,60}", input in "[\\[\\]\"a ,1{}]{0,9}") {
+        fn garbage_does_not_panic(any in ".{0,60}", input in "[\\[\\]\"a ,1{}]{0,9}") {
             let _ = pair(&any, Spelling::Words);
             let row = format!(r#"{{"input": {input}, "output": ""}}"#);
             if let Ok(found) = pair(&row, Spelling::Words) {

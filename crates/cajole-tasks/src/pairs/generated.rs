@@ -1,11 +1,11 @@
-//! Generated pairs: expressions such as `a + b * c - d`, and where their brackets go,
-//! `( ( a + ( b * c ) ) - d )`.
+//! Generated pairs: expressions such as `a + b * c - d`, and their fully bracketed form, `( ( a + (
+//! b * c ) ) - d )`.
 //!
-//! They are for trying things out without data. The right output follows from the rules of
-//! arithmetic: `^` binds more tightly than `*` and `/`, and these than `+` and `-`; equals go from
-//! left to right, but `^` from right to left. A network that was trained on short expressions errs
-//! on longer ones, and its errors can be seen without the right output: brackets that do not match,
-//! operands that are lost.
+//! They are for trying things out without data. The gold output follows from operator precedence:
+//! `^` binds more tightly than `*` and `/`, which bind more tightly than `+` and `-`. All are
+//! left-associative except `^`, which is right-associative. A network trained on short expressions
+//! fails on longer ones, and its errors are visible without the gold output: unmatched brackets,
+//! lost operands.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -14,51 +14,51 @@ use cajole_nn::random::Random;
 
 use super::corpus::Pair;
 
-/// What is computed with.
+/// The operands.
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/// Which expressions: no split shares one with another, whatever the seeds.
+/// The split of an expression. Splits never overlap, whatever the seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// Eight of ten.
+    /// 80 % of all expressions.
     Train,
-    /// One of ten.
+    /// 10 %.
     Dev,
-    /// One of ten.
+    /// 10 %.
     Test,
 }
 
-/// How many operands expressions have: from 2 to [`Operands::MOST`].
+/// The range of operand counts, within 2 to [`Operands::MOST`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operands(RangeInclusive<usize>);
 
-/// Why operands cannot be so many.
+/// Why a range of operands is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperandsError {
-    /// Not numbers.
+    /// It is not a number or a range.
     #[error("{text:?} is neither a number of operands nor a range of them such as 2..=8")]
     NoRange {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// Numbers that will not do.
-    #[error("{least}..={most} operands; there have to be 2 to {MOST}", MOST = Operands::MOST)]
+    /// It is out of bounds.
+    #[error("{least}..={most} operands; expressions have 2 to {MOST}", MOST = Operands::MOST)]
     Range {
-        /// The least of them.
+        /// The minimum.
         least: usize,
-        /// The most.
+        /// The maximum.
         most: usize,
     },
 }
 
 impl Operands {
-    /// The most operands of an expression.
+    /// The maximum number of operands.
     pub const MOST: usize = 100;
 
-    /// So many operands.
+    /// A range of operand counts.
     ///
     /// # Errors
-    /// If the range is empty or goes too far.
+    /// If the range is empty or out of bounds.
     pub fn new(range: RangeInclusive<usize>) -> Result<Self, OperandsError> {
         let (least, most) = (*range.start(), *range.end());
         match 2 <= least && least <= most && most <= Operands::MOST {
@@ -81,11 +81,11 @@ impl FromStr for Operands {
     }
 }
 
-/// The first `n` pairs of a split under a seed, of all lengths alike. Short expressions are few and
-/// come more than once.
+/// Generates the first `n` pairs of a split for a seed, with uniformly distributed lengths. There
+/// are few short expressions, so these repeat.
 ///
-/// A pair depends on the seed, the split, the lengths and its own number only, so more of them begin
-/// with fewer.
+/// A pair depends only on the seed, the split, the lengths and its index, so a longer list begins
+/// with the shorter one.
 ///
 /// ```
 /// use cajole_tasks::pairs::generated::{Operands, Split, generate};
@@ -138,7 +138,7 @@ impl Operator {
         }
     }
 
-    /// How tightly it binds.
+    /// Its precedence.
     fn strength(self) -> u8 {
         match self {
             Operator::Plus | Operator::Minus => 0,
@@ -147,7 +147,7 @@ impl Operator {
         }
     }
 
-    /// The least strength of an operator that its right operand may contain.
+    /// The minimum precedence of an operator inside its right operand.
     fn least_to_the_right(self) -> u8 {
         match self {
             Operator::Power => self.strength(),
@@ -156,7 +156,7 @@ impl Operator {
     }
 }
 
-/// Operator `i` stands between operands `i` and `i + 1`.
+/// Operator `i` is between operands `i` and `i + 1`.
 #[derive(Clone, Debug)]
 struct Expression {
     operands: Vec<usize>,
@@ -170,7 +170,7 @@ impl Expression {
         Expression { operands, operators: (1..length).map(operator).collect() }
     }
 
-    /// The split that an expression belongs to for ever.
+    /// The split of an expression, which never changes.
     fn split(&self) -> Split {
         let operators = self.operators.iter().map(|&operator| operator as u64);
         let all: Vec<u64> = self.operands.iter().map(|&i| i as u64).chain(operators).collect();
@@ -194,7 +194,7 @@ impl Expression {
         self.write(&climber.opens, &climber.closes)
     }
 
-    /// The symbols, with so many brackets opened before each operand and closed after it.
+    /// The symbols, with `opens` brackets before and `closes` brackets after each operand.
     fn write(&self, opens: &[usize], closes: &[usize]) -> Vec<String> {
         let mut symbols = Vec::new();
         for (i, &operand) in self.operands.iter().enumerate() {
@@ -207,19 +207,19 @@ impl Expression {
     }
 }
 
-/// Precedence climbing: which operands an operator joins, as brackets around them.
+/// Precedence climbing: finds the brackets around the operands of each operator.
 struct Climber<'e> {
     operators: &'e [Operator],
-    /// The operand that was read last, and the operator that comes next.
+    /// The index of the last operand read, which is also that of the next operator.
     at: usize,
-    /// Brackets before each operand.
+    /// Opening brackets before each operand.
     opens: Vec<usize>,
-    /// Brackets after each operand.
+    /// Closing brackets after each operand.
     closes: Vec<usize>,
 }
 
 impl Climber<'_> {
-    /// Reads on as long as operators have at least this strength.
+    /// Reads on while operators have at least this precedence.
     fn climb(&mut self, least: u8) {
         let first = self.at;
         while let Some(operator) = self.operators.get(self.at)
@@ -239,8 +239,8 @@ mod tests {
 
     use super::*;
 
-    /// The brackets by definition: the operator that is applied last is the rightmost of the weakest,
-    /// or the leftmost if these are powers; and the same on both sides of it.
+    /// The brackets by definition: the operator applied last is the rightmost of the weakest, or
+    /// the leftmost if these are powers; recurse on both sides.
     fn by_definition(infix: &[&str]) -> String {
         let last = ["+-", "*/"]
             .into_iter()
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_where_the_rules_of_arithmetic_put_them() {
+    fn brackets_follow_operator_precedence() {
         for pair in generate(Split::Train, 2000, &operands("2..=14"), 3) {
             let input: Vec<&str> = pair.input.iter().map(String::as_str).collect();
             assert_eq!(pair.output.join(" "), by_definition(&input));
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// The value of a bracketed expression, read from the front.
+    /// Evaluates a bracketed expression, consuming its symbols.
     fn value(symbols: &mut std::slice::Iter<'_, String>, of: &impl Fn(&str) -> f64) -> f64 {
         let symbol = symbols.next().unwrap();
         if symbol != "(" {
@@ -289,9 +289,9 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_other_calculators() {
+    fn values_agree_with_python() {
         use Operator::{Minus, Over, Plus, Power, Times};
-        // With a = 2, b = 3, c = 4, as Python computes a - b - c, a ** b ** a, ...
+        // With a = 2, b = 3, c = 4, as Python evaluates a - b - c, a ** b ** a, ...
         for (operators, expected) in [
             ([Minus, Minus].as_slice(), -5.0),
             (&[Over, Over], 2.0 / 3.0 / 4.0),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_as_asked_and_more_begin_with_fewer() {
+    fn lengths_are_respected_and_longer_lists_extend_shorter_ones() {
         let range = operands("4..=6");
         let many: Vec<Pair> = generate(Split::Dev, 200, &range, 1).collect();
         let lengths: BTreeSet<usize> = many.iter().map(|pair| pair.input.len()).collect();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_lengths_are_named() {
+    fn invalid_ranges_are_reported() {
         for text in ["1", "0..=3", "5..=4", "2..=101"] {
             let error = text.parse::<Operands>().unwrap_err();
             assert!(matches!(error, OperandsError::Range { .. }), "{text}");

@@ -1,17 +1,17 @@
-//! How good outputs are: whether they are right, and how far from it they are.
+//! Scores outputs by exact match and edit distance.
 
 use std::ops::AddAssign;
 
-/// Counts over many outputs.
+/// Counts summed over outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Outputs.
+    /// The number of outputs.
     pub pairs: usize,
-    /// Those that are exactly right.
+    /// Outputs that match exactly.
     pub exact: usize,
-    /// Symbols to insert, remove or replace before all are.
+    /// The total edit distance to the gold outputs.
     pub edits: usize,
-    /// Symbols of each output or of the right one, whichever has more: the most edits there can be.
+    /// The total of the longer length of output and gold, which bounds the edits.
     pub symbols: usize,
 }
 
@@ -23,18 +23,18 @@ impl Score {
         Score { pairs: 1, exact: usize::from(edits == 0), edits, symbols }
     }
 
-    /// The share of outputs that are exactly right, in per cent.
+    /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
         100.0 * self.exact as f64 / self.pairs.max(1) as f64
     }
 
-    /// The share of symbols that can stay, in per cent.
+    /// The percentage of symbols that need no edit.
     pub fn symbols_right(&self) -> f64 {
         100.0 * (1.0 - self.edits as f64 / self.symbols.max(1) as f64)
     }
 
-    /// What early stopping goes by: how many outputs are right, and of equals how many symbols. Long
-    /// before the first output is right, symbols tell one epoch from another.
+    /// The criterion for early stopping: exact matches, with ties broken by symbols. Long before
+    /// the first exact match, symbols distinguish one epoch from another.
     pub fn rank(&self) -> f64 {
         self.exact as f64 + self.symbols_right() / 100.0
     }
@@ -58,9 +58,9 @@ impl std::iter::Sum for Score {
     }
 }
 
-/// Levenshtein's distance.
+/// The Levenshtein distance.
 fn edits(output: &[&str], gold: &[String]) -> usize {
-    // costs[j]: from the symbols of the output so far to the first j of gold.
+    // costs[j]: from the output symbols so far to the first j gold symbols.
     let mut costs: Vec<usize> = (0..=gold.len()).collect();
     for (i, symbol) in output.iter().enumerate() {
         let mut diagonal = costs[0];
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn edits_are_as_defined(y in "[abc]{0,6}", gold in "[abc]{0,6}") {
+        fn edits_match_the_recursive_definition(y in "[abc]{0,6}", gold in "[abc]{0,6}") {
             let (y, gold): (Vec<_>, Vec<_>) = (split(&y), split(&gold));
             let owned: Vec<String> = gold.iter().map(ToString::to_string).collect();
             let score = Score::of(&y, &owned);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_output_more_counts_more_than_any_symbols() {
+    fn an_exact_match_outranks_any_number_of_symbols() {
         let right = |exact, edits| Score { pairs: 9, exact, edits, symbols: 90 }.rank();
         assert!(right(3, 1) < right(4, 60) && right(3, 2) < right(3, 1));
         assert!(Score::default().rank().is_finite());

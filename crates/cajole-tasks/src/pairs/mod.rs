@@ -1,9 +1,9 @@
-//! Users' own pairs of inputs and outputs: a sequence-to-sequence network for whatever can be written
-//! as symbols in and symbols out.
+//! Users' own input-output pairs: a sequence-to-sequence network for any task with symbols in and
+//! symbols out.
 //!
-//! A network becomes worth cajoling when someone depends on it, and what they depend on is seldom a
-//! task of a paper. Pairs come as JSON Lines, [`train`] makes a [`PairsModel`] of them, and what its
-//! outputs have to satisfy is said elsewhere. [`generated`] has pairs for those who have none.
+//! Networks that people depend on seldom solve a paper's task. Pairs come as JSON Lines, [`train`]
+//! turns them into a [`PairsModel`], and constraints on its outputs are given separately.
+//! [`generated`] has sample pairs.
 
 pub mod config;
 pub mod corpus;

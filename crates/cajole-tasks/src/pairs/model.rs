@@ -1,18 +1,14 @@
-//! A network for pairs, what it reads and what it writes. As a folder: a checkpoint with the
+//! A pairs network with its input and output vocabularies. As a checkpoint folder, it has the
 //! vocabularies `vocab.source.txt` and `vocab.target.txt`.
 
-use std::fs;
-use std::path::Path;
-
 use cajole_core::Symbol;
-use cajole_nn::checkpoint::{Precision, from_bytes};
+use cajole_nn::Trained;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
-use cajole_nn::{AutoRegressive, Trained};
 use serde::{Deserialize, Serialize};
 
-use super::spelling::Spelling;
+use super::spelling::{Spelling, SpellingError};
 use super::symbols::{Symbols, UNKNOWN};
-use crate::checkpoint::{self, LoadError, from_lines, to_lines};
+use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
 
 /// The networks of this task.
 pub type Net = Trained<Seq2Seq>;
@@ -22,16 +18,16 @@ pub type Net = Trained<Seq2Seq>;
 pub struct PairsModel {
     /// The network.
     pub model: Net,
-    /// What it reads, [`UNKNOWN`] among it.
+    /// The input vocabulary, including [`UNKNOWN`].
     pub source: Symbols,
-    /// What it writes, but for the end symbol, which comes after these.
+    /// The output vocabulary, without the end symbol, which comes last.
     pub target: Symbols,
-    /// How text becomes symbols; [`Spelling::symbols`] reads those of a line.
+    /// How text is split into symbols.
     pub spelling: Spelling,
 }
 
 impl PairsModel {
-    /// The network's view of an input.
+    /// Converts an input to tokens.
     pub fn tokens(&self, input: &[String]) -> Vec<Token> {
         let unknown = self.source.symbol(UNKNOWN).unwrap_or(0);
         let token = |name: &String| {
@@ -41,95 +37,74 @@ impl PairsModel {
         input.iter().map(token).collect()
     }
 
+    /// The network's view of an input that is given as text.
+    ///
+    /// # Errors
+    /// If text of this network's spelling cannot have these symbols.
+    pub fn read(&self, text: &str) -> Result<Vec<Token>, SpellingError> {
+        Ok(self.tokens(&self.spelling.symbols(&text.into())?))
+    }
+
     /// What the symbols of an output are called.
     pub fn names(&self, y: &[Symbol]) -> Vec<&str> {
         y.iter().map(|&symbol| self.target.name(symbol)).collect()
     }
 
-    /// An output as text.
+    /// Formats an output as text.
     pub fn text(&self, y: &[Symbol]) -> String {
         self.names(y).join(self.spelling.separator())
     }
 }
 
-/// What `config.json` says of a network for pairs.
+/// The `config.json` of a pairs network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Card {
     /// Always `pairs`.
     pub task: String,
-    /// How text becomes symbols.
+    /// How text is split into symbols.
     pub symbols: Spelling,
-    /// How many pairs it was trained on.
+    /// The size of the training set.
     pub pairs: usize,
-    /// How many it was judged by.
+    /// The size of the dev set.
     pub dev_pairs: usize,
     /// The architecture.
     pub network: Seq2SeqConfig,
-    /// The seed it was trained from.
+    /// The training seed.
     pub seed: u64,
-    /// Epochs of training.
+    /// The number of training epochs.
     pub epochs: usize,
-    /// The epoch with the best development score, whose weights these are.
+    /// The epoch with the best dev score, whose weights these are.
     pub best_epoch: usize,
-    /// Development pairs whose output is exactly right by greedy decoding, in per cent.
+    /// Exact match on the dev set with greedy decoding, in per cent.
     pub dev_exact: f64,
-    /// Symbols of these that need no edit, in per cent.
+    /// The percentage of dev symbols that need no edit.
     pub dev_symbols: f64,
 }
 
 const SOURCE: &str = "vocab.source.txt";
 const TARGET: &str = "vocab.target.txt";
 
-/// Writes a checkpoint folder.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn save(
-    folder: &Path,
-    model: &PairsModel,
-    card: &Card,
-    precision: Precision,
-) -> Result<(), LoadError> {
-    let vocabularies =
-        [(SOURCE, to_lines(model.source.names())), (TARGET, to_lines(model.target.names()))];
-    checkpoint::save(folder, &model.model, card, precision, &vocabularies)
-}
+impl Checkpoint for PairsModel {
+    type Card = Card;
+    type Network = Seq2Seq;
+    const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_expressions::FILES;
 
-/// Reads a checkpoint folder.
-///
-/// # Errors
-/// If a file is missing, damaged, or for something else.
-pub fn load(folder: &Path) -> Result<(PairsModel, Card), LoadError> {
-    let card: Card = checkpoint::load_card(folder)?;
-    let network = &card.network;
-    let read = |name: &str, expected: usize| {
-        let path = folder.join(name);
-        let text = fs::read_to_string(&path).map_err(LoadError::io(&path))?;
-        from_lines(&path, &text, expected).map(Symbols::new)
-    };
-    let source = read(SOURCE, network.words)?;
-    let target = read(TARGET, network.output_symbols.saturating_sub(1))?;
-    let model = checkpoint::load_weights(folder, Seq2Seq::new(network.clone()))?;
-    Ok((PairsModel { model, source, target, spelling: card.symbols }, card))
-}
+    fn trained(&self) -> &Net {
+        &self.model
+    }
 
-/// The network that puts brackets into expressions: see its model card in `models/expressions`.
-pub fn built_in() -> PairsModel {
-    const CONFIG: &str = include_str!("../../../../models/expressions/config.json");
-    const SOURCE: &str = include_str!("../../../../models/expressions/vocab.source.txt");
-    const TARGET: &str = include_str!("../../../../models/expressions/vocab.target.txt");
-    const WEIGHTS: &[u8] = include_bytes!("../../../../models/expressions/model.safetensors");
-    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
-    let net = Seq2Seq::new(card.network);
-    let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
-        .expect("the built-in weights are tested");
-    let symbols = |text: &str| Symbols::new(text.lines().map(str::to_owned).collect());
-    PairsModel {
-        model: Trained { net, weights: weights.into() },
-        source: symbols(SOURCE),
-        target: symbols(TARGET),
-        spelling: card.symbols,
+    fn vocabularies(&self) -> Vec<(&'static str, String)> {
+        vec![(SOURCE, to_lines(self.source.names())), (TARGET, to_lines(self.target.names()))]
+    }
+
+    fn assemble(card: &Card, files: &Files<'_>) -> Result<PairsModel, LoadError> {
+        let network = &card.network;
+        let source = Symbols::new(files.entries(SOURCE, network.words)?);
+        let outputs = network.output_symbols.saturating_sub(1);
+        let target = Symbols::new(files.entries(TARGET, outputs)?);
+        let model = files.trained(Seq2Seq::new(network.clone()))?;
+        Ok(PairsModel { model, source, target, spelling: card.symbols })
     }
 }
 
@@ -149,11 +124,11 @@ impl checkpoint::Card for Card {
              - **Architecture**: {architecture}, {layers} layers of {hidden} units, additive \
              attention, dropout {dropout}; {words} input symbols with embeddings of {embedding}, \
              {outputs} output symbols.\n\
-             - **Data**: {pairs} pairs for training, {dev_pairs} for development.\n\
+             - **Data**: {pairs} training pairs, {dev_pairs} dev pairs.\n\
              - **Command**: `cajole train pairs --train FILE --dev FILE --seed {seed}`, {epochs} \
-             epochs, of which number {best_epoch} was kept.\n\
-             - **Exact match** (greedy decoding): {exact:.1} % of the development pairs; {right:.2} % \
-             of their symbols need no edit.\n",
+             epochs, keeping epoch {best_epoch}.\n\
+             - **Exact match** (greedy decoding): {exact:.1} % on the dev set; {right:.2} % \
+             of the symbols need no edit.\n",
             architecture = architecture.as_str().unwrap_or_default(),
             layers = network.layers,
             hidden = network.hidden,
@@ -174,24 +149,11 @@ mod tests {
     use crate::pairs::training::evaluate;
 
     #[test]
-    fn the_built_in_network_is_the_one_under_models() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/expressions");
-        let (model, card) = load(&folder).unwrap();
-        let built_in = built_in();
-        assert_eq!(built_in.model.weights, model.model.weights);
-        assert_eq!((built_in.source, built_in.target), (model.source, model.target));
-        let text = fs::read_to_string(folder.join("README.md")).unwrap();
-        let facts = checkpoint::Card::to_markdown(&card);
-        let (_, facts) = facts.split_once("\n\n").unwrap();
-        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
-    }
-
-    #[test]
     fn the_built_in_network_is_right_on_short_expressions_and_not_on_long_ones() {
         let exact = |operands: &str| {
             let pairs = generate(Split::Test, 100, &operands.parse().unwrap(), 1);
             let pairs: Vec<_> = pairs.collect();
-            evaluate(&built_in(), &pairs).exact_match()
+            evaluate(&PairsModel::built_in(), &pairs).exact_match()
         };
         assert!(95.0 < exact("2..=8"));
         assert!((20.0..90.0).contains(&exact("9..=11")));

@@ -1,69 +1,68 @@
-//! From what stands in a line to symbols, and back: words between blanks, or single characters.
+//! Converts text to symbols and back: blank-separated words, or single characters.
 //!
-//! Either may also be given as a list. A list that could not be written as text and read again is
-//! refused, so that an output means the same in both.
+//! Both can also be given as lists. A list that would not survive a round trip through text is
+//! rejected, so that text and lists mean the same.
 
+use cajole_treebank::error::excerpt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::treebank::error::excerpt;
 
 /// How text becomes symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spelling {
-    /// It is split at white space.
+    /// Split at white space.
     Words,
-    /// Every character is one.
+    /// One symbol per character.
     Characters,
 }
 
-/// No input and no output has more symbols: attention is quadratic, in memory too.
+/// The maximum number of symbols in an input or output: attention is quadratic, also in memory.
 pub const MOST_SYMBOLS: usize = 1000;
 
-/// Why a value is no sequence of symbols. Symbols are counted from 0.
+/// Why a value is not a sequence of symbols. Positions are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpellingError {
-    /// It is something else.
+    /// It is neither text nor a list.
     #[error("is {found}, neither text nor a list of texts")]
     Kind {
-        /// What it is.
+        /// The value.
         found: String,
     },
-    /// There are too many.
+    /// It is too long.
     #[error("has {found} symbols, more than {MOST_SYMBOLS}")]
     TooMany {
-        /// How many.
+        /// How many symbols it has.
         found: usize,
     },
-    /// One in a list is empty or has white space in it.
+    /// A word in a list is empty or contains white space.
     #[error("has the symbol {symbol:?} at {at}, which is no word")]
     NoWord {
         /// The symbol.
         symbol: String,
-        /// Where it stands.
+        /// Its position.
         at: usize,
     },
-    /// One in a list is more or less than a character.
+    /// An entry in a list is not exactly one character.
     #[error("has the symbol {symbol:?} at {at}, which is no single character")]
     NoCharacter {
         /// The symbol.
         symbol: String,
-        /// Where it stands.
+        /// Its position.
         at: usize,
     },
-    /// Vocabularies are files with a symbol a line.
+    /// A line break, which vocabulary files, with one symbol per line, cannot represent.
     #[error("has a line break, {symbol:?}, at {at}; replace it by another character")]
     LineBreak {
         /// The symbol.
         symbol: String,
-        /// Where it stands.
+        /// Its position.
         at: usize,
     },
 }
 
 impl Spelling {
-    /// The symbols of an input or output, as it stands in a line: text, or a list of symbols.
+    /// The symbols of an input or output given as text or as a list.
     ///
     /// ```
     /// use cajole_tasks::pairs::Spelling;
@@ -75,7 +74,7 @@ impl Spelling {
     /// ```
     ///
     /// # Errors
-    /// If it is neither, or has symbols that text of this spelling cannot have.
+    /// If it is neither, or has symbols that cannot occur in text of this spelling.
     pub fn symbols(self, value: &Value) -> Result<Vec<String>, SpellingError> {
         let kind = |value: &Value| SpellingError::Kind { found: excerpt(&value.to_string()) };
         let symbols: Vec<String> = match (value, self) {
@@ -97,7 +96,7 @@ impl Spelling {
         Ok(symbols)
     }
 
-    /// What stands between two symbols in text.
+    /// The separator between symbols in text.
     pub fn separator(self) -> &'static str {
         match self {
             Spelling::Words => " ",
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_values_are_reported() {
         use Spelling::{Characters, Words};
         for (spelling, value, expected) in [
             (Words, json!(7), "is 7, neither text nor a list of texts"),
@@ -156,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_list_says_can_be_said_in_text(list in prop::collection::vec(".{0,3}", 0..6)) {
+        fn lists_round_trip_through_text(list in prop::collection::vec(".{0,3}", 0..6)) {
             for spelling in [Spelling::Words, Spelling::Characters] {
                 if let Ok(symbols) = spelling.symbols(&json!(list)) {
                     let text = symbols.join(spelling.separator());

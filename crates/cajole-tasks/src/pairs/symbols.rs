@@ -1,55 +1,55 @@
-//! What a network's symbols are called.
+//! The names of a network's symbols.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use cajole_core::Symbol;
 
-/// The names of symbols, by number, and the numbers by name.
+/// A two-way mapping between symbols and names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     names: Vec<String>,
     numbers: HashMap<String, Symbol>,
 }
 
-/// The input symbol that stands for all that training did not see.
+/// The input symbol for everything unseen in training.
 pub const UNKNOWN: &str = "<unknown>";
 
 impl Symbols {
-    /// Symbols of these names, numbered from 0.
+    /// Symbols with these names, numbered from 0.
     pub fn new(names: Vec<String>) -> Self {
         let numbers = names.iter().cloned().zip(0..).collect();
         Symbols { names, numbers }
     }
 
-    /// What can be read: [`UNKNOWN`], and the symbols that occur at least `often` times.
+    /// The input vocabulary: [`UNKNOWN`], and the symbols that occur at least `often` times.
     pub fn of_inputs<'a>(inputs: impl IntoIterator<Item = &'a [String]>, often: usize) -> Self {
         let known = by_frequency(inputs, often).filter(|name| name != UNKNOWN);
         Symbols::new(std::iter::once(UNKNOWN.to_owned()).chain(known).collect())
     }
 
-    /// What can be written: every symbol that occurs.
+    /// The output vocabulary: every symbol that occurs.
     pub fn of_outputs<'a>(outputs: impl IntoIterator<Item = &'a [String]>) -> Self {
         Symbols::new(by_frequency(outputs, 1).collect())
     }
 
-    /// The names, by number.
+    /// The names, indexed by symbol.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The name of a symbol; a question mark for one that there is not.
+    /// The name of a symbol; `?` if there is no such symbol.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.get(symbol as usize).map_or("?", String::as_str)
     }
 
-    /// The symbol of this name.
+    /// The symbol with this name.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         self.numbers.get(name).copied()
     }
 }
 
-/// The most frequent first, of equals the first in the alphabet.
+/// Symbols by decreasing frequency, ties in alphabetical order.
 fn by_frequency<'a>(
     sequences: impl IntoIterator<Item = &'a [String]>,
     often: usize,

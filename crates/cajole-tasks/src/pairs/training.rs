@@ -1,10 +1,9 @@
-//! Training a network on pairs, judged by its outputs for the development pairs after every epoch.
+//! Trains a network on pairs, evaluating on the dev set after every epoch.
 
 use std::path::Path;
 
 use cajole_core::Symbol;
-use cajole_core::corpus::decode_all;
-use cajole_nn::decoders::Greedy;
+use cajole_core::decoders::Greedy;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{Example, TrainConfig, Trained};
@@ -15,10 +14,11 @@ use super::corpus::{Pair, Splits};
 use super::metric::Score;
 use super::model::{Card, PairsModel};
 use super::symbols::Symbols;
+use crate::Watch;
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch, initial};
+use crate::training::{Training, initial};
 
-/// What makes a run the run it is: with other settings its state must not be gone on with.
+/// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
     network: &'a Seq2SeqConfig,
@@ -28,8 +28,8 @@ struct Run<'a> {
     dev: u64,
 }
 
-/// Trains a network from `seed`. With a `folder`, the run's state is kept there after every epoch,
-/// and a run found there is gone on with.
+/// Trains a network from `seed`. With a `folder`, checkpoints the run there after every epoch, and
+/// resumes a run found there.
 ///
 /// # Errors
 /// If the state in the folder cannot be read or written.
@@ -45,7 +45,7 @@ pub fn train(
     let network = network(config, &source, &target, &splits.train);
     let net = Seq2Seq::new(network.clone());
     let model = |weights: &[f32]| PairsModel {
-        model: Trained { net: net.clone(), weights: weights.into() },
+        model: Trained::new(net.clone(), weights),
         source: source.clone(),
         target: target.clone(),
         spelling: config.symbols,
@@ -89,7 +89,7 @@ pub fn train(
 pub fn evaluate(model: &PairsModel, pairs: &[Pair]) -> Score {
     let tokens: Vec<Vec<Token>> = pairs.iter().map(|pair| model.tokens(&pair.input)).collect();
     let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-    let decoded = decode_all(&model.model, &Greedy, &xs);
+    let decoded = model.model.decode_all(&Greedy, &xs);
     let outputs = decoded.iter().map(|y| model.names(&y.output));
     outputs.zip(pairs).map(|(output, pair)| Score::of(&output, &pair.output)).sum()
 }
@@ -120,7 +120,7 @@ fn network(
     }
 }
 
-/// Room for outputs twice as long as those of training, given that there are 20 symbols beside.
+/// Allows outputs twice as long as in training; 20 symbols of that are always granted.
 fn cap_factor(pairs: &[Pair]) -> usize {
     let needed = |pair: &Pair| {
         let symbols = 2 * (pair.output.len() + 1);
@@ -129,10 +129,10 @@ fn cap_factor(pairs: &[Pair]) -> usize {
     pairs.iter().map(needed).max().unwrap_or(0).max(1)
 }
 
-/// A number that other pairs would not have, nor these in another order.
+/// A hash that depends on the pairs and their order.
 fn fingerprint(pairs: &[Pair]) -> u64 {
     pairs.iter().fold(pairs.len() as u64, |before, Pair { input, output }| {
-        // No symbol has a line break in it.
+        // Symbols never contain line breaks.
         let text = format!("{}\n\n{}", input.join("\n"), output.join("\n"));
         let bytes: Vec<u64> = text.bytes().map(u64::from).collect();
         Random::derive(before, &bytes).bits()

@@ -1,20 +1,21 @@
-//! The trees of an experiment, by split.
+//! The trees of an experiment by split.
 
 use std::path::Path;
 
+use cajole_treebank::generated::generate;
+use cajole_treebank::{Sentence, read};
+
 use super::config::TreebankConfig;
-use crate::experiment::{self, CorpusError, Kind};
-use crate::treebank::generated::generate;
-use crate::treebank::{Sentence, read};
+use crate::corpora::{self, CorpusError, Kind};
 
 /// A treebank with its splits.
-pub type Splits = experiment::Splits<Sentence>;
+pub type Splits = corpora::Splits<Sentence>;
 
 impl Splits {
-    /// Reads or generates a treebank; files are looked for in the folder `data`.
+    /// Reads or generates a treebank; files are relative to the folder `data`.
     ///
     /// # Errors
-    /// If a file cannot be used.
+    /// If a file is unusable.
     pub fn load(
         config: &TreebankConfig,
         data: Option<&Path>,
@@ -25,7 +26,7 @@ impl Splits {
     }
 }
 
-/// The genre, and all genres of a corpus together: many have few failures.
+/// The genre, and the whole corpus, since many genres have few failures.
 fn domains(sentence: &Sentence) -> Vec<String> {
     let corpus = sentence.id.split(['/', '_']).next().unwrap_or_default().to_lowercase();
     vec![format!("{corpus} {}", sentence.genre), format!("{corpus}, all")]

@@ -1,28 +1,27 @@
-//! A sentence as users give it: a line of text, or a JSON object with its tokens.
+//! A user's sentence: a line of text, or a JSON object with its tokens.
 
+use cajole_treebank::{Tree, penn, tokenize};
 use serde::Deserialize;
-
-use crate::treebank::{Tree, penn, tokenize};
 
 /// The words of a sentence with their tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// Tag and word of each token.
+    /// The tag and word of each token.
     pub leaves: Vec<(String, String)>,
-    /// The right tree, where it was given.
+    /// The gold tree, if given.
     pub gold: Option<Tree>,
 }
 
-/// Why a line is no sentence.
+/// Why a line is not a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// It begins like a JSON object, and is none of ours.
+    /// It begins like a JSON object but is malformed.
     #[error("no sentence in JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// An object without a sentence in it.
+    /// An object without a sentence.
     #[error("expected one of the fields \"tokens\", \"text\" or \"tree\"")]
     Nothing,
-    /// Tags and tokens must be equally many.
+    /// The numbers of POS tags and tokens differ.
     #[error("{tags} tags in \"pos\" for {tokens} tokens")]
     Tags {
         /// How many tags there are.
@@ -32,19 +31,19 @@ pub enum InputError {
     },
     /// The tree is malformed.
     #[error("no tree: {0}")]
-    Tree(#[from] crate::treebank::TreeError),
-    /// A token with nothing in it, or with space in it, cannot be a leaf of a bracketed tree.
+    Tree(#[from] cajole_treebank::TreeError),
+    /// A token that is empty or contains white space, so it cannot be a leaf of a bracketed tree.
     #[error("token {number} is {token:?}, which is no word")]
     Token {
-        /// Which, from 1.
+        /// The index, from 0.
         number: usize,
         /// The token.
         token: String,
     },
-    /// Nor can such a tag.
+    /// The same for a POS tag.
     #[error("tag {number} is {tag:?}, which is no part of speech")]
     Tag {
-        /// Which, from 1.
+        /// The index, from 0.
         number: usize,
         /// The tag.
         tag: String,
@@ -60,10 +59,10 @@ struct Object {
 }
 
 impl Sentence {
-    /// Reads one line; nothing, if it is blank.
+    /// Parses one line; `None` if it is blank.
     ///
     /// # Errors
-    /// If it begins with `{` but is no JSON object with a sentence.
+    /// If it begins with `{` but is not a JSON object with a sentence.
     pub fn parse(line: &str) -> Result<Option<Sentence>, InputError> {
         let line = line.trim();
         if line.is_empty() {
@@ -96,34 +95,34 @@ impl Sentence {
         Ok(Sentence { leaves: tags.into_iter().zip(words).collect(), gold })
     }
 
-    /// Tags and words, as trees have them.
+    /// The (tag, word) pairs, as in trees.
     pub fn leaves(&self) -> Vec<(&str, &str)> {
         self.leaves.iter().map(|(tag, word)| (tag.as_str(), word.as_str())).collect()
     }
 }
 
-/// Whether these words, with these tags if there are any, can be the leaves of a bracketed tree.
+/// Checks that these words and tags can be leaves of a bracketed tree.
 pub(crate) fn check_words(words: &[String], tags: Option<&[String]>) -> Result<(), InputError> {
-    // Web text has other blanks within words.
+    // Only ASCII blanks: web text has other blanks inside words.
     let bad = |word: &String| word.is_empty() || word.contains(|c: char| c.is_ascii_whitespace());
     if let Some(i) = words.iter().position(bad) {
-        return Err(InputError::Token { number: i + 1, token: words[i].clone() });
+        return Err(InputError::Token { number: i, token: words[i].clone() });
     }
     if words.is_empty() {
         return Err(InputError::Nothing);
     }
     let Some(tags) = tags else { return Ok(()) };
     match tags.iter().position(bad) {
-        Some(i) => Err(InputError::Tag { number: i + 1, tag: tags[i].clone() }),
+        Some(i) => Err(InputError::Tag { number: i, tag: tags[i].clone() }),
         None if tags.len() == words.len() => Ok(()),
         None => Err(InputError::Tags { tags: tags.len(), tokens: words.len() }),
     }
 }
 
-/// The tag of a word whose tag is not known.
+/// The tag of a word whose POS tag is unknown.
 pub(crate) const UNKNOWN_TAG: &str = "XX";
 
-/// The tags of punctuation, which scorers go by, and [`UNKNOWN_TAG`] for words.
+/// Tags for punctuation, which scorers depend on, and [`UNKNOWN_TAG`] for words.
 pub(crate) fn tags_by_looks(words: &[String]) -> Vec<String> {
     words.iter().map(|word| punctuation_tag(word).to_owned()).collect()
 }
@@ -167,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_lines_are_reported() {
         for (line, expected) in [
             (r#"{"tokens": ["a"], "pos": []}"#, "0 tags"),
-            (r#"{"tokens": ["a", "b"], "pos": ["X", "Y Z"]}"#, "tag 2 is \"Y Z\""),
-            (r#"{"tokens": ["a"], "pos": [""]}"#, "tag 1 is \"\""),
-            (r#"{"tokens": ["a b"]}"#, "token 1 is \"a b\""),
-            (r#"{"tokens": ["a", ""]}"#, "token 2 is \"\""),
+            (r#"{"tokens": ["a", "b"], "pos": ["X", "Y Z"]}"#, "tag 1 is \"Y Z\""),
+            (r#"{"tokens": ["a"], "pos": [""]}"#, "tag 0 is \"\""),
+            (r#"{"tokens": ["a b"]}"#, "token 0 is \"a b\""),
+            (r#"{"tokens": ["a", ""]}"#, "token 1 is \"\""),
             (r#"{"tokens": []}"#, "expected one of"),
             (r#"{"words": []}"#, "expected one of"),
             (r#"{"tokens": "a"}"#, "no sentence in JSON"),
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn punctuation_has_its_tags() {
+    fn punctuation_gets_its_tags() {
         let sentence = Sentence::parse("Well , ( really ) ?!").unwrap().unwrap();
         let tags: Vec<&str> = sentence.leaves.iter().map(|(tag, _)| tag.as_str()).collect();
         assert_eq!(tags, ["XX", ",", "-LRB-", "XX", "-RRB-", "."]);

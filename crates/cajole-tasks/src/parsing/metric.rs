@@ -1,23 +1,23 @@
-//! How good outputs are: evalb's F1 of the trees they stand for, and how much had to be mended.
+//! Scores outputs by evalb F1 of their trees, and counts the repairs that took.
 
 use std::ops::AddAssign;
 
 use cajole_core::Symbol;
 use cajole_core::corpus::in_parallel;
+use cajole_treebank::Tree;
+use cajole_treebank::evalb::{self, Params};
+use cajole_treebank::shift_reduce::repair::Repairs;
 
-use super::evalb::{self, Params};
 use super::parser::Parser;
-use super::repair::Repairs;
-use crate::treebank::Tree;
 
-/// Counts over many outputs.
+/// Counts summed over outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// evalb's counts.
     pub brackets: evalb::Score,
-    /// What had to be mended before evalb could count.
+    /// The repairs made before evalb could score.
     pub repairs: Repairs,
-    /// Outputs that are the very commands of the gold tree.
+    /// Outputs that equal the gold commands.
     pub exact: usize,
 }
 
@@ -27,7 +27,7 @@ impl Score {
         self.brackets.f1()
     }
 
-    /// The share of outputs that are exactly right, in per cent.
+    /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
         100.0 * self.exact as f64 / self.brackets.sentences.max(1) as f64
     }
@@ -57,7 +57,7 @@ pub fn score(parser: &Parser, y: &[Symbol], gold: &Tree, params: &Params) -> Sco
     Score { brackets, repairs, exact: usize::from(tree == *gold && repairs.total() == 0) }
 }
 
-/// The scores of many outputs, on all cores.
+/// The scores of many outputs, computed on all cores.
 pub fn scores(
     parser: &Parser,
     outputs: &[&[Symbol]],

@@ -1,21 +1,16 @@
-//! A parser: a network, what it reads and what it writes. As a folder: a checkpoint with the
+//! A parser: a network with its input and output vocabularies. As a checkpoint folder, it has the
 //! vocabularies `vocab.words.txt`, `vocab.vectors.txt` and `vocab.labels.txt`.
 
-use std::fs;
-use std::path::Path;
-
-use cajole_core::corpus::decode_all;
 use cajole_core::{Decoder, Symbol};
-use cajole_nn::checkpoint::{Precision, from_bytes};
+use cajole_nn::Trained;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
-use cajole_nn::{AutoRegressive, Trained};
+use cajole_treebank::Tree;
+use cajole_treebank::shift_reduce::commands::Commands;
+use cajole_treebank::shift_reduce::constraint::ShiftReduce;
+use cajole_treebank::shift_reduce::repair::{Repairs, repair};
 use serde::{Deserialize, Serialize};
 
-use super::commands::Commands;
-use super::constraint::{ShiftReduce, Tokens};
-use super::repair::{Repairs, repair};
-use crate::checkpoint::{self, LoadError, from_lines, to_lines};
-use crate::treebank::Tree;
+use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
@@ -26,24 +21,24 @@ pub type Net = Trained<Seq2Seq>;
 pub struct Parser {
     /// The network.
     pub model: Net,
-    /// From words to its tokens.
+    /// Maps words to tokens.
     pub lexicon: Lexicon,
-    /// From its symbols to commands.
+    /// Maps symbols to commands.
     pub commands: Commands,
 }
 
 impl Parser {
-    /// What its outputs have to satisfy: to build one tree over the sentence.
+    /// The constraint that outputs build one tree over the sentence.
     pub fn constraint(&self) -> ShiftReduce {
         ShiftReduce::new(&self.commands)
     }
 
-    /// The tree that an output stands for, over `(tag, word)`, mended where it is none.
+    /// The tree of an output over `(tag, word)` leaves, repaired if it is invalid.
     pub fn tree(&self, y: &[Symbol], leaves: &[(&str, &str)]) -> (Tree, Repairs) {
         repair(&self.commands, y, leaves)
     }
 
-    /// The trees that it gives these sentences, on all cores.
+    /// Parses these sentences, on all cores.
     pub fn trees<D: Decoder<Net>>(
         &self,
         decoder: &D,
@@ -51,40 +46,34 @@ impl Parser {
     ) -> Vec<Tree> {
         let tokens: Vec<Vec<Token>> = sentences.iter().map(|s| self.lexicon.tokens(s)).collect();
         let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-        let outputs = decode_all(&self.model, decoder, &xs);
+        let outputs = self.model.decode_all(decoder, &xs);
         outputs.iter().zip(sentences).map(|(y, leaves)| self.tree(&y.output, leaves).0).collect()
     }
 }
 
-impl Tokens for [Token] {
-    fn n_tokens(&self) -> usize {
-        self.len()
-    }
-}
-
-/// What `config.json` says of a parser.
+/// The `config.json` of a parser.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Card {
     /// Always `parsing`.
     pub task: String,
-    /// As the experiment calls it.
+    /// The network's name in the experiment.
     pub name: String,
-    /// What it was trained on.
+    /// The treebank it was trained on.
     pub treebank: String,
-    /// How many sentences of it.
+    /// The number of training sentences.
     pub sentences: usize,
     /// What it reads.
     pub reads: Reads,
     /// The architecture.
     pub network: Seq2SeqConfig,
-    /// The seed it was trained from.
+    /// The training seed.
     pub seed: u64,
-    /// Epochs of training.
+    /// The number of training epochs.
     pub epochs: usize,
-    /// The epoch with the best development score, whose weights these are.
+    /// The epoch with the best dev score, whose weights these are.
     pub best_epoch: usize,
-    /// F1 on the development data by greedy decoding, in per cent.
+    /// Dev F1 with greedy decoding, in per cent.
     pub dev_f1: f64,
 }
 
@@ -92,60 +81,31 @@ const LABELS: &str = "vocab.labels.txt";
 const WORDS: &str = "vocab.words.txt";
 const VECTORS: &str = "vocab.vectors.txt";
 
-/// Writes a checkpoint folder.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn save(
-    folder: &Path,
-    parser: &Parser,
-    card: &Card,
-    precision: Precision,
-) -> Result<(), LoadError> {
-    let vocabularies = [
-        (LABELS, to_lines(&parser.commands.labels)),
-        (WORDS, to_lines(parser.lexicon.words())),
-        (VECTORS, to_lines(parser.lexicon.vectors())),
-    ];
-    checkpoint::save(folder, &parser.model, card, precision, &vocabularies)
-}
+impl Checkpoint for Parser {
+    type Card = Card;
+    type Network = Seq2Seq;
+    const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_parser::FILES;
 
-/// Reads a checkpoint folder.
-///
-/// # Errors
-/// If a file is missing, damaged, or for something else.
-pub fn load(folder: &Path) -> Result<(Parser, Card), LoadError> {
-    let card: Card = checkpoint::load_card(folder)?;
-    let network = &card.network;
-    let read = |name: &str, expected: usize| {
-        let path = folder.join(name);
-        let text = fs::read_to_string(&path).map_err(LoadError::io(&path))?;
-        from_lines(&path, &text, expected)
-    };
-    let labels = read(LABELS, network.output_symbols.saturating_sub(3))?;
-    let words = read(WORDS, network.words)?;
-    let vectors = read(VECTORS, network.vectors.saturating_sub(1))?;
-    let model = checkpoint::load_weights(folder, Seq2Seq::new(network.clone()))?;
-    let lexicon = Lexicon::new(card.reads, words, vectors);
-    Ok((Parser { model, lexicon, commands: Commands::new(labels) }, card))
-}
+    fn trained(&self) -> &Net {
+        &self.model
+    }
 
-/// The English parser that comes with cajole: see its model card in `models/parser`.
-pub fn built_in() -> Parser {
-    const CONFIG: &str = include_str!("../../../../models/parser/config.json");
-    const LABELS: &str = include_str!("../../../../models/parser/vocab.labels.txt");
-    const WORDS: &str = include_str!("../../../../models/parser/vocab.words.txt");
-    const VECTORS: &str = include_str!("../../../../models/parser/vocab.vectors.txt");
-    const WEIGHTS: &[u8] = include_bytes!("../../../../models/parser/model.safetensors");
-    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
-    let net = Seq2Seq::new(card.network);
-    let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
-        .expect("the built-in weights are tested");
-    let lines = |text: &str| text.lines().map(str::to_owned).collect();
-    Parser {
-        model: Trained { net, weights: weights.into() },
-        lexicon: Lexicon::new(card.reads, lines(WORDS), lines(VECTORS)),
-        commands: Commands::new(lines(LABELS)),
+    fn vocabularies(&self) -> Vec<(&'static str, String)> {
+        vec![
+            (LABELS, to_lines(&self.commands.labels)),
+            (WORDS, to_lines(self.lexicon.words())),
+            (VECTORS, to_lines(self.lexicon.vectors())),
+        ]
+    }
+
+    fn assemble(card: &Card, files: &Files<'_>) -> Result<Parser, LoadError> {
+        let network = &card.network;
+        let labels = files.entries(LABELS, network.output_symbols.saturating_sub(3))?;
+        let words = files.entries(WORDS, network.words)?;
+        let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1))?;
+        let model = files.trained(Seq2Seq::new(network.clone()))?;
+        let lexicon = Lexicon::new(card.reads, words, vectors);
+        Ok(Parser { model, lexicon, commands: Commands::new(labels) })
     }
 }
 
@@ -173,9 +133,9 @@ impl checkpoint::Card for Card {
              {embedding}{vectors}.\n\
              - **Data**: {sentences} training sentences of `{treebank}`.\n\
              - **Command**: `cajole train parsing --network {name} --seed {seed}`, {epochs} \
-             epochs, of which number {best_epoch} was kept.\n\
-             - **F1** (evalb, greedy decoding, invalid outputs mended): {dev_f1:.2} on the \
-             development data.\n",
+             epochs, keeping epoch {best_epoch}.\n\
+             - **F1** (evalb, greedy decoding, invalid outputs repaired): {dev_f1:.2} on the \
+             dev set.\n",
             architecture = architecture.as_str().unwrap_or_default(),
             layers = network.layers,
             hidden = network.hidden,
@@ -183,23 +143,5 @@ impl checkpoint::Card for Card {
             words = network.words,
             embedding = network.embedding,
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_parser_is_the_one_under_models() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/parser");
-        let (parser, card) = load(&folder).unwrap();
-        let built_in = built_in();
-        assert_eq!(built_in.model.weights, parser.model.weights);
-        assert_eq!(built_in.commands, parser.commands);
-        let text = fs::read_to_string(folder.join("README.md")).unwrap();
-        let facts = checkpoint::Card::to_markdown(&card);
-        let (_, facts) = facts.split_once("\n\n").unwrap();
-        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
     }
 }

@@ -1,25 +1,40 @@
-//! Training a parser, judged by its F1 on the development data after every epoch.
+//! Trains a parser, evaluating dev F1 after every epoch.
 
 use std::path::Path;
 
-use cajole_core::corpus::decode_all;
-use cajole_nn::decoders::Greedy;
+use cajole_core::decoders::Greedy;
 use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::{Example, TrainConfig, Trained};
+use cajole_treebank::evalb::Params;
+use cajole_treebank::shift_reduce::commands::{Commands, SHIFT};
+use cajole_treebank::{Sentence, Tree};
 use serde::Serialize;
 
-use super::commands::{Commands, SHIFT};
-use super::config::{NetworkConfig, ParsingConfig, Sizes, TreebankConfig};
+use super::config::{NetworkConfig, Sizes, TreebankConfig};
 use super::corpora::Splits;
-use super::evalb::Params;
 use super::metric::{Score, scores};
 use super::parser::{Card, Parser};
+use crate::Watch;
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch, initial};
-use crate::treebank::{Sentence, Tree};
+use crate::training::{Training, initial};
 use crate::words::Lexicon;
 
-/// What makes a run the run it is: with other settings its state must not be gone on with.
+/// A parser to train.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe<'a> {
+    /// The network.
+    pub network: &'a NetworkConfig,
+    /// The sizes it shares with others.
+    pub sizes: &'a Sizes,
+    /// The training settings, which the network may override.
+    pub training: &'a TrainConfig,
+    /// Its treebank.
+    pub treebank: &'a TreebankConfig,
+    /// The seed of all randomness.
+    pub seed: u64,
+}
+
+/// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
     network: &'a Seq2SeqConfig,
@@ -29,25 +44,24 @@ struct Run<'a> {
     seed: u64,
 }
 
-/// Trains the network `of` on its treebank. With a `folder`, the run's state is kept there after
-/// every epoch, and a run found there is gone on with.
+/// Trains a network on its treebank. With a `folder`, checkpoints the run there after every epoch,
+/// and resumes a run found there.
 ///
 /// # Errors
 /// If the state in the folder cannot be read or written.
 pub fn train(
-    of: &NetworkConfig,
-    config: &ParsingConfig,
-    treebank: &TreebankConfig,
+    recipe: &Recipe<'_>,
     splits: &Splits,
     folder: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<(Parser, Card), LoadError> {
+    let Recipe { network: of, sizes, treebank, seed, .. } = *recipe;
     let sentences = splits.train_share(of.share);
     let leaves: Vec<_> = sentences.iter().map(|s| s.tree.leaves()).collect();
     let (often, vectors) = (treebank.often, splits.vectors.words.clone());
     let lexicon = Lexicon::of(treebank.reads, leaves.iter().map(Vec::as_slice), often, vectors);
     let commands = Commands::of_trees(sentences.iter().map(|s| &s.tree));
-    let network = network(of, &config.sizes, &lexicon, &commands, splits.vectors.size);
+    let network = network(of, sizes, &lexicon, &commands, splits.vectors.size);
     let net = Seq2Seq::new(network.clone());
 
     let tokens: Vec<Vec<Token>> = leaves.iter().map(|leaves| lexicon.tokens(leaves)).collect();
@@ -56,17 +70,17 @@ pub fn train(
     let examples = tokens.iter().zip(&golds);
     let examples = examples.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
 
-    let mut training = config.training.clone();
+    let mut training = recipe.training.clone();
     training.epochs = of.epochs.unwrap_or(training.epochs);
     training.step_size = of.step_size.unwrap_or(training.step_size);
     training.curriculum = of.curriculum.or(training.curriculum);
-    let mut initial = initial(&net, config.seed)?;
+    let mut initial = initial(&net, seed)?;
     if let Some(table) = net.vectors() {
         let table = &mut initial[table.range()];
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
     }
     let parser = |weights: &[f32]| Parser {
-        model: Trained { net: net.clone(), weights: weights.into() },
+        model: Trained::new(net.clone(), weights),
         lexicon: lexicon.clone(),
         commands: commands.clone(),
     };
@@ -74,7 +88,7 @@ pub fn train(
         let f1 = evaluate(&parser(weights), &splits.dev).f1();
         (f1, format!("dev F1 {f1:.1}"))
     };
-    let (seed, share) = (config.seed, of.share);
+    let share = of.share;
     let run = Run { network: &network, training: &training, treebank, share, seed };
     let job = Training { net: &net, config: &training, examples, seed, initial, every: 1, folder };
     let state = job.run(&run, measure, watch)?;
@@ -124,7 +138,7 @@ pub fn evaluate(parser: &Parser, sentences: &[Sentence]) -> Score {
     let tokens: Vec<Vec<Token>> =
         sentences.iter().map(|s| parser.lexicon.tokens(&s.tree.leaves())).collect();
     let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-    let decoded = decode_all(&parser.model, &Greedy, &xs);
+    let decoded = parser.model.decode_all(&Greedy, &xs);
     let outputs: Vec<_> = decoded.iter().map(|y| y.output.as_slice()).collect();
     let golds: Vec<&Tree> = sentences.iter().map(|s| &s.tree).collect();
     scores(parser, &outputs, &golds, &Params::collins()).into_iter().sum()

@@ -1,33 +1,34 @@
-//! Training with a constraint loss (Mehta et al. 2018): unlabelled sentences teach as well.
+//! Training with a constraint loss (Mehta et al. 2018), which also learns from unlabelled
+//! sentences.
 //!
-//! A labelled example teaches its tags. A sentence that has a parse but no roles is decoded with
-//! the network as it is, and what is decoded becomes less probable where it violates:
+//! A labelled example teaches its tags. A sentence with a parse but no roles is decoded with the
+//! current network, and the decoded output is made less probable where it violates the constraint:
 //!
 //! ```text
 //! loss = −Σ log p(y*)  over labelled  +  weight · Σ g_i · log p(span i of ŷ)  over unlabelled
 //! ```
 //!
-//! The second term is what gradient-based inference lowers, so its weights learn in training what
-//! they would be nudged to at inference.
+//! Gradient-based inference lowers the second term, so training teaches the weights what they would
+//! otherwise be nudged towards at inference.
 
 use cajole_core::constraints::SpansInTree;
-use cajole_core::model::{Candidate, Mark};
+use cajole_core::decoders::tags::{Space, Suffixes, TagScores, Viterbi};
+use cajole_core::model::Mark;
 use cajole_core::{Constraint, Symbol};
-use cajole_nn::decoders::{Space, Suffixes, TagScores, Viterbi};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::LstmTagger;
 use cajole_nn::tape::Graph;
-use cajole_nn::{Example, Network, TagScratch, Tagger, Tagging};
+use cajole_nn::{Example, Tagger, Tagging, Trainable};
 
 use super::instance::Instance;
 use super::tagger::RoleTagger;
 
-/// What one example teaches.
+/// What an example teaches.
 #[derive(Clone, Copy, Debug)]
 pub enum Lesson<'a> {
-    /// Its tags.
+    /// Its gold tags.
     Labelled(&'a Instance),
-    /// Not to violate.
+    /// To satisfy the constraint.
     Unlabelled(&'a Instance),
 }
 
@@ -39,16 +40,16 @@ impl<'a> Lesson<'a> {
     }
 }
 
-/// A tagger that is taught by both kinds of lesson.
+/// A tagger trained on both kinds of lessons.
 pub struct ConstraintLoss<'a> {
     net: &'a Tagging<LstmTagger<Instance>>,
     constraint: SpansInTree<'a>,
-    /// Of the second term.
+    /// The weight of the second term.
     weight: f32,
 }
 
 impl<'a> ConstraintLoss<'a> {
-    /// The network `net`, whose outputs `tagger` knows how to read.
+    /// Trains `net`; `tagger` decodes its outputs.
     pub fn new(
         net: &'a Tagging<LstmTagger<Instance>>,
         tagger: &'a RoleTagger,
@@ -58,9 +59,8 @@ impl<'a> ConstraintLoss<'a> {
     }
 }
 
-impl<'a> Network for ConstraintLoss<'a> {
+impl<'a> Trainable for ConstraintLoss<'a> {
     type Input = Lesson<'a>;
-    type Scratch = TagScratch;
 
     fn layout(&self) -> &Layout {
         self.net.layout()
@@ -82,7 +82,7 @@ impl<'a> Network for ConstraintLoss<'a> {
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64 {
         let xs: Vec<&Instance> = examples.iter().map(|example| example.input.instance()).collect();
-        let log_probs = self.net.0.log_probs(g, &xs); // (T·B, V)
+        let log_probs = self.net.net.log_probs(g, &xs); // (T·B, V)
         let (tags, viterbi) = (self.constraint.tags, Viterbi { space: Space::Log });
         let (mut suffixes, mut y, mut rows) = (Suffixes::default(), Vec::new(), Vec::new());
         let mut loss = 0.0;
@@ -112,16 +112,5 @@ impl<'a> Network for ConstraintLoss<'a> {
             }
         }
         loss
-    }
-
-    fn force(
-        &self,
-        w: &[f32],
-        x: &Lesson<'a>,
-        y: &[Symbol],
-        scratch: &mut TagScratch,
-        forced: &mut Candidate,
-    ) {
-        self.net.force(w, x.instance(), y, scratch, forced);
     }
 }

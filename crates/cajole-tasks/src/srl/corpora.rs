@@ -1,24 +1,24 @@
-//! The sentences of an experiment, by split.
+//! The sentences of an experiment by split.
 
 use std::path::Path;
 
 use cajole_nn::random::Random;
+use cajole_treebank::roles::generated;
+use cajole_treebank::roles::read::read;
+use cajole_treebank::roles::sentence::Sentence;
 
 use super::config::CorpusConfig;
-use super::generated;
-use super::read::read;
-use super::sentence::Sentence;
-use crate::experiment::{self, CorpusError, Kind};
+use crate::corpora::{self, CorpusError, Kind};
 
 /// A corpus with its splits.
-pub type Splits = experiment::Splits<Sentence>;
+pub type Splits = corpora::Splits<Sentence>;
 
 impl Splits {
-    /// Reads or generates a corpus; files are looked for in the folder `data`. The training
-    /// sentences come in random order, so that the first few are of all kinds.
+    /// Reads or generates a corpus; files are relative to the folder `data`. The training set is
+    /// shuffled, so that a prefix of it is representative.
     ///
     /// # Errors
-    /// If a file cannot be used.
+    /// If a file is unusable.
     pub fn load(
         config: &CorpusConfig,
         data: Option<&Path>,

@@ -1,8 +1,8 @@
-//! Vectors of words in their sentences, for taggers that read ELMo's.
+//! Contextual word vectors, for taggers that read ELMo.
 //!
-//! ELMo is not trained with the tagger and does not move in gradient-based inference, so its
-//! vectors are made once for a sentence, before the tagger sees it, and are shared by all
-//! predicates of the sentence.
+//! ELMo is not trained with the tagger and does not move in gradient-based inference. So its
+//! vectors are computed once per sentence, before the tagger runs, and shared by all predicates of
+//! the sentence.
 
 use std::fmt;
 use std::fs;
@@ -14,22 +14,22 @@ use cajole_nn::models::elmo::{Cache, Elmo, Mix};
 
 use crate::checkpoint::LoadError;
 
-/// An ELMo as it is published.
+/// The files of a published ELMo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElmoFiles {
     /// `options.json`: its sizes.
     pub options: PathBuf,
-    /// `weights.hdf5`: its numbers.
+    /// `weights.hdf5`: its weights.
     pub weights: PathBuf,
 }
 
 impl ElmoFiles {
-    /// Those that a checkpoint keeps in `folder`.
+    /// The ELMo files of a checkpoint in `folder`.
     pub fn within(folder: &Path) -> Self {
         ElmoFiles { options: folder.join("options.json"), weights: folder.join("weights.hdf5") }
     }
 
-    /// Copies them into `folder`, unless they are there already.
+    /// Copies them into `folder`, unless they are already there.
     ///
     /// # Errors
     /// If a file cannot be read or written.
@@ -37,7 +37,7 @@ impl ElmoFiles {
         fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
         let copies = ElmoFiles::within(folder);
         for (file, copy) in [(&self.options, &copies.options), (&self.weights, &copies.weights)] {
-            // A file copied onto itself would be empty.
+            // Copying a file onto itself would truncate it.
             let same = fs::canonicalize(file).ok() == fs::canonicalize(copy).ok() && copy.exists();
             if !same {
                 fs::copy(file, copy).map_err(LoadError::io(file))?;
@@ -52,7 +52,7 @@ pub struct Embedder {
     files: ElmoFiles,
     source: Source,
     mix: Mix,
-    /// The last sentence: its other predicates come next.
+    /// The last sentence: its other predicates usually come next.
     last: Mutex<Option<Embedded>>,
 }
 
@@ -65,20 +65,20 @@ enum Source {
 }
 
 impl Embedder {
-    /// Reads an ELMo, whose layers are mixed evenly.
+    /// Loads an ELMo whose layers are averaged.
     ///
     /// # Errors
-    /// If a file is missing or damaged, or if the two do not fit each other.
+    /// If a file is missing or damaged, or the two do not match.
     pub fn load(files: ElmoFiles) -> Result<Self, ImportError> {
         let elmo = Elmo::load(&files.options, &files.weights)?;
         let mix = Mix::mean(elmo.layers());
         Ok(Embedder { files, source: Source::Network(elmo), mix, last: Mutex::default() })
     }
 
-    /// The same, which keeps what ELMo says of a sentence in `folder`, all layers of every word.
+    /// Caches the outputs of ELMo in `folder`, all layers for every word.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn kept_in(self, folder: &Path) -> Result<Self, ImportError> {
         let source = match self.source {
             Source::Network(elmo) => Source::Kept(Cache::open(folder, elmo)?),
@@ -87,7 +87,7 @@ impl Embedder {
         Ok(Embedder { source, ..self })
     }
 
-    /// The same with a mix that was learnt.
+    /// Sets a learnt layer mix.
     ///
     /// # Errors
     /// If the mix is for another number of layers.
@@ -99,19 +99,19 @@ impl Embedder {
         }
     }
 
-    /// The same, if its vectors have this size.
+    /// Checks the size of the vectors.
     ///
     /// # Errors
-    /// If they have not.
+    /// If it differs from `dense`.
     pub fn of_size(self, dense: usize) -> Result<Self, ImportError> {
         let dim = self.elmo().dim();
         match dim == dense {
             true => Ok(self),
-            false => Err(self.misfit(format!("its vectors have {dim} numbers, not {dense}"))),
+            false => Err(self.misfit(format!("its vectors have size {dim}, not {dense}"))),
         }
     }
 
-    /// Where it was read from.
+    /// The files it was loaded from.
     pub fn files(&self) -> &ElmoFiles {
         &self.files
     }
@@ -124,12 +124,12 @@ impl Embedder {
         }
     }
 
-    /// How its layers are mixed.
+    /// The layer mix.
     pub fn mix(&self) -> &Mix {
         &self.mix
     }
 
-    /// The vectors of a sentence's words, `(T, D)`, whatever was embedded before.
+    /// The vectors of a sentence's words, `(T, D)`; independent of earlier sentences.
     pub fn embed(&self, words: &[String]) -> Arc<[f32]> {
         let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((same, vectors)) = &*last()
@@ -138,7 +138,7 @@ impl Embedder {
             return vectors.clone();
         }
         let kept = match &self.source {
-            // A full disk costs time, not the answer.
+            // If the cache cannot be written, compute without it.
             Source::Kept(cache) => cache.embed(&[words]).ok(),
             Source::Network(_) => None,
         };

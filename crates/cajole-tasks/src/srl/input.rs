@@ -1,32 +1,28 @@
-//! A sentence as users give it, whose predicates' arguments are asked for: a line of text, a JSON
-//! object, or a sentence of a corpus.
+//! A user's sentence whose predicates' arguments are wanted: a line of text, a JSON object, or a
+//! sentence of a corpus.
 
-use std::path::Path;
-
+use cajole_treebank::roles::error::RoleFault;
+use cajole_treebank::roles::sentence::{Proposition, Sentence};
+use cajole_treebank::{Fault, Tree, clean, penn, tokenize};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::RoleFault;
-use super::sentence::{Proposition, Sentence};
 use super::tagger::Vocabulary;
 use crate::parsing::input::{InputError, UNKNOWN_TAG, check_words, tags_by_looks};
-use crate::treebank::read::{Format, bare_name};
-use crate::treebank::{Fault, Tree, clean, penn, tokenize};
 use crate::words::Reads;
 
-/// What is known of a sentence before it is tagged.
+/// A sentence before it is tagged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Its name, if it has one.
+    /// Its id, if given.
     pub id: Option<String>,
     /// The words.
     pub tokens: Vec<String>,
-    /// Their parts of speech, if they are known.
+    /// Their POS tags, if known.
     pub pos: Option<Vec<String>>,
-    /// The parse, if there is one, over as many words.
+    /// The parse tree over these words, if given.
     pub tree: Option<Tree>,
-    /// The predicates, if they are known, with their lemmas, rolesets and tags as far as these are:
-    /// what is not is empty.
+    /// The predicates, if known, with their lemmas, rolesets and tags; unknown parts are empty.
     pub predicates: Option<Vec<Proposition>>,
 }
 
@@ -36,31 +32,31 @@ pub enum QueryError {
     /// Its words, tags or JSON are malformed, or there are none.
     #[error(transparent)]
     Words(#[from] InputError),
-    /// What is said of its roles is.
+    /// Its roles are malformed.
     #[error(transparent)]
     Roles(#[from] RoleFault),
-    /// The tree is over more or fewer words.
+    /// The tree has another number of words.
     #[error("the tree has {leaves} leaves for {tokens} tokens")]
     Leaves {
-        /// Of the tree.
+        /// The number of leaves.
         leaves: usize,
-        /// How many words there are.
+        /// The number of words.
         tokens: usize,
     },
-    /// A predicate that is no word.
+    /// A predicate index beyond the sentence.
     #[error("predicate {predicate}, counted from 0, is none of the {tokens} tokens")]
     Predicate {
-        /// Where it is said to be.
+        /// The index.
         predicate: usize,
-        /// How many words there are.
+        /// The number of words.
         tokens: usize,
     },
-    /// A network reads tags, and there are none.
+    /// The network reads POS tags, but there are none.
     #[error(
         "the network reads parts of speech: expected the field \"pos\", or a \"tree\" with them"
     )]
     NoTags,
-    /// A network reads tags, and these are of another tag set.
+    /// The network reads POS tags, but these are from another tag set.
     #[error("the network reads parts of speech, and knows none of {tags:?}")]
     UnknownTags {
         /// All tags of the sentence, in order.
@@ -90,9 +86,10 @@ struct Item {
 }
 
 impl Query {
-    /// Reads one line; nothing, if it is blank. What begins with `{` is a JSON object with `tokens`,
-    /// `text` or a `tree`; it may have an `id`, `pos`, and `predicates`, a list of words counted
-    /// from 0, or `srl`, a list of objects with `p`, one word, and `lemma`, `roleset` and `bio`.
+    /// Parses one line; `None` if it is blank. A line that begins with `{` is a JSON object with
+    /// `tokens`, `text` or `tree`. It may also have an `id`, `pos`, and either `predicates`, a list
+    /// of word indices from 0, or `srl`, a list of objects with a word index `p`, `lemma`,
+    /// `roleset` and `bio`.
     ///
     /// ```
     /// use cajole_tasks::srl::Query;
@@ -104,7 +101,7 @@ impl Query {
     /// ```
     ///
     /// # Errors
-    /// If the object is malformed, or its parts do not go together.
+    /// If the object is malformed or inconsistent.
     pub fn parse(line: &str) -> Result<Option<Query>, QueryError> {
         let line = line.trim();
         if line.is_empty() {
@@ -151,12 +148,12 @@ impl Query {
         Ok(Query { id, tokens, pos, tree, predicates })
     }
 
-    /// The sentence, with a proposition for each predicate: those that are given; or else the verbs,
-    /// where there are tags; or else the words that are predicates more often than not. A lemma that
-    /// is not known is the word in lower case.
+    /// The sentence with a proposition for each predicate: the given ones; or else the verbs, if
+    /// there are POS tags; or else the words that are predicates more often than not. An unknown
+    /// lemma is the word in lower case.
     ///
     /// # Errors
-    /// If the network reads tags that are not there, or not its own.
+    /// If the network reads POS tags and they are missing or from another tag set.
     pub fn asked(self, vocabulary: &Vocabulary) -> Result<Sentence, QueryError> {
         let Query { id, tokens, pos, tree, predicates } = self;
         if vocabulary.lexicon.reads == Reads::Tags {
@@ -174,13 +171,19 @@ impl Query {
         for proposition in propositions.iter_mut().filter(|p| p.lemma.is_empty()) {
             proposition.lemma = tokens[proposition.predicate].to_lowercase();
         }
+        Ok(Query { id, tokens, pos, tree, predicates: None }.sentence(propositions))
+    }
+
+    /// The sentence with these propositions. Unknown POS tags are guessed from the spelling.
+    pub fn sentence(self, propositions: Vec<Proposition>) -> Sentence {
+        let Query { id, tokens, pos, tree, .. } = self;
         let pos = pos.unwrap_or_else(|| tags_by_looks(&tokens));
         let (id, genre) = (id.unwrap_or_default(), String::new());
-        Ok(Sentence { id, genre, tokens, pos, tree, propositions })
+        Sentence { id, genre, tokens, pos, tree, propositions }
     }
 }
 
-/// A sentence of a corpus, whose predicates are known.
+/// Converts a corpus sentence, whose predicates are known.
 impl From<Sentence> for Query {
     fn from(Sentence { id, tokens, pos, tree, propositions, .. }: Sentence) -> Self {
         let pos = Some(pos).filter(|tags| says_much(tags));
@@ -188,12 +191,7 @@ impl From<Sentence> for Query {
     }
 }
 
-/// Whether a file holds CoNLL-2012's columns rather than lines, by its name.
-pub fn is_columns(path: &Path) -> bool {
-    Format::of(&bare_name(path)) == Some(Format::Conll2012)
-}
-
-/// Whether any tag is that of a word: trees of `cajole parse` have tags of punctuation only.
+/// Whether any word has a real tag: trees from `cajole parse` tag only punctuation.
 fn says_much(tags: &[String]) -> bool {
     tags.iter().any(|tag| tag != UNKNOWN_TAG && tag.starts_with(char::is_alphabetic))
 }
@@ -211,7 +209,7 @@ impl Item {
     }
 }
 
-/// The proposition of a word, of which nothing else is known.
+/// A proposition with nothing but its predicate.
 fn at(predicate: usize, tokens: usize) -> Result<Proposition, QueryError> {
     match predicate < tokens {
         true => Ok(unknown(predicate)),
@@ -241,7 +239,7 @@ mod tests {
         )
     }
 
-    /// The predicates that are asked for in a line, as `word/lemma`.
+    /// Checks the predicates found in a line, as `word/lemma`.
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
         let query = Query::parse(line).unwrap().unwrap();
@@ -252,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn predicates_are_given_or_verbs_or_guessed() {
+    fn predicates_are_given_or_tagged_verbs_or_guessed() {
         check("See, dogs can run.", &["See/see"]);
         check(r#"{"text": "Dogs see"}"#, &["see/see"]);
         check(r#"{"tokens": ["Dogs", "can", "Run"], "pos": ["NNS", "MD", "VB"]}"#, &["Run/run"]);
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_kept() {
+    fn known_fields_are_kept() {
         let line = r#"{"id": 7, "tokens": ["They", "saw"], "tree": "(S (PRP They) (VBD saw))",
             "srl": [{"p": 1, "lemma": "see", "roleset": "see.01", "bio": "B-ARG0 B-V"}]}"#;
         let query = Query::parse(line).unwrap().unwrap();
@@ -280,10 +278,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_lines_are_reported() {
         for (line, expected) in [
             (r#"{"tokens": ["a"], "pos": []}"#, "0 tags in \"pos\" for 1 tokens"),
-            (r#"{"tokens": ["a b"]}"#, "token 1 is \"a b\""),
+            (r#"{"tokens": ["a b"]}"#, "token 0 is \"a b\""),
             (r#"{"id": 7}"#, "expected one of the fields"),
             (r#"{"tokens": ["a"], "predicates": [-1]}"#, "invalid value: integer `-1`"),
             (
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_reads_tags_needs_its_own() {
+    fn a_network_that_reads_tags_needs_its_own_tag_set() {
         let vocabulary = vocabulary(Reads::Tags, &["UNK", "VB", "NN"]);
         let asked = |line: &str| Query::parse(line).unwrap().unwrap().asked(&vocabulary);
         assert!(asked(r#"{"tokens": ["Go", "!"], "pos": ["VB", "?"]}"#).is_ok());
@@ -322,14 +320,5 @@ mod tests {
         assert!(error.contains("expected the field \"pos\""), "{error}");
         let error = asked(r#"{"tokens": ["Go", "!"], "pos": ["VERB", "PUNCT"]}"#).unwrap_err();
         assert!(error.to_string().contains("knows none of \"VERB PUNCT\""), "{error}");
-    }
-
-    #[test]
-    fn columns_are_told_by_their_name() {
-        for (name, expected) in
-            [("a.gold_conll", true), ("b/a.conll.gz", true), ("conll.jsonl", false)]
-        {
-            assert_eq!(is_columns(Path::new(name)), expected, "{name}");
-        }
     }
 }

@@ -1,24 +1,24 @@
-//! One predicate of one sentence: what a tagger reads, what its output has to obey, what is right.
+//! One predicate of one sentence: the tagger's input, the allowed spans, and the gold arguments.
 
 use std::borrow::Borrow;
 
 use cajole_core::constraints::{Bracketed, Brackets};
 use cajole_nn::models::Features;
+use cajole_treebank::Tree;
+use cajole_treebank::roles::bio::Argument;
+use cajole_treebank::roles::nodes::{Reading, nodes};
+use cajole_treebank::roles::sentence::{Proposition, Sentence};
 
-use super::bio::Argument;
-use super::nodes::{Reading, nodes};
-use super::sentence::{Proposition, Sentence};
 use super::tagger::RoleTagger;
-use crate::treebank::Tree;
 
 /// An input of the task.
 #[derive(Clone, Debug, Default)]
 pub struct Instance {
-    /// What the network reads.
+    /// The network's input.
     pub features: Features,
-    /// The spans that arguments may have; anything goes without.
+    /// The spans that arguments may have; `None` means unconstrained.
     pub brackets: Option<Brackets>,
-    /// The right arguments, `V` among them.
+    /// The gold arguments, including `V`.
     pub gold: Vec<Argument>,
 }
 
@@ -38,16 +38,16 @@ impl Bracketed for Instance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
-    /// Those whose right arguments are nodes of the tree, so that no constraint is wrong.
+    /// Those whose gold arguments are all constituents, so the constraint is free of noise.
     Free,
-    /// All that have a tree.
+    /// All that have a gold tree.
     Noisy,
-    /// All, by trees that a parser predicts.
+    /// All, with trees predicted by a parser.
     Predicted,
 }
 
 impl Noise {
-    /// In one word.
+    /// Its name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Noise::Free => "noise-free",
@@ -63,12 +63,12 @@ impl Instance {
         Instance {
             features: tagger.features(sentence, proposition),
             brackets: None,
-            // What readers give is valid; what is not has no arguments to be found.
+            // Readers return valid tags only; others have no arguments.
             gold: proposition.arguments().unwrap_or_default(),
         }
     }
 
-    /// Demands that arguments be nodes of `tree`.
+    /// Requires arguments to be constituents of `tree`.
     #[must_use]
     pub fn within(mut self, tree: &Tree, reading: Reading, noise: Noise) -> Self {
         let brackets: Brackets = nodes(tree, reading).into_iter().collect();
@@ -79,7 +79,7 @@ impl Instance {
     }
 }
 
-/// Whether all arguments but the predicate itself are among the brackets.
+/// Whether all arguments except the predicate itself are among the brackets.
 pub fn agrees(arguments: &[Argument], brackets: &Brackets) -> bool {
     let mut others = arguments.iter().filter(|argument| !argument.is_predicate());
     others.all(|argument| brackets.contains(argument.at.start, argument.at.end))

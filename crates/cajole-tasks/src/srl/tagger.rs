@@ -1,27 +1,26 @@
-//! A role tagger: a network, what it reads and what it writes. As a folder: a checkpoint with the
-//! vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`, `vocab.predicates.txt`
-//! and `vocab.tags.txt`, and for a tagger that reads ELMo's vectors its two files in `elmo/`.
+//! A role tagger: a network with its input and output vocabularies. As a checkpoint folder, it has
+//! the vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`,
+//! `vocab.predicates.txt` and `vocab.tags.txt`. A tagger that reads ELMo also has its two files in
+//! `elmo/`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
-use cajole_nn::checkpoint::{Precision, from_bytes};
-use cajole_nn::decoders::{Space, Tagged, Viterbi};
+use cajole_core::decoders::tags::{Space, Tagged, Viterbi};
 use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
-use cajole_nn::{Network, Tagging, Trained};
+use cajole_nn::{Tagging, Trained};
+use cajole_treebank::roles::bio::Argument;
+use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use serde::{Deserialize, Serialize};
 
-use super::bio::Argument;
 use super::embedder::{ElmoFiles, Embedder};
 use super::import::Imported;
 use super::instance::Instance;
-use super::sentence::{Proposition, Sentence};
-use crate::checkpoint::{self, LoadError, from_lines, to_lines};
+use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
@@ -32,18 +31,18 @@ pub type Net = Trained<Tagging<LstmTagger<Instance>>>;
 pub struct RoleTagger {
     /// The network.
     pub model: Net,
-    /// What goes in and comes out of it.
+    /// Its input and output vocabularies.
     pub vocabulary: Vocabulary,
 }
 
-/// From sentences to a network's input, and from its output to roles.
+/// Converts sentences to a network's input, and its output to roles.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// From words to tokens.
+    /// Maps words to tokens.
     pub lexicon: Lexicon,
-    /// From symbols to tags.
+    /// Maps symbols to tags.
     pub tags: TagSet,
-    /// What gives words in their sentence a vector, if the network reads such.
+    /// Computes contextual word vectors, if the network reads them.
     pub embedder: Option<Arc<Embedder>>,
     /// What its own decoder maximises.
     pub space: Space,
@@ -52,12 +51,12 @@ pub struct Vocabulary {
     predicates: BTreeSet<String>,
 }
 
-/// The lemma of a predicate that training never saw.
+/// Stands for lemmas unseen in training.
 const UNKNOWN: &str = "UNK";
 
 impl Vocabulary {
-    /// One with these entries; without lemmas, the network reads none. `predicates` are the words,
-    /// in lower case, that are predicates more often than not.
+    /// A vocabulary with these entries. Without lemmas, the network reads none. `predicates` are
+    /// the lower-cased words that are predicates more often than not.
     pub fn new(
         lexicon: Lexicon,
         tags: TagSet,
@@ -70,18 +69,18 @@ impl Vocabulary {
         Vocabulary { lexicon, tags, embedder, space, lemmas, lemma_numbers, predicates }
     }
 
-    /// Whether a word is a predicate more often than not: a guess for text without tags.
+    /// Whether a word is a predicate more often than not: a guess for text without POS tags.
     pub fn is_predicate(&self, word: &str) -> bool {
         self.predicates.contains(&word.to_lowercase())
     }
 
-    /// The lemmas of predicates, by number.
+    /// The lemmas of predicates, by index.
     pub fn lemmas(&self) -> &[String] {
         &self.lemmas
     }
 
-    /// The lemmas that occur at least `often` times among these, and what stands for all others.
-    /// As each is to be a line of a file, none is of several.
+    /// The lemmas that occur at least `often` times, and an entry for all others. Multi-line lemmas
+    /// are excluded, since vocabulary files have one entry per line.
     pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
         let mut counts = BTreeMap::<&str, usize>::new();
         let lemmas = lemmas.filter(|lemma| !lemma.contains(['\n', '\r']));
@@ -101,7 +100,7 @@ impl Vocabulary {
         }
     }
 
-    /// The symbols of these tags; none, if one is unknown.
+    /// The symbols of these tags; `None` if one is unknown.
     pub fn symbols(&self, tags: &[String]) -> Option<Vec<Symbol>> {
         tags.iter().map(|tag| self.tags.find(tag)).collect()
     }
@@ -121,44 +120,44 @@ impl RoleTagger {
         self.vocabulary.features(sentence, proposition)
     }
 
-    /// Its own inference procedure.
+    /// Its own decoder.
     pub fn viterbi(&self) -> Tagged<'_, Viterbi> {
         let Vocabulary { tags, space, .. } = &self.vocabulary;
         Tagged { tags, search: Viterbi { space: *space } }
     }
 
-    /// What its outputs have to satisfy: arguments are among an instance's brackets.
+    /// The constraint that arguments are among an instance's brackets.
     pub fn constraint(&self) -> SpansInTree<'_> {
         let tags = &self.vocabulary.tags;
         SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) }
     }
 }
 
-/// What `config.json` says of a tagger.
+/// The `config.json` of a tagger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Card {
     /// Always `srl`.
     pub task: String,
-    /// As the experiment calls it.
+    /// The network's name in the experiment.
     pub name: String,
-    /// What it was trained on.
+    /// The corpus it was trained on.
     pub corpus: String,
-    /// How many propositions of it.
+    /// The number of training propositions.
     pub propositions: usize,
     /// What it reads.
     pub reads: Reads,
     /// The architecture.
     pub network: TaggerConfig,
-    /// The seed it was trained from.
+    /// The training seed.
     pub seed: u64,
-    /// Epochs of training.
+    /// The number of training epochs.
     pub epochs: usize,
-    /// The epoch with the best development score, whose weights these are.
+    /// The epoch with the best dev score, whose weights these are.
     pub best_epoch: usize,
-    /// F1 on the development data by Viterbi decoding, in per cent.
+    /// Dev F1 with Viterbi decoding, in per cent.
     pub dev_f1: f64,
-    /// Where it comes from, if it was not trained here; then the four above are zero.
+    /// Its origin if it was imported; then the four fields above are zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
@@ -170,100 +169,67 @@ const PREDICATES: &str = "vocab.predicates.txt";
 const TAGS: &str = "vocab.tags.txt";
 const ELMO: &str = "elmo";
 
-/// Writes a checkpoint folder.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn save(
-    folder: &Path,
-    tagger: &RoleTagger,
-    card: &Card,
-    precision: Precision,
-) -> Result<(), LoadError> {
-    let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &tagger.vocabulary;
-    let vocabularies = [
-        (WORDS, to_lines(lexicon.words())),
-        (VECTORS, to_lines(lexicon.vectors())),
-        (LEMMAS, to_lines(lemmas)),
-        (PREDICATES, to_lines(predicates)),
-        (TAGS, to_lines(tags.names())),
-    ];
-    if let Some(embedder) = &tagger.vocabulary.embedder {
-        embedder.files().copy_to(&folder.join(ELMO))?;
+impl Checkpoint for RoleTagger {
+    type Card = Card;
+    type Network = Tagging<LstmTagger<Instance>>;
+    const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_tagger::FILES;
+
+    fn trained(&self) -> &Net {
+        &self.model
     }
-    checkpoint::save(folder, &tagger.model, card, precision, &vocabularies)
+
+    fn vocabularies(&self) -> Vec<(&'static str, String)> {
+        let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &self.vocabulary;
+        vec![
+            (WORDS, to_lines(lexicon.words())),
+            (VECTORS, to_lines(lexicon.vectors())),
+            (LEMMAS, to_lines(lemmas)),
+            (PREDICATES, to_lines(predicates)),
+            (TAGS, to_lines(tags.names())),
+        ]
+    }
+
+    fn assemble(card: &Card, files: &Files<'_>) -> Result<RoleTagger, LoadError> {
+        let vocabulary = vocabulary(card, files)?;
+        let net = LstmTagger::new(card.network.clone());
+        let model = files.trained(Tagging { net, tags: vocabulary.tags.clone() })?;
+        Ok(RoleTagger { model, vocabulary })
+    }
+
+    fn save_more(&self, folder: &Path) -> Result<(), LoadError> {
+        match &self.vocabulary.embedder {
+            Some(embedder) => embedder.files().copy_to(&folder.join(ELMO)),
+            None => Ok(()),
+        }
+    }
 }
 
-/// Reads a checkpoint folder.
-///
-/// # Errors
-/// If it is missing, damaged, or for another task.
-pub fn load(folder: &Path) -> Result<(RoleTagger, Card), LoadError> {
-    let card: Card = checkpoint::load_card(folder)?;
-    let read = |name: &str| {
-        let path = folder.join(name);
-        fs::read_to_string(&path).map_err(LoadError::io(&path))
-    };
-    let vocabulary = vocabulary(&card, folder, read)?;
-    let net = Tagging(LstmTagger::new(card.network.clone()));
-    let model = checkpoint::load_weights(folder, net)?;
-    Ok((RoleTagger { model, vocabulary }, card))
-}
-
-/// The English tagger that comes with cajole: see its model card in `models/tagger`.
-pub fn built_in() -> RoleTagger {
-    const CONFIG: &str = include_str!("../../../../models/tagger/config.json");
-    const WEIGHTS: &[u8] = include_bytes!("../../../../models/tagger/model.safetensors");
-    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
-    let place = Path::new("(built in)");
-    let text = |name: &str| {
-        let text = match name {
-            WORDS => include_str!("../../../../models/tagger/vocab.words.txt"),
-            VECTORS => include_str!("../../../../models/tagger/vocab.vectors.txt"),
-            LEMMAS => include_str!("../../../../models/tagger/vocab.lemmas.txt"),
-            PREDICATES => include_str!("../../../../models/tagger/vocab.predicates.txt"),
-            _ => include_str!("../../../../models/tagger/vocab.tags.txt"),
-        };
-        Ok(text.to_owned())
-    };
-    let vocabulary = vocabulary(&card, place, text).expect("the built-in vocabularies are tested");
-    let net = Tagging(LstmTagger::new(card.network));
-    let weights =
-        from_bytes(place, WEIGHTS, net.layout()).expect("the built-in weights are tested");
-    RoleTagger { model: Trained { net, weights: weights.into() }, vocabulary }
-}
-
-/// The vocabularies of a checkpoint, each as long as its network says.
-fn vocabulary(
-    card: &Card,
-    folder: &Path,
-    text: impl Fn(&str) -> Result<String, LoadError>,
-) -> Result<Vocabulary, LoadError> {
-    let read = |name: &str, expected: usize| from_lines(&folder.join(name), &text(name)?, expected);
+/// Reads the vocabularies of a checkpoint and checks their sizes.
+fn vocabulary(card: &Card, files: &Files<'_>) -> Result<Vocabulary, LoadError> {
     let network = &card.network;
-    let words = read(WORDS, network.words)?;
-    let vectors = read(VECTORS, network.vectors.saturating_sub(1))?;
-    let lemmas = read(LEMMAS, network.lemmas)?;
-    let tags = TagSet::new(read(TAGS, network.tags)?)
-        .map_err(|source| LoadError::Tags { path: folder.join(TAGS), source })?;
-    let predicates: Vec<String> = text(PREDICATES)?.lines().map(str::to_owned).collect();
+    let words = files.entries(WORDS, network.words)?;
+    let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1))?;
+    let lemmas = files.entries(LEMMAS, network.lemmas)?;
+    let tags = TagSet::new(files.entries(TAGS, network.tags)?)
+        .map_err(|source| LoadError::Tags { path: files.path(TAGS), source })?;
+    let predicates: Vec<String> = files.text(PREDICATES)?.lines().map(str::to_owned).collect();
     let lexicon = Lexicon::new(card.reads, words, vectors);
     let mut vocabulary = Vocabulary::new(lexicon, tags, lemmas, predicates);
     if let Some(imported) = &card.imported {
         vocabulary.lexicon = vocabulary.lexicon.with_lookup(imported.lookup);
         vocabulary.space = imported.space;
         if let Some(mix) = &imported.elmo {
-            let embedder = embedder(folder, mix)?.of_size(network.dense)?;
+            let embedder = embedder(&files.path(ELMO), mix)?.of_size(network.dense)?;
             vocabulary.embedder = Some(Arc::new(embedder));
         }
     }
     Ok(vocabulary)
 }
 
-/// The ELMo of a checkpoint. Sentences take much room, so they are kept only where a folder is.
+/// Loads the ELMo of a checkpoint. Its outputs are large, so they are cached only if there is a
+/// folder for them.
 fn embedder(folder: &Path, mix: &Mix) -> Result<Embedder, LoadError> {
-    let folder = folder.join(ELMO);
-    let embedder = Embedder::load(ElmoFiles::within(&folder))?.with_mix(mix.clone())?;
+    let embedder = Embedder::load(ElmoFiles::within(folder))?.with_mix(mix.clone())?;
     let cache = folder.join("cache");
     Ok(if cache.is_dir() { embedder.kept_in(&cache)? } else { embedder })
 }
@@ -302,8 +268,8 @@ impl checkpoint::Card for Card {
             None => format!(
                 "- **Data**: {propositions} training propositions of `{corpus}`.\n\
                  - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
-                 of which number {best_epoch} was kept.\n\
-                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the development data.\n"
+                 keeping epoch {best_epoch}.\n\
+                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the dev set.\n"
             ),
         };
         format!(
@@ -321,23 +287,5 @@ impl checkpoint::Card for Card {
             embedding = network.embedding,
             tags = network.tags,
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_tagger_is_the_one_under_models() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/tagger");
-        let (tagger, card) = load(&folder).unwrap();
-        let built_in = built_in();
-        assert_eq!(built_in.model.weights, tagger.model.weights);
-        assert_eq!(built_in.vocabulary.tags.names(), tagger.vocabulary.tags.names());
-        let text = fs::read_to_string(folder.join("README.md")).unwrap();
-        let facts = checkpoint::Card::to_markdown(&card);
-        let (_, facts) = facts.split_once("\n\n").unwrap();
-        assert!(text.contains(facts.trim_end()), "the model card says what its settings say");
     }
 }

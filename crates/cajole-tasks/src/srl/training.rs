@@ -1,27 +1,45 @@
-//! Training a tagger, judged by its F1 on the development data after every epoch.
+//! Trains a tagger, evaluating dev F1 after every epoch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::TagSet;
-use cajole_core::corpus::decode_all;
 use cajole_nn::models::{LstmTagger, TaggerConfig};
 use cajole_nn::{Example, Tagging, TrainConfig, Trained};
+use cajole_treebank::roles::Reading;
+use cajole_treebank::roles::eval::Score;
+use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use serde::Serialize;
 
-use super::config::{CorpusConfig, NetworkConfig, Sizes, SrlConfig};
+use super::config::{CorpusConfig, NetworkConfig, Sizes};
 use super::constraint_loss::{ConstraintLoss, Lesson};
 use super::corpora::Splits;
-use super::eval::Score;
 use super::instance::{Instance, Noise};
-use super::sentence::{Proposition, Sentence};
-use super::tagger::{Card, Net, RoleTagger, Vocabulary};
+use super::tagger::{Card, RoleTagger, Vocabulary};
+use crate::Watch;
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch, initial};
+use crate::training::{Training, initial};
 use crate::words::Lexicon;
 
-/// What makes a run the run it is: with other settings its state must not be gone on with.
+/// A tagger to train.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe<'a> {
+    /// The network.
+    pub network: &'a NetworkConfig,
+    /// The settings it shares with others.
+    pub sizes: &'a Sizes,
+    /// The training settings, which the network may override.
+    pub training: &'a TrainConfig,
+    /// Its corpus.
+    pub corpus: &'a CorpusConfig,
+    /// What counts as a node in the constraint loss.
+    pub reading: Reading,
+    /// The seed of all randomness.
+    pub seed: u64,
+}
+
+/// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
     network: &'a TaggerConfig,
@@ -31,28 +49,27 @@ struct Run<'a> {
     seed: u64,
 }
 
-/// Trains the network `of` on its corpus. With a `folder`, the run's state is kept there after
-/// every epoch, and a run found there is gone on with.
+/// Trains a network on its corpus. With a `folder`, checkpoints the run there after every epoch,
+/// and resumes a run found there.
 ///
 /// # Errors
 /// If the state in the folder cannot be read or written.
 pub fn train(
-    of: &NetworkConfig,
-    config: &SrlConfig,
-    corpus: &CorpusConfig,
+    recipe: &Recipe<'_>,
     splits: &Splits,
     folder: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<(RoleTagger, Card), LoadError> {
+    let Recipe { network: of, sizes, corpus, seed, .. } = *recipe;
     let sentences = splits.train_share(of.share);
     let vocabulary = vocabulary(sentences, corpus, splits);
-    let network = network(of, &config.sizes, &vocabulary, splits.vectors.size);
-    let net = Tagging(LstmTagger::<Instance>::new(network.clone()));
-    let training = settings(of, &config.training);
-    let seed = config.seed;
+    let network = network(of, sizes, &vocabulary, splits.vectors.size);
+    let net = LstmTagger::<Instance>::new(network.clone());
+    let net = Tagging { net, tags: vocabulary.tags.clone() };
+    let training = settings(of, recipe.training);
     let initial = weights(&net, splits, seed)?;
     let tagger = |weights: &[f32]| RoleTagger {
-        model: Trained { net: net.clone(), weights: weights.into() },
+        model: Trained::new(net.clone(), weights),
         vocabulary: vocabulary.clone(),
     };
     let blank = tagger(&initial);
@@ -62,7 +79,7 @@ pub fn train(
         (f1, format!("dev F1 {f1:.2}"))
     };
 
-    let material = Material::new(&blank, of, config, corpus, splits);
+    let material = Material::new(&blank, recipe, splits);
     let lessons = material.lessons();
     let examples = lessons.iter().map(|&(ref input, output)| Example { input, output }).collect();
     let weight = of.constraint_loss.map_or(0.0, |loss| loss.weight);
@@ -86,7 +103,7 @@ pub fn train(
     Ok((tagger(&state.best_weights), card))
 }
 
-/// How this network is trained.
+/// The training settings of this network.
 fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
     TrainConfig {
         epochs: of.epochs.unwrap_or(all.epochs),
@@ -95,46 +112,41 @@ fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
     }
 }
 
-/// The weights to begin with: random, but for word vectors from elsewhere.
+/// The initial weights: random, except for pretrained word vectors.
 fn weights(
     net: &Tagging<LstmTagger<Instance>>,
     splits: &Splits,
     seed: u64,
 ) -> Result<Vec<f32>, LoadError> {
     let mut initial = initial(net, seed)?;
-    if let Some(table) = net.0.vectors() {
+    if let Some(table) = net.net.vectors() {
         let table = &mut initial[table.range()];
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
     }
     Ok(initial)
 }
 
-/// What a tagger learns from.
+/// The training data of a tagger.
 struct Material {
     labelled: Vec<Instance>,
-    /// The right tags of each.
+    /// The gold tags of each.
     golds: Vec<Vec<Symbol>>,
-    /// What has a tree, but roles that are not looked at.
+    /// Instances with a tree, whose roles are ignored.
     unlabelled: Vec<Instance>,
-    /// As many tags as the longest of those has words; nothing reads them.
+    /// Placeholder tags as long as the longest unlabelled sentence; never read.
     unknown: Vec<Symbol>,
 }
 
 impl Material {
-    fn new(
-        tagger: &RoleTagger,
-        of: &NetworkConfig,
-        config: &SrlConfig,
-        corpus: &CorpusConfig,
-        splits: &Splits,
-    ) -> Self {
+    fn new(tagger: &RoleTagger, recipe: &Recipe<'_>, splits: &Splits) -> Self {
+        let Recipe { network: of, corpus, reading, .. } = *recipe;
         let (sentences, others) = splits.train.split_at(splits.train_share(of.share).len());
         let golds =
             propositions(sentences, corpus).map(|(_, p)| tagger.vocabulary.symbols(&p.tags));
         let taken = of.constraint_loss.map_or(0, |loss| others.len() * loss.share.min(100) / 100);
         let unlabelled = propositions(&others[..taken], corpus).filter_map(|(s, p)| {
             let tree = s.tree.as_ref()?;
-            Some(Instance::new(tagger, s, p).within(tree, config.readings[0], Noise::Noisy))
+            Some(Instance::new(tagger, s, p).within(tree, reading, Noise::Noisy))
         });
         let unlabelled: Vec<Instance> = unlabelled.collect();
         let longest = unlabelled.iter().map(|x| x.features.tokens.len()).max().unwrap_or(0);
@@ -146,7 +158,7 @@ impl Material {
         }
     }
 
-    /// All of it; without unlabelled sentences, plain training.
+    /// All lessons; without unlabelled sentences, this is plain training.
     fn lessons(&self) -> Vec<(Lesson<'_>, &[Symbol])> {
         let known = self.labelled.iter().zip(&self.golds);
         let known = known.map(|(x, y)| (Lesson::Labelled(x), y.as_slice()));
@@ -156,7 +168,7 @@ impl Material {
     }
 }
 
-/// The propositions of the task: all, or those of verbs.
+/// The propositions of the task: all, or only those of verbs.
 pub fn propositions<'a>(
     sentences: &'a [Sentence],
     corpus: &CorpusConfig,
@@ -168,7 +180,7 @@ pub fn propositions<'a>(
     })
 }
 
-/// The same as inputs, unconstrained.
+/// The same as unconstrained inputs.
 pub fn instances(
     tagger: &RoleTagger,
     sentences: &[Sentence],
@@ -177,7 +189,7 @@ pub fn instances(
     propositions(sentences, corpus).map(|(s, p)| Instance::new(tagger, s, p)).collect()
 }
 
-/// Words, lemmas and tags of the training data.
+/// The words, lemmas and tags of the training set.
 fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) -> Vocabulary {
     let leaves: Vec<Vec<(&str, &str)>> = sentences.iter().map(Sentence::leaves).collect();
     let words = splits.vectors.words.clone();
@@ -195,7 +207,7 @@ fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) ->
     Vocabulary::new(lexicon, tags, lemmas, predicates(sentences, corpus))
 }
 
-/// The words, in lower case, that are predicates more often than not.
+/// The lower-cased words that are predicates more often than not.
 fn predicates(sentences: &[Sentence], corpus: &CorpusConfig) -> impl Iterator<Item = String> {
     let mut counts = BTreeMap::<String, (usize, usize)>::new();
     for word in sentences.iter().flat_map(|s| &s.tokens) {
@@ -237,7 +249,7 @@ fn network(
 /// The score of Viterbi decoding on these.
 pub fn evaluate(tagger: &RoleTagger, instances: &[Instance]) -> Score {
     let xs: Vec<&Instance> = instances.iter().collect();
-    let decoded = decode_all::<Net, _>(&tagger.model, &tagger.viterbi(), &xs);
+    let decoded = tagger.model.decode_all(&tagger.viterbi(), &xs);
     let pairs = decoded.iter().zip(instances);
     let mut total = Score::default();
     for (y, x) in pairs {

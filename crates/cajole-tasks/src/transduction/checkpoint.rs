@@ -1,16 +1,16 @@
 //! A transducer as a folder: weights, architecture, vocabularies, model card.
 
-use std::path::Path;
-
-use cajole_nn::checkpoint::{Precision, from_bytes};
+use cajole_nn::Trained;
 use cajole_nn::models::{Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::language::ALPHABET;
-use crate::checkpoint::{self, LoadError};
+use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
 
-/// What `config.json` holds.
+/// The networks of this task.
+pub type Net = Trained<Transducer>;
+
+/// The `config.json` of a transducer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Card {
@@ -18,46 +18,34 @@ pub struct Card {
     pub task: String,
     /// The architecture.
     pub network: TransducerConfig,
-    /// The seed it was trained from.
+    /// The training seed.
     pub seed: u64,
-    /// Epochs of training.
+    /// The number of training epochs.
     pub epochs: usize,
-    /// Exact match on the training inputs, in per cent.
+    /// Exact match on the training set, in per cent.
     pub train_exact: f64,
-    /// Exact match on the development inputs, in per cent.
+    /// Exact match on the dev set, in per cent.
     pub dev_exact: f64,
 }
 
-/// Writes a checkpoint folder.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn save(folder: &Path, model: &Trained<Transducer>, card: &Card) -> Result<(), LoadError> {
-    let letters = ALPHABET.map(String::from).join("\n") + "\n";
-    let target = letters.clone() + "</s>\n";
-    let vocabularies = [("vocab.source.txt", letters), ("vocab.target.txt", target)];
-    checkpoint::save(folder, model, card, Precision::F32, &vocabularies)
-}
+impl Checkpoint for Net {
+    type Card = Card;
+    type Network = Transducer;
+    const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_transducer::FILES;
 
-/// The transducer that comes with cajole: see its model card in `models/transducer`.
-pub fn built_in() -> Trained<Transducer> {
-    const CONFIG: &str = include_str!("../../../../models/transducer/config.json");
-    const WEIGHTS: &[u8] = include_bytes!("../../../../models/transducer/model.safetensors");
-    let card: Card = serde_json::from_str(CONFIG).expect("the built-in card is tested");
-    let net = Transducer::new(card.network);
-    let weights = from_bytes(Path::new("(built in)"), WEIGHTS, net.layout())
-        .expect("the built-in weights are tested");
-    Trained { net, weights: weights.into() }
-}
+    fn trained(&self) -> &Net {
+        self
+    }
 
-/// Reads a checkpoint folder.
-///
-/// # Errors
-/// If a file is missing, damaged, or for something else.
-pub fn load(folder: &Path) -> Result<(Trained<Transducer>, Card), LoadError> {
-    let card: Card = checkpoint::load_card(folder)?;
-    let model = checkpoint::load_weights(folder, Transducer::new(card.network.clone()))?;
-    Ok((model, card))
+    fn vocabularies(&self) -> Vec<(&'static str, String)> {
+        let letters = to_lines(ALPHABET.map(String::from));
+        let target = letters.clone() + "</s>\n";
+        vec![("vocab.source.txt", letters), ("vocab.target.txt", target)]
+    }
+
+    fn assemble(card: &Card, files: &Files<'_>) -> Result<Net, LoadError> {
+        files.trained(Transducer::new(card.network.clone()))
+    }
 }
 
 impl checkpoint::Card for Card {
@@ -81,22 +69,5 @@ impl checkpoint::Card for Card {
             hidden = network.hidden,
             embedding = network.embedding,
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::checkpoint::Card as _;
-
-    #[test]
-    fn the_built_in_model_is_the_one_under_models() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/transducer");
-        let (model, card) = load(&folder).unwrap();
-        assert_eq!(built_in().weights, model.weights);
-        let text = fs::read_to_string(folder.join("README.md")).unwrap();
-        assert_eq!(card.to_markdown(), text, "the model card is what its settings say");
     }
 }

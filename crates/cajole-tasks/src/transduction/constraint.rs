@@ -1,4 +1,4 @@
-//! What outputs have to satisfy: the paper's count, or all that the transducer implies.
+//! Constraints on outputs: the paper's count, or everything that the transducer implies.
 
 use cajole_core::Symbol;
 use cajole_core::constraint::{Constraint, Violation};
@@ -13,7 +13,7 @@ use super::language::{A, B, END, Z};
 pub enum ConstraintKind {
     /// The paper's: three times as many `a` in the output as in the input.
     Count,
-    /// Count, target grammar and length together.
+    /// Count, target grammar and length combined.
     Full,
 }
 
@@ -21,7 +21,7 @@ impl ConstraintKind {
     /// Both.
     pub const ALL: [ConstraintKind; 2] = [ConstraintKind::Count, ConstraintKind::Full];
 
-    /// As it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             ConstraintKind::Count => "count",
@@ -29,7 +29,7 @@ impl ConstraintKind {
         }
     }
 
-    /// In a few words.
+    /// A short description.
     pub fn describe(self) -> &'static str {
         match self {
             ConstraintKind::Count => "count constraint",
@@ -37,7 +37,7 @@ impl ConstraintKind {
         }
     }
 
-    /// The constraint itself.
+    /// Builds the constraint.
     pub fn build(self) -> Box<dyn Constraint<[Symbol]> + Send> {
         match self {
             ConstraintKind::Count => Box::new(count()),
@@ -51,8 +51,8 @@ fn count() -> Count {
     Count { source: A, target: A, ratio: 3, n_symbols: END as usize }
 }
 
-/// Everything that is known of an output without transducing the input: it is a string of
-/// `(aaa|zb)*`, has three `a` for each one in the input, and the right length.
+/// Everything that is known about an output without transducing the input: it matches `(aaa|zb)*`,
+/// has three `a` for each one in the input, and the right length.
 pub fn full() -> All<'static, [Symbol]> {
     let grammar = Language::any_of([Language::word(&[A, A, A]), Language::word(&[Z, B])]).star();
     let grammar = Regular::new(&grammar.automaton(END as usize));
@@ -63,7 +63,7 @@ pub fn full() -> All<'static, [Symbol]> {
         .with(1.0, Length { required, n_symbols: END as usize })
 }
 
-/// A constraint whose cost is divided by the length of the output, as the paper recommends.
+/// A constraint whose cost is divided by the output length, as the paper recommends.
 struct PerSymbol<C>(C);
 
 impl<C: Constraint<[Symbol]>> Constraint<[Symbol]> for PerSymbol<C> {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gold_satisfies_and_what_differs_in_grammar_length_or_count_does_not() {
+    fn only_outputs_with_the_right_grammar_length_and_count_satisfy() {
         let constraint = full();
         for x in Splits::new(20).tune {
             let gold = transduce(&x);

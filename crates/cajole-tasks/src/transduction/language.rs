@@ -1,4 +1,4 @@
-//! The two languages, the transducer between them, and the paper's splits.
+//! The source and target languages, the transducer between them, and the paper's splits.
 
 use cajole_core::Symbol;
 use cajole_nn::random::Random;
@@ -9,9 +9,9 @@ pub const A: Symbol = 0;
 pub const B: Symbol = 1;
 /// `z`.
 pub const Z: Symbol = 2;
-/// The end of an output.
+/// The end symbol.
 pub const END: Symbol = 3;
-/// Output symbols, the end included.
+/// The number of output symbols, including the end.
 pub const N_SYMBOLS: usize = 4;
 /// The letters, by symbol.
 pub const ALPHABET: [char; 3] = ['a', 'b', 'z'];
@@ -22,7 +22,7 @@ pub fn transduce(x: &[Symbol]) -> Vec<Symbol> {
     pieces.collect::<Vec<_>>().concat()
 }
 
-/// Symbols as letters.
+/// Displays symbols as letters.
 pub struct Text<'a>(pub &'a [Symbol]);
 
 impl std::fmt::Display for Text<'_> {
@@ -32,53 +32,53 @@ impl std::fmt::Display for Text<'_> {
     }
 }
 
-/// Why a text is no input.
+/// Why a text is not an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// A letter that is not in the alphabet.
+    /// A letter outside the alphabet.
     #[error("{text:?} has {letter:?} at position {at}; inputs are made of az and bz")]
     Letter {
         /// The text.
         text: String,
         /// The letter.
         letter: char,
-        /// Its position, from 1.
+        /// Its position, from 0.
         at: usize,
     },
-    /// Letters in an order that the source language does not have.
+    /// A letter sequence that is not in the source language.
     #[error("{text:?} is not made of az and bz: see position {at}")]
     Pair {
         /// The text.
         text: String,
-        /// The position of the first letter that does not fit, from 1.
+        /// The position of the first letter that does not fit, from 0.
         at: usize,
     },
 }
 
-/// Reads an input such as `azbz`.
+/// Parses an input such as `azbz`.
 ///
 /// # Errors
-/// If it is no string of `(az|bz)*`.
+/// If it does not match `(az|bz)*`.
 pub fn parse(text: &str) -> Result<Vec<Symbol>, InputError> {
     let mut x = Vec::new();
     for (i, letter) in text.chars().enumerate() {
         let symbol = ALPHABET
             .iter()
             .position(|&l| l == letter)
-            .ok_or_else(|| InputError::Letter { text: text.to_owned(), letter, at: i + 1 })?
+            .ok_or_else(|| InputError::Letter { text: text.to_owned(), letter, at: i })?
             as Symbol;
         if (symbol == Z) != (i % 2 == 1) {
-            return Err(InputError::Pair { text: text.to_owned(), at: i + 1 });
+            return Err(InputError::Pair { text: text.to_owned(), at: i });
         }
         x.push(symbol);
     }
     if x.len() % 2 == 1 {
-        return Err(InputError::Pair { text: text.to_owned(), at: x.len() + 1 });
+        return Err(InputError::Pair { text: text.to_owned(), at: x.len() });
     }
     Ok(x)
 }
 
-/// Every input with `pairs` pairs, in the order of binary numbers.
+/// Every input with `pairs` pairs, in binary order.
 fn inputs(pairs: usize) -> impl Iterator<Item = Vec<Symbol>> {
     (0..1usize << pairs).map(move |bits| {
         (0..pairs).rev().flat_map(|i| [if bits >> i & 1 == 0 { A } else { B }, Z]).collect()
@@ -90,11 +90,11 @@ fn inputs(pairs: usize) -> impl Iterator<Item = Vec<Symbol>> {
 pub struct Splits {
     /// 1934 of the 2046 inputs with 2 to 20 symbols.
     pub train: Vec<Vec<Symbol>>,
-    /// The others.
+    /// The remaining 112 inputs of those lengths.
     pub dev: Vec<Vec<Symbol>>,
-    /// All 6144 inputs with 21 to 24 symbols, which is 22 or 24.
+    /// All 6144 inputs with 21 to 24 symbols, that is 22 or 24.
     pub test: Vec<Vec<Symbol>>,
-    /// Inputs of 26 symbols, on which step sizes are chosen.
+    /// Inputs of 26 symbols, for tuning step sizes.
     pub tune: Vec<Vec<Symbol>>,
 }
 
@@ -102,9 +102,9 @@ impl Splits {
     /// The paper's number of training inputs.
     pub const TRAIN: usize = 1934;
 
-    /// The splits; `tune` holds that many inputs.
+    /// The splits, with `tune` inputs to tune on.
     pub fn new(tune: usize) -> Self {
-        // One seed for the split of the data, whatever the seed of a network.
+        // The split has its own seed, independent of the network's.
         let mut random = Random::derive(0, &[0x7261_6e64]);
         let mut short: Vec<_> = (1..=10).flat_map(inputs).collect();
         random.shuffle(&mut short);
@@ -115,7 +115,7 @@ impl Splits {
         Splits { train: short, dev, test: (11..=12).flat_map(inputs).collect(), tune: longer }
     }
 
-    /// Only `n` of the test inputs, evenly spread.
+    /// Keeps only `n` test inputs, evenly spaced.
     #[must_use]
     pub fn with_test_inputs(mut self, n: usize) -> Self {
         let every = self.test.len().div_ceil(n.max(1)).max(1);
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_input_is_named() {
+    fn invalid_inputs_are_reported() {
         for (text, want) in [
-            ("azbx", "\"azbx\" has 'x' at position 4; inputs are made of az and bz"),
-            ("azza", "\"azza\" is not made of az and bz: see position 3"),
-            ("azb", "\"azb\" is not made of az and bz: see position 4"),
+            ("azbx", "\"azbx\" has 'x' at position 3; inputs are made of az and bz"),
+            ("azza", "\"azza\" is not made of az and bz: see position 2"),
+            ("azb", "\"azb\" is not made of az and bz: see position 3"),
         ] {
             assert_eq!(parse(text).unwrap_err().to_string(), want);
         }

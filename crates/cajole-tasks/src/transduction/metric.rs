@@ -1,34 +1,34 @@
-//! Accuracy as in the paper: positional matches over the longer length, end symbol counted.
+//! Accuracy as in the paper: positional matches over the longer length, counting the end symbol.
 
 use cajole_core::Symbol;
 
-/// The share of positions at which `y` and `gold` agree. Its end symbol is a position of each.
+/// The fraction of positions at which `y` and `gold` agree, counting the end symbol of each.
 pub fn accuracy(y: &[Symbol], gold: &[Symbol]) -> f64 {
     let matches = y.iter().zip(gold).filter(|(y, g)| y == g).count();
     let ends = usize::from(y.len() == gold.len());
     (matches + ends) as f64 / (y.len().max(gold.len()) + 1) as f64
 }
 
-/// Sums over outputs; ratios are taken only when asked for.
+/// Sums over outputs. Ratios are computed on demand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Outputs counted.
+    /// The number of outputs.
     pub n: usize,
-    /// Their accuracies, added up.
+    /// The sum of their accuracies.
     pub accuracies: f64,
-    /// Those that are right.
+    /// Outputs that match exactly.
     pub exact: usize,
 }
 
 impl Score {
-    /// Counts one output.
+    /// Adds one output.
     pub fn add(&mut self, y: &[Symbol], gold: &[Symbol]) {
         self.n += 1;
         self.accuracies += accuracy(y, gold);
         self.exact += usize::from(y == gold);
     }
 
-    /// Counts several.
+    /// Sums several outputs.
     pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a [Symbol], &'a [Symbol])>) -> Self {
         let mut score = Score::default();
         pairs.into_iter().for_each(|(y, gold)| score.add(y, gold));
@@ -40,7 +40,7 @@ impl Score {
         100.0 * self.accuracies / self.n as f64
     }
 
-    /// Share of right outputs, in per cent.
+    /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
         100.0 * self.exact as f64 / self.n as f64
     }
@@ -50,7 +50,7 @@ impl Score {
 mod tests {
     use super::*;
 
-    /// Letters as numbers; any will do here.
+    /// Letters as numbers; the mapping does not matter here.
     fn symbols(text: &str) -> Vec<Symbol> {
         text.bytes().map(Symbol::from).collect()
     }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_count() {
+    fn length_differences_count_as_errors() {
         assert_eq!(accuracy(&symbols("ab"), &symbols("abab")), 2.0 / 5.0);
         assert_eq!(accuracy(&[], &[]), 1.0);
         assert_eq!(accuracy(&[], &symbols("a")), 0.0);

@@ -1,21 +1,21 @@
-//! Training a transducer, with everything a run needs to be watched, stopped and resumed.
+//! Trains a transducer in a run that can be watched, stopped and resumed.
 
 use std::path::Path;
 
 use cajole_core::Symbol;
-use cajole_core::corpus::decode_all;
-use cajole_nn::decoders::Greedy;
+use cajole_core::decoders::Greedy;
 use cajole_nn::models::{Transducer, TransducerConfig};
 use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
 
 use super::checkpoint::Card;
 use super::language::{Splits, transduce};
+use crate::Watch;
 use crate::checkpoint::LoadError;
-use crate::experiment::{Training, Watch, initial};
+use crate::training::{Training, initial};
 
-/// Trains a transducer from `seed`. With a `folder`, the run's state is kept there after every
-/// tenth epoch, and a run found there is gone on with.
+/// Trains a transducer from `seed`. With a `folder`, checkpoints the run there after every tenth
+/// epoch, and resumes a run found there.
 ///
 /// # Errors
 /// If the state in the folder cannot be read or written.
@@ -31,7 +31,7 @@ pub fn train(
     let golds: Vec<_> = splits.train.iter().map(|x| transduce(x)).collect();
     let examples =
         splits.train.iter().zip(&golds).map(|(x, y)| Example { input: x.as_slice(), output: y });
-    let model = |weights: &[f32]| Trained { net: net.clone(), weights: weights.into() };
+    let model = |weights: &[f32]| Trained::new(net.clone(), weights);
     let score = |weights: &[f32]| {
         let dev = exact_match(&model(weights), &splits.dev);
         (dev, format!("held-out exact {dev:.1} %"))
@@ -51,7 +51,7 @@ pub fn train(
     Ok((model, card))
 }
 
-/// What makes a run the run it is: with any other settings its state must not be gone on with.
+/// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
     network: &'a TransducerConfig,
@@ -59,10 +59,10 @@ struct Run<'a> {
     seed: u64,
 }
 
-/// The share of inputs whose greedy output is right, in per cent.
+/// Exact match of greedy decoding, in per cent.
 fn exact_match(model: &Trained<Transducer>, xs: &[Vec<Symbol>]) -> f64 {
     let inputs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
-    let decoded = decode_all(model, &Greedy, &inputs);
+    let decoded = model.decode_all(&Greedy, &inputs);
     let right = decoded.iter().zip(xs).filter(|(y, x)| y.output == transduce(x)).count();
     100.0 * right as f64 / xs.len().max(1) as f64
 }

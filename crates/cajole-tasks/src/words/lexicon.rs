@@ -1,47 +1,47 @@
-//! From words to the network's tokens: known words, classes of unknown ones, word vectors.
+//! Maps words to tokens: known words, unknown-word classes, word vectors.
 //!
-//! A word seen often enough in training is an entry of its own, in its own spelling or else in
-//! lower case. Any other belongs to a class by its looks, such as `UNK-init-s` for *Hoboes*, which
-//! training knows from its own rare words. Beside that, a token may have a fixed vector from
-//! elsewhere, found by its lower-case spelling.
+//! A word that is frequent enough in the training set has its own entry, matched by exact or else
+//! lower-case spelling. Other words get a class based on their spelling, such as `UNK-init-s` for
+//! *Hoboes*, trained on the rare words of the training set. In addition, a token may have a fixed
+//! pretrained vector, looked up by its lower-case spelling.
 
 use std::collections::{BTreeMap, HashMap};
 
 use cajole_nn::models::Token;
 use serde::{Deserialize, Serialize};
 
-/// What the network reads of a sentence.
+/// What the network reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reads {
-    /// Its words.
+    /// Words.
     Words,
-    /// Its part-of-speech tags, for treebanks without words.
+    /// POS tags, for treebanks without words.
     Tags,
 }
 
-/// How a word is found among the entries.
+/// How a word is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lookup {
-    /// As it is spelled, else in lower case, else by its class.
+    /// By exact spelling, else in lower case, else by its class.
     #[default]
     Classes,
-    /// As it is spelled, or else [`OUT_OF_VOCABULARY`]: AllenNLP's way.
+    /// By exact spelling, else [`OUT_OF_VOCABULARY`]: AllenNLP's way.
     AsSpelled,
-    /// In lower case, or else [`OUT_OF_VOCABULARY`]: AllenNLP's way with `lowercase_tokens`.
+    /// In lower case, else [`OUT_OF_VOCABULARY`]: AllenNLP's way with `lowercase_tokens`.
     LowerCase,
 }
 
-/// What AllenNLP's vocabularies call all words that they do not have.
+/// AllenNLP's entry for unknown words.
 pub const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
 
 /// The input vocabulary of a network.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
-    /// What is looked up.
+    /// Whether it looks up words or tags.
     pub reads: Reads,
-    /// And how.
+    /// How it looks them up.
     pub lookup: Lookup,
     words: Vec<String>,
     vectors: Vec<String>,
@@ -49,18 +49,18 @@ pub struct Lexicon {
     vector_numbers: HashMap<String, u32>,
 }
 
-/// The class of what belongs to no other.
+/// The class of words that fit no other class.
 const UNKNOWN: &str = "UNK";
 
-/// Endings that tell something of a word's part of speech, longest first.
+/// Suffixes that hint at a word's part of speech, longest first.
 const ENDINGS: [&str; 16] = [
     "ness", "ment", "able", "ing", "ion", "ity", "est", "ous", "ive", "ed", "ly", "er", "al", "s",
     "y", "e",
 ];
 
 impl Lexicon {
-    /// The words that occur at least `often` times among these sentences, and the classes of those
-    /// that do not; with the words that have a vector.
+    /// The words that occur at least `often` times in these sentences, the classes of the rarer
+    /// ones, and the words that have a vector.
     pub fn of<'a>(
         reads: Reads,
         sentences: impl IntoIterator<Item = &'a [(&'a str, &'a str)]>,
@@ -82,24 +82,24 @@ impl Lexicon {
         Lexicon::new(reads, words.collect(), vectors)
     }
 
-    /// A lexicon with these entries; words that it lacks are looked up by their class.
+    /// A lexicon with these entries; unknown words are looked up by class.
     pub fn new(reads: Reads, words: Vec<String>, vectors: Vec<String>) -> Self {
         let number = |list: &[String], from: u32| {
             list.iter().cloned().zip(from..).collect::<HashMap<String, u32>>()
         };
-        // Row 0 of the vectors is for words that have none.
+        // Row 0 of the vectors is for words without one.
         let (word_numbers, vector_numbers) = (number(&words, 0), number(&vectors, 1));
         let lookup = Lookup::default();
         Lexicon { reads, lookup, words, vectors, word_numbers, vector_numbers }
     }
 
-    /// The same with another way of finding words.
+    /// Changes how words are looked up.
     #[must_use]
     pub fn with_lookup(self, lookup: Lookup) -> Self {
         Lexicon { lookup, ..self }
     }
 
-    /// The words and classes, by number.
+    /// The words and classes, by index.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -109,12 +109,12 @@ impl Lexicon {
         &self.vectors
     }
 
-    /// Rows that a table of vectors for this lexicon has; none if there are no vectors.
+    /// The number of rows in a vector table for this lexicon; 0 without vectors.
     pub fn n_vectors(&self) -> usize {
         if self.vectors.is_empty() { 0 } else { self.vectors.len() + 1 }
     }
 
-    /// The network's view of a sentence of `(tag, word)`.
+    /// Converts a sentence of `(tag, word)` pairs to tokens.
     pub fn tokens(&self, leaves: &[(&str, &str)]) -> Vec<Token> {
         leaves.iter().map(|leaf| self.token(self.reads.of(leaf))).collect()
     }
@@ -144,7 +144,7 @@ impl Reads {
     }
 }
 
-/// The class of an unknown word: has it digits, a hyphen, capitals, a telling ending?
+/// The class of an unknown word: its digits, hyphen, capitals and suffix.
 fn class(word: &str) -> String {
     let mut class = UNKNOWN.to_owned();
     if word.contains(|c: char| c.is_ascii_digit()) {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn known_words_come_first_then_their_lower_case_then_their_class() {
+    fn lookup_tries_exact_then_lower_case_then_class() {
         let lexicon = lexicon();
         let of = |word: &str| {
             let token = lexicon.tokens(&[("X", word)])[0];
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_other_peoples_vocabularies_have_no_classes() {
+    fn imported_vocabularies_have_no_classes() {
         let words = ["@@PADDING@@", OUT_OF_VOCABULARY, "the", "The", "UNK-low-s"];
         let lexicon = Lexicon::new(Reads::Words, words.map(str::to_owned).to_vec(), vec![]);
         let of = |lookup: Lookup, text: &str| {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_read_where_words_are_absent() {
+    fn tags_are_read_in_place_of_words() {
         let lexicon =
             Lexicon::of(Reads::Tags, [[("DT", "the"), ("NN", "x")].as_slice()], 1, vec![]);
         assert_eq!(lexicon.words(), ["UNK", "DT", "NN"]);

@@ -1,4 +1,4 @@
-//! What networks know of words: a vocabulary with classes of unknown words, and word vectors.
+//! Word vocabularies with unknown-word classes, and word vectors.
 
 pub mod lexicon;
 pub mod vectors;

@@ -1,4 +1,4 @@
-//! Word vectors in the format of GloVe: a word and its numbers on each line, gzipped or not.
+//! Word vectors in GloVe format: a word and its numbers per line, optionally gzipped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-/// Words with a vector each.
+/// Words with their vectors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vectors {
     /// The words.
     pub words: Vec<String>,
-    /// Their vectors, one after the other.
+    /// Their vectors, concatenated.
     pub values: Vec<f32>,
-    /// Numbers in each.
+    /// The dimension.
     pub size: usize,
 }
 
-/// Why a file of vectors is of no use.
+/// Why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorsError {
-    /// It is missing, damaged or no text.
+    /// It is missing, damaged or not text.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
@@ -28,19 +28,19 @@ pub enum VectorsError {
         /// What is wrong.
         source: std::io::Error,
     },
-    /// A line is not a word and as many numbers as the first line has.
+    /// A line that is not a word and as many numbers as on the first line.
     #[error("{path}:{line}: expected a word and {size} numbers, not {text:?}", path = path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Numbers expected.
+        /// The expected dimension.
         size: usize,
-        /// How the line begins.
+        /// The beginning of the line.
         text: String,
     },
-    /// There is nothing in it.
+    /// It is empty.
     #[error("{path} holds no word vectors", path = path.display())]
     Empty {
         /// The file.
@@ -52,7 +52,7 @@ impl Vectors {
     /// Reads a file of vectors.
     ///
     /// # Errors
-    /// If it cannot be read, or a line is not like the first.
+    /// If it cannot be read, or a line has another format than the first.
     pub fn read(path: &Path) -> Result<Self, VectorsError> {
         let io = |source| VectorsError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
@@ -62,10 +62,10 @@ impl Vectors {
         Vectors::from_reader(path, BufReader::new(text))
     }
 
-    /// Reads the text of a file of vectors; errors call it `path`.
+    /// Reads vectors from text; errors call it `path`.
     ///
     /// # Errors
-    /// As [`Vectors::read`].
+    /// See [`Vectors::read`].
     pub fn from_reader(path: &Path, text: impl BufRead) -> Result<Self, VectorsError> {
         let mut vectors = Vectors::default();
         for (i, line) in text.lines().enumerate() {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_must_be_alike() {
+    fn lines_must_have_the_same_format() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("v.txt");
         let read = |text: &str| {

@@ -1,12 +1,11 @@
-//! Experiments that are killed again and again, and have to end where they would have without.
+//! Jobs that are killed repeatedly and must end as if they had never been interrupted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cajole_tasks::experiment::Watch;
-use serde_json::Value;
+use cajole_tasks::Watch;
 
-/// Counts what it is told, and ends the work when it has been told so much.
+/// Counts progress reports, and kills the job after a given number.
 pub(crate) struct Killer {
     told: AtomicUsize,
     most: usize,
@@ -19,7 +18,7 @@ impl Killer {
         Killer { told: AtomicUsize::new(0), most }
     }
 
-    /// How often it has been told of progress.
+    /// The number of progress reports so far.
     pub(crate) fn told(&self) -> usize {
         self.told.load(Ordering::Relaxed)
     }
@@ -30,14 +29,14 @@ impl Watch for Killer {
     fn begin(&self, _what: &str, _length: u64) {}
     fn advance(&self, _done: u64, _note: &str) {
         if self.most <= self.told.fetch_add(1, Ordering::Relaxed) {
-            resume_unwind(Box::new(Killed)); // without a message: this is as planned
+            resume_unwind(Box::new(Killed)); // no panic message: this is intended
         }
     }
     fn end(&self) {}
 }
 
-/// Kills `work` at each of these moments in turn, and starts it again until it ends by itself.
-/// Returns what it gives then, and how often it was killed; `after` is told of each kill.
+/// Kills `work` at each of these moments in turn, restarting it until it finishes. Returns its
+/// result and the number of kills; `after` is called after each kill.
 pub(crate) fn kill_until_done<T>(
     moments: impl IntoIterator<Item = usize>,
     work: impl Fn(&Killer) -> T,
@@ -47,27 +46,9 @@ pub(crate) fn kill_until_done<T>(
         let killer = Killer::after(moment);
         match catch_unwind(AssertUnwindSafe(|| work(&killer))) {
             Ok(done) => return (done, kills),
-            Err(cause) => assert!(cause.is::<Killed>(), "it panicked by itself"),
+            Err(cause) => assert!(cause.is::<Killed>(), "it panicked on its own"),
         }
         after(kills + 1);
     }
-    panic!("it gets nowhere");
-}
-
-/// The rows of a report as JSON, but for these figures, which may differ.
-pub(crate) fn rows_without(report: &cajole_core::report::Report, names: &[&str]) -> Vec<Value> {
-    let row = |row| {
-        let mut row = serde_json::to_value(row).unwrap();
-        for name in names {
-            row.as_object_mut().unwrap().remove(*name).unwrap();
-        }
-        row
-    };
-    report.rows.iter().map(row).collect()
-}
-
-#[track_caller]
-pub(crate) fn compare(got: &[Value], want: &[Value]) {
-    assert_eq!(got.len(), want.len());
-    got.iter().zip(want).for_each(|(got, want)| assert_eq!(got, want));
+    panic!("it makes no progress");
 }

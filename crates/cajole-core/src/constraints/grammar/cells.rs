@@ -1,9 +1,9 @@
-//! What a chart has to hold of a grammar, and what follows from what.
+//! The cells of a grammar's edit-distance chart, and the rules between them.
 //!
-//! `c(X, i, l)` is the fewest edits that make of `y[i..i + l]` something that `X` becomes; there is
-//! a cell for each variable and for each tail. Over no symbols at all, everything is inserted:
-//! `c(X, i, 0) = |X|`, the fewest symbols that `X` becomes. Deleted symbols belong to the symbol
-//! that comes after them, wherever there is one. Then, for `l > 0`,
+//! `c(X, i, l)` is the fewest edits from `y[i..i + l]` to a string that `X` derives; there is a
+//! cell for each variable and each tail. Over an empty span everything is inserted:
+//! `c(X, i, 0) = |X|`, the length of the shortest string that `X` derives. A deleted symbol is
+//! attached to the symbol that follows it, if there is one. Then, for `l > 0`,
 //!
 //! ```text
 //! c(s t, i, l) = min of  [y_i ≠ s] + c(t, i + 1, l − 1)         keep or substitute    Scan
@@ -20,13 +20,13 @@ use super::{Element, Grammar, NOTHING, START, TailId};
 /// The cells of a grammar.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
-    /// What can be read, each once.
+    /// The distinct terminals.
     pub(super) terminals: Vec<Element>,
-    /// `|X|` of each cell; more than counts can hold is the most they can.
+    /// `|X|` of each cell, saturating.
     pub(super) shortest: Vec<u16>,
     pub(super) scans: Vec<Scan>,
     pub(super) splits: Vec<Split>,
-    /// In the order of their cells.
+    /// Sorted by cell.
     pub(super) units: Vec<Unit>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Cells {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan {
     pub(super) cell: usize,
-    /// Its number.
+    /// Its index.
     pub(super) terminal: usize,
     pub(super) rest: Option<usize>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Split {
     pub(super) right: usize,
 }
 
-/// `cell` over what `inner` is over, with so many insertions.
+/// `cell` over the same span as `inner`, with this many insertions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub(super) cell: usize,
@@ -56,7 +56,7 @@ pub(super) struct Unit {
     pub(super) side: Side,
 }
 
-/// On which side of a span there is something to insert.
+/// Which side of a span the insertions are on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Side {
     Before,
@@ -64,7 +64,7 @@ pub(super) enum Side {
 }
 
 impl Cells {
-    /// The start variable's.
+    /// The start variable's cell.
     pub(super) const START: usize = START;
 
     pub(super) fn new(grammar: &Grammar) -> Cells {
@@ -88,12 +88,12 @@ impl Cells {
         cells
     }
 
-    /// How many cells there are for each span.
+    /// Number of cells per span.
     pub(super) fn len(&self) -> usize {
         self.shortest.len()
     }
 
-    /// What is over the same span as `cell`.
+    /// The rules from cells over the same span to `cell`.
     pub(super) fn units_of(&self, cell: usize) -> &[Unit] {
         let first = self.units.partition_point(|unit| unit.cell < cell);
         let end = self.units.partition_point(|unit| unit.cell <= cell);
@@ -103,7 +103,7 @@ impl Cells {
     fn add_tail(&mut self, grammar: &Grammar, tail: TailId, cell_of: &[Option<usize>]) {
         let (Some(cell), Some(own)) = (cell_of[tail], grammar.tail(tail)) else { return };
         if cell < self.len() {
-            return; // a variable's own
+            return; // the cell of a variable
         }
         self.shortest.push(clipped(own.shortest));
         let rest = cell_of[own.rest];
@@ -138,7 +138,8 @@ impl Cells {
     }
 }
 
-/// The cell of each tail. A tail of one variable has that variable's; the empty one has none.
+/// The cell of each tail. A tail of one variable shares that variable's cell; the empty tail has
+/// none.
 fn numbers(grammar: &Grammar) -> Vec<Option<usize>> {
     let mut next = grammar.alternatives.len();
     let own = grammar.tails.iter().map(|tail| match tail.first {

@@ -1,15 +1,15 @@
-//! The fewest edits to a member, by a chart (Lyon 1974).
+//! The fewest edits to a member, by chart parsing (Lyon 1974).
 //!
-//! [`Cells`] says what follows from what. A chart is filled by growing length `l`, and for each
-//! length all beginnings `i` at once: every rule is then one loop over neighbouring numbers, without
-//! a branch, and the cubic part runs at eight or more of them at a time. Symbols behind the last one
-//! of a member are deleted, so the answer is
+//! [`Cells`] has the recurrences. A chart is filled by increasing length `l`, and for each length
+//! over all starts `i` at once: every rule is then one branch-free loop over contiguous values, and
+//! the cubic part is vectorised. Symbols after the last one of a member are deleted, so the answer
+//! is
 //!
 //! ```text
 //! g = min over l of c(S, 0, l) + (n − l)
 //! ```
 //!
-//! The edits are found by going back through the chart, looking again for what gave each number.
+//! The edits are found by backtracking through the chart, recomputing which rule gave each value.
 
 use super::Grammar;
 use super::cells::{Cells, Scan, Side, Split, Unit};
@@ -21,13 +21,13 @@ pub(super) struct Chart<'a> {
     cells: &'a Cells,
     /// `n`.
     n: usize,
-    /// By cell: all beginnings of length 1, then of length 2, …
+    /// By cell: all starts for length 1, then for length 2, …
     costs: Vec<Vec<u16>>, // (cells, n (n + 1) / 2)
-    /// Whether the symbol at each position is another than each terminal.
+    /// Whether the symbol at each position differs from each terminal.
     misses: Vec<Vec<u16>>, // (terminals, n)
 }
 
-/// What becomes of `y[begin..begin + len]`.
+/// A cell over `y[begin..begin + len]`.
 #[derive(Clone, Copy)]
 struct Span {
     cell: usize,
@@ -36,7 +36,7 @@ struct Span {
 }
 
 impl<'a> Chart<'a> {
-    /// How many numbers a chart holds.
+    /// Number of entries of a chart.
     pub(super) fn size(cells: &Cells, n: usize) -> usize {
         cells.len().saturating_mul(n.saturating_mul(n + 1) / 2)
     }
@@ -55,7 +55,7 @@ impl<'a> Chart<'a> {
         chart
     }
 
-    /// The fewest edits that make a member, from left to right.
+    /// A shortest sequence of edits to a member, left to right.
     pub(super) fn edits(&self) -> Vec<Edit> {
         let total = |&len: &usize| {
             self.cost(Span { cell: Cells::START, begin: 0, len }) as usize + self.n - len
@@ -76,7 +76,7 @@ impl<'a> Chart<'a> {
         edits
     }
 
-    /// Where the numbers of length `len` are.
+    /// The index range of the entries of length `len`.
     fn row(&self, len: usize) -> std::ops::Range<usize> {
         let start = (len - 1) * (2 * self.n + 2 - len) / 2;
         start..start + self.n + 1 - len
@@ -89,7 +89,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Keep or substitute, and delete.
+    /// Applies keep, substitute and delete.
     fn scan(&mut self, &Scan { cell, terminal, rest }: &Scan, len: usize) {
         let (row, shorter) = (self.row(len), (1 < len).then(|| self.row(len - 1)));
         let misses = &self.misses[terminal];
@@ -117,7 +117,7 @@ impl<'a> Chart<'a> {
         self.costs[cell] = costs;
     }
 
-    /// Every split into two shorter spans that are not empty.
+    /// Applies every split into two non-empty spans.
     fn split(&mut self, &Split { cell, left, right }: &Split, len: usize) {
         let row = self.row(len);
         let mut costs = std::mem::take(&mut self.costs[cell]);
@@ -136,7 +136,7 @@ impl<'a> Chart<'a> {
         self.costs[cell] = costs;
     }
 
-    /// What follows within spans of one length, until nothing follows any more.
+    /// Applies unit rules over spans of one length, to a fixpoint.
     fn unite(&mut self, len: usize) {
         let row = self.row(len);
         let mut changed = true;
@@ -157,8 +157,8 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// From a span to one of the same symbols whose cost comes from shorter ones, noting what is
-    /// inserted beside it on the way there.
+    /// Follows unit rules from a span to one whose cost comes from shorter spans, recording the
+    /// insertions on the way.
     ///
     /// Grammars may be cyclic, so no cell is entered twice.
     fn descend(&self, span: Span, edits: &mut Vec<Edit>) -> Span {
@@ -193,7 +193,7 @@ impl<'a> Chart<'a> {
         over(end)
     }
 
-    /// Notes the edit by which a span follows from shorter ones, and opens these.
+    /// Records the edit by which a span follows from shorter ones, and opens those.
     fn go_back(&self, span: Span, edits: &mut Vec<Edit>, open: &mut Vec<Span>) {
         let Span { cell, begin, len } = span;
         match self.step(span) {
@@ -213,7 +213,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// How the cost of a span follows from shorter ones, if it does.
+    /// The step by which a span's cost follows from shorter ones, if any.
     fn step(&self, span: Span) -> Option<Step> {
         let Span { cell, begin, len } = span;
         let cost = self.cost(span);
@@ -239,7 +239,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// How a cost follows from those of shorter spans.
+/// How a cost follows from shorter spans.
 enum Step {
     Read { rest: Option<usize>, is_miss: bool },
     Delete,

@@ -11,30 +11,29 @@ use crate::model::Symbol;
 
 /// The output must be a member of a grammar: `g` is the edit distance to the nearest member.
 ///
-/// Each edit is one [`Part`](crate::Part) of cost 1, with the same blame as that of
-/// [`Regular`](crate::constraints::Regular). If several members are nearest, the choice among them
-/// is the same every time. No output is a member of the empty language; all of them then violate as
-/// a whole, by `n + 1`.
+/// Each edit is one [`Part`](crate::Part) of cost 1, blamed as in
+/// [`Regular`](crate::constraints::Regular). Ties between nearest members are broken
+/// deterministically. The empty language has no members; every output then violates as a whole, by
+/// `n + 1`.
 ///
-/// The time grows with the cube of the length for outputs that err; members are recognised before.
-/// Of an output so long that its chart would not fit into memory, every symbol is taken to err.
+/// Time is cubic in the length for infeasible outputs; members are recognised earlier. If the chart
+/// of an output would exceed the memory limit, every symbol is blamed.
 ///
-/// The automaton has a state for each prefix, made when it is asked for: see
-/// [`Automaton::is_finite`].
+/// The automaton creates a state per prefix, on demand: see [`Automaton::is_finite`].
 #[derive(Clone, Debug)]
 pub struct ContextFree {
     grammar: Grammar,
     cells: Cells,
 }
 
-/// The most numbers that a chart may hold: 256 MB.
+/// Maximum number of entries of a chart: 256 MB.
 const MAX_CHART: usize = 1 << 27;
 
-/// The most symbols whose edits two bytes can count, beside those of the shortest member.
+/// Maximum length such that u16 can count the edits, with room for the shortest member.
 const MAX_LENGTH: usize = 1 << 15;
 
 impl ContextFree {
-    /// The constraint to be a member of `grammar`.
+    /// Requires membership in `grammar`.
     pub fn new(grammar: Grammar) -> ContextFree {
         ContextFree { cells: Cells::new(&grammar), grammar }
     }
@@ -50,7 +49,7 @@ impl ContextFree {
 }
 
 impl EditDistance for ContextFree {
-    /// For outputs that are too long for a chart, all of them is replaced.
+    /// An output too long for a chart is replaced entirely.
     fn edits(&self, y: &[Symbol]) -> Option<Vec<Edit>> {
         if self.grammar.is_empty() {
             return None;
@@ -93,11 +92,11 @@ mod tests {
         ContextFree::new(Grammar::new(n_symbols, 0, productions).unwrap())
     }
 
-    /// Compares the distance of every string of up to `max_len` symbols with the least one to an
-    /// enumerated member, and mends them at the positions blamed.
+    /// Compares the distance of every string of up to `max_len` symbols with the minimum over
+    /// enumerated members, and checks that edits at the blamed positions can repair it.
     fn check(written: &Written, max_len: usize) {
         let context_free = constraint(written);
-        // The nearest member is no farther than the shortest, and no longer than that allows.
+        // The nearest member is no farther than the shortest one, which bounds its length.
         let Some(shortest) = members(written, 5).into_iter().min_by_key(Vec::len) else { return };
         let members = members(written, max_len + shortest.len().max(max_len));
         for y in strings(written.n_symbols, max_len) {
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_blamed_where_they_are() {
+    fn each_edit_is_blamed_at_its_position() {
         use Edit::{Misfit, Missing};
         let abba = constraint(&written(3, &["A=abba"]));
         assert_eq!(abba.edits(&[0, 2, 1, 0]), Some(vec![Misfit(1)]), "substituted");
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn long_outputs_have_an_answer() {
+    fn outputs_too_long_for_a_chart_still_get_an_answer() {
         let balanced = constraint(&written(2, &["A=aAbA|"]));
         let mut y = [vec![0; 20_000], vec![1; 20_000]].concat();
         assert!(balanced.check(&(), &y[..]).is_satisfied());

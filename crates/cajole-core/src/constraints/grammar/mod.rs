@@ -1,12 +1,11 @@
-//! Context-free grammars, for what nests.
+//! Context-free grammars, for nested structure.
 //!
-//! Brackets that match, expressions, markup: no regular language holds them. A [`Grammar`] is
-//! `(V, Σ, P, S)`; nothing is asked of its productions `P`. They may be left-recursive, empty,
-//! ambiguous or cyclic.
+//! Balanced brackets, expressions and markup are not regular. A [`Grammar`] is `(V, Σ, P, S)` with
+//! arbitrary productions `P`: they may be left-recursive, empty, ambiguous or cyclic.
 //!
-//! Parsers walk through the bodies of productions, and all that matters of a body is what is still
-//! to come. So the grammar is kept as *tails*: a body is its first element and the tail behind it,
-//! and equal tails are one, whichever productions they end:
+//! Parsers walk through the bodies of productions, and only the remainder of a body matters. So the
+//! grammar is stored as *tails*: a tail is an element and the tail after it, and equal tails are
+//! shared between productions:
 //!
 //! ```text
 //! sum → sum + term | term          t₁ = term      t₂ = + t₁      t₃ = sum t₂
@@ -35,7 +34,7 @@ pub enum Element {
     Symbol(Symbol),
     /// Any one symbol.
     Any,
-    /// Whatever this variable becomes.
+    /// Any string this variable derives.
     Variable(usize),
 }
 
@@ -44,17 +43,17 @@ pub enum Element {
 pub struct Production {
     /// `A`.
     pub head: usize,
-    /// What it may become; nothing, if empty.
+    /// The right-hand side, possibly empty.
     pub body: Vec<Element>,
 }
 
-/// Why productions are no grammar.
+/// Why productions are not a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrammarError {
     /// A symbol outside the alphabet.
     #[error("production {production} has symbol {symbol}, and there are only {n_symbols}")]
     UnknownSymbol {
-        /// The number of the production, from 0.
+        /// The index of the production, from 0.
         production: usize,
         /// The symbol.
         symbol: Symbol,
@@ -64,7 +63,7 @@ pub enum GrammarError {
     /// A variable in a body that heads no production.
     #[error("production {production} has variable {variable}, which has no production")]
     UnknownVariable {
-        /// The number of the production, from 0.
+        /// The index of the production, from 0.
         production: usize,
         /// The variable.
         variable: usize,
@@ -72,15 +71,15 @@ pub enum GrammarError {
     /// The start variable heads no production.
     #[error("the start variable {0} has no production")]
     UnknownStart(usize),
-    /// Productions that double what they hold soon have no member that anyone could write.
+    /// The shortest member is too long to be practical, as with productions that repeatedly double.
     #[error("the shortest member has {length} symbols, more than {MAX_SHORTEST}")]
     TooLong {
-        /// Its length, or a number below.
+        /// Its length, or a lower bound.
         length: usize,
     },
 }
 
-/// The most symbols that the shortest member of a grammar may have.
+/// Limit on the length of a grammar's shortest member.
 pub const MAX_SHORTEST: usize = 1 << 14;
 
 /// A context-free grammar over the symbols `0..n_symbols`, without useless productions.
@@ -101,33 +100,33 @@ pub const MAX_SHORTEST: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub struct Grammar {
     n_symbols: usize,
-    /// What each variable may become. The start is variable 0.
+    /// The bodies of each variable. The start is variable 0.
     alternatives: Vec<Vec<TailId>>,
     tails: Vec<Tail>,
-    /// The fewest symbols that each variable becomes.
+    /// The length of the shortest string each variable derives.
     shortest: Vec<usize>,
 }
 
-/// The number of a tail; 0 is the empty one.
+/// Index of a tail; 0 is the empty one.
 type TailId = usize;
 
-/// What is still to come of a body: an element, and what comes behind it.
+/// The remainder of a body: an element, and what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Tail {
     first: Element,
     rest: TailId,
-    /// The fewest symbols that it becomes.
+    /// The length of the shortest string it derives.
     shortest: usize,
 }
 
 impl Grammar {
-    /// The strings over `0..n_symbols` that `start` may become.
+    /// The strings over `0..n_symbols` that `start` derives.
     ///
-    /// Productions that no member needs are left out.
+    /// Useless productions are removed.
     ///
     /// # Errors
-    /// If a production holds a symbol outside the alphabet or a variable without productions, or
-    /// if all members are too long to be written.
+    /// If a production has a symbol outside the alphabet or a variable without productions, or if
+    /// the shortest member is too long.
     pub fn new(
         n_symbols: usize,
         start: usize,
@@ -165,7 +164,7 @@ impl Grammar {
         self.n_symbols
     }
 
-    /// How many productions there are, without the useless ones.
+    /// Number of productions, without useless ones.
     pub fn n_productions(&self) -> usize {
         self.alternatives.iter().map(Vec::len).sum()
     }
@@ -175,17 +174,17 @@ impl Grammar {
         self.alternatives[START].is_empty()
     }
 
-    /// The tail of this number, unless it is the empty one.
+    /// The tail with this index; `None` for the empty one.
     fn tail(&self, tail: TailId) -> Option<&Tail> {
         self.tails.get(tail.checked_sub(1)?)
     }
 
-    /// The fewest symbols that a tail becomes.
+    /// The length of the shortest string a tail derives.
     fn shortest(&self, tail: TailId) -> usize {
         self.tail(tail).map_or(0, |tail| tail.shortest)
     }
 
-    /// Whether `symbol` will do as an element that is no variable.
+    /// Whether `terminal` matches `symbol`.
     fn reads(&self, terminal: Element, symbol: Symbol) -> bool {
         match terminal {
             Element::Symbol(s) => s == symbol,
@@ -195,13 +194,13 @@ impl Grammar {
     }
 }
 
-/// The start variable of every grammar, once it is trimmed.
+/// The start variable of a trimmed grammar.
 const START: usize = 0;
 
 /// The empty tail.
 const NOTHING: TailId = 0;
 
-/// The grammar of those productions that some member needs; variables are numbered as they are met.
+/// The grammar without useless productions; variables are numbered in order of discovery.
 fn trimmed(
     n_symbols: usize,
     start: usize,
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn useless_productions_are_left_out() {
+    fn useless_productions_are_removed() {
         assert_eq!(n_productions(&["A=aA|b"]), 2);
         assert_eq!(n_productions(&["A=aA|b", "B=a"]), 2, "B is never reached");
         assert_eq!(n_productions(&["A=aB|b", "B=aB"]), 1, "B never ends");
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_grammar_is_refused() {
+    fn invalid_grammars_are_rejected() {
         let refused = |n_symbols, start, rules: &[&str]| {
             Grammar::new(n_symbols, start, written(n_symbols, rules).productions).unwrap_err()
         };
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_nobody_could_write_are_refused() {
+    fn grammars_with_only_huge_members_are_rejected() {
         let double = |head| Production { head, body: vec![Element::Variable(head + 1); 2] };
         let one = |head| Production { head, body: vec![Element::Symbol(0)] };
         let doubled = |n| Grammar::new(1, 0, (0..n).map(double).chain([one(n)]).collect());

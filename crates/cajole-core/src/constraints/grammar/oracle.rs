@@ -1,4 +1,4 @@
-//! What the tests of grammars compare against: members, by the definition of productions.
+//! Test oracle for grammars: members, by the definition of productions.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use super::{Element, Production};
 use crate::model::Symbol;
 
-/// A grammar as it was written; variable 0 is the start.
+/// A grammar as written; variable 0 is the start.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) n_symbols: usize,
     pub(super) productions: Vec<Production>,
 }
 
-/// The members of up to `max_len` symbols: what each variable becomes grows until it does not.
+/// The members of up to `max_len` symbols, by fixpoint iteration over all variables.
 pub(super) fn members(grammar: &Written, max_len: usize) -> BTreeSet<Vec<Symbol>> {
     let n_variables = grammar.productions.iter().map(|p| p.head + 1).max().unwrap_or(0);
     let mut sets = vec![BTreeSet::new(); n_variables];
@@ -41,7 +41,8 @@ pub(super) fn members(grammar: &Written, max_len: usize) -> BTreeSet<Vec<Symbol>
     }
 }
 
-/// Small grammars over `0..n_symbols`: recursive on any side, empty, ambiguous, cyclic, useless.
+/// Small grammars over `0..n_symbols`: recursive, empty, ambiguous, cyclic, with useless
+/// productions.
 pub(super) fn grammar(n_symbols: usize) -> impl Strategy<Value = Written> {
     let element = move |n_variables: usize| {
         prop_oneof![
@@ -62,7 +63,7 @@ pub(super) fn grammar(n_symbols: usize) -> impl Strategy<Value = Written> {
     })
 }
 
-/// `A → body | body …` in letters: capitals are variables, `.` is any symbol, small letters symbols.
+/// Parses `A=body|body…`: capitals are variables, `.` is any symbol, lowercase letters are symbols.
 pub(super) fn written(n_symbols: usize, rules: &[&str]) -> Written {
     let element = |letter: char| match letter {
         'A'..='Z' => Element::Variable(letter as usize - 'A' as usize),

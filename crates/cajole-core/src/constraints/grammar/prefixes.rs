@@ -1,7 +1,7 @@
 //! The prefixes of a grammar's members, as an automaton (Earley 1970).
 //!
-//! After a prefix, all that can be going on is a set of items `(A, t, o)`: an `A` has begun at `o`,
-//! and the tail `t` of one of its bodies is still to come. A set follows from the one before it by
+//! After a prefix, the parser state is a set of items `(A, t, o)`: an `A` began at `o`, and the
+//! tail `t` of one of its bodies is still to come. A set follows from the previous one by
 //!
 //! ```text
 //! scan      (A, s t, o) before symbol s           becomes (A, t, o)
@@ -9,12 +9,12 @@
 //! complete  (B, ∅, o), and (A, B t, o′) at o      adds (A, t, o′)
 //! ```
 //!
-//! where an item over a variable that may become nothing is completed as soon as it is predicted
-//! (Aycock and Horspool 2002). Useless productions are gone, so a set that holds anything can be
-//! finished. Origins are sets themselves, not positions; hence the items that a symbol leaves
-//! determine everything, and prefixes that leave the same ones share their set.
+//! where an item over a nullable variable is completed as soon as it is predicted (Aycock and
+//! Horspool 2002). Useless productions are gone, so every non-empty set can be completed. Origins
+//! are sets themselves, not positions. So the scanned items determine everything, and prefixes with
+//! the same scanned items share their set.
 //!
-//! The fewest symbols to a member: what remains of an item, and then of all that waits for it,
+//! The fewest symbols to a member: the remainder of an item, and then of everything waiting for it,
 //!
 //! ```text
 //! d(set) = min over (A, t, o) of |t| + up(A, o)
@@ -29,7 +29,7 @@ use super::{Element, Grammar, START, TailId};
 use crate::constraints::{Automaton, State};
 use crate::model::Symbol;
 
-/// An automaton whose states are the prefixes of members, found as they are asked for.
+/// An automaton whose states are prefixes of members, created on demand.
 pub(super) struct Prefixes<'g> {
     grammar: &'g Grammar,
     sets: RefCell<Sets>,
@@ -73,10 +73,10 @@ fn state_of(set: SetId) -> State {
     State::new(set as u64)
 }
 
-/// The number of a set, in the order in which they are found.
+/// Index of a set, in order of discovery.
 type SetId = usize;
 
-/// An `head` has begun at `origin`, and `rest` is still to come of it.
+/// A `head` began at `origin`, and `rest` is still to come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Item {
     head: usize,
@@ -92,14 +92,14 @@ struct Sets {
     next: HashMap<(SetId, Symbol), Option<SetId>>,
 }
 
-/// What can be going on after a prefix, with every item named by what it becomes next.
+/// The items after a prefix, each stored as it will be after its next element.
 #[derive(Default)]
 struct Set {
-    /// Items before something to be read.
+    /// Items before a terminal.
     scans: Vec<(Element, Item)>,
-    /// Items before a variable, in the order of variables.
+    /// Items before a variable, sorted by variable.
     waiting: Vec<(usize, Item)>,
-    /// `up` of each variable that is waited for, in their order.
+    /// `up` of each awaited variable, sorted by variable.
     up: Vec<(usize, usize)>,
     distance: Option<usize>,
 }
@@ -118,7 +118,7 @@ impl Sets {
         to
     }
 
-    /// The set that follows from these items.
+    /// The set with this kernel.
     fn set(&mut self, grammar: &Grammar, kernel: Vec<Item>) -> SetId {
         if let Some(&known) = self.by_kernel.get(&kernel) {
             return known;
@@ -141,7 +141,7 @@ impl Sets {
 }
 
 impl Set {
-    /// What can be going on before the first symbol.
+    /// The items before the first symbol.
     fn first(grammar: &Grammar) -> Set {
         let mut set = Set::default();
         let start = |&rest: &TailId| Item { head: START, rest, origin: 0 };
@@ -152,7 +152,7 @@ impl Set {
         set
     }
 
-    /// Adds all that follows from `items`, and returns all items.
+    /// Adds everything that follows from `items`, and returns all items.
     fn close(
         &mut self,
         grammar: &Grammar,
@@ -195,9 +195,10 @@ impl Set {
         items
     }
 
-    /// `up` of all variables waited for, from those that items begun before this set wait for.
+    /// Computes `up` of all awaited variables, starting from those awaited by items that began in
+    /// earlier sets.
     ///
-    /// A variable that is waited for by one begun here is reached from that one.
+    /// A variable awaited by an item that began here is reached from that item's head.
     fn climb(&mut self, grammar: &Grammar, outer: Vec<(usize, usize)>) {
         let mut reached = HashSet::new();
         let mut open: BinaryHeap<_> =
@@ -223,7 +224,7 @@ impl Set {
         self.up.sort_unstable();
     }
 
-    /// What the items that wait for `variable` become when it is complete.
+    /// What the items awaiting `variable` become when it completes.
     fn waiting_for(&self, variable: usize) -> impl Iterator<Item = Item> {
         let first = self.waiting.partition_point(|&(v, _)| v < variable);
         let those = self.waiting[first..].iter().take_while(move |&&(v, _)| v == variable);
@@ -247,10 +248,10 @@ mod tests {
     use crate::constraints::grammar::oracle::{Written, grammar, members, written};
     use crate::constraints::oracle::strings;
 
-    /// Compares what the automaton says after every string of up to `max_len` symbols with members
-    /// of up to `max_members`.
+    /// Compares the automaton after every string of up to `max_len` symbols with members of up to
+    /// `max_members`.
     ///
-    /// What takes more symbols than these have cannot be compared; then the distance must say so.
+    /// A longer completion cannot be compared; then the distance must exceed the bound.
     fn check(written: &Written, max_len: usize, max_members: usize) {
         let Written { n_symbols, productions } = written.clone();
         let grammar = Grammar::new(n_symbols, 0, productions).unwrap();
@@ -286,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_that_can_go_on_alike_are_one_state() {
+    fn equivalent_prefixes_share_a_state() {
         let grammar = Grammar::new(3, 0, written(3, &["A=AcB|B", "B=a|b"]).productions).unwrap();
         let prefixes = Prefixes::new(&grammar);
         let state = |y: &[Symbol]| y.iter().try_fold(State::new(0), |q, &s| prefixes.next(q, s));
         let reached: BTreeSet<_> = strings(3, 7).filter_map(|y| state(&y)).collect();
-        // At the start, after an item, after the c behind it, after a later item.
+        // At the start, after an item, after the c that follows it, after a later item.
         assert_eq!(reached.len(), 4);
     }
 

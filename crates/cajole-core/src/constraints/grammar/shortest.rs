@@ -1,19 +1,18 @@
-//! The fewest symbols that each variable becomes.
+//! The length of the shortest string each variable derives.
 //!
 //! ```text
 //! d(A) = min over A → X₁ … X_k of Σ d(X_i)      d(symbol) = 1
 //! ```
 //!
 //! Knuth's generalisation of Dijkstra's algorithm: a sum is never smaller than its terms, so the
-//! variable with the smallest sum so far is settled, and each production is looked at once for each
-//! element it holds.
+//! variable with the smallest sum so far is settled. Each production is visited once per element.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::{Element, Production};
 
-/// `d(A)` of every variable; `None` for those that never become a string of symbols.
+/// `d(A)` of every variable; `None` if it derives no string.
 pub(super) fn shortest_yields(
     n_symbols: usize,
     n_variables: usize,
@@ -30,7 +29,7 @@ pub(super) fn shortest_yields(
                     uses[variable].push(p);
                     sum.unsettled += 1;
                 }
-                // Without symbols, not even any symbol will do: never settled.
+                // With an empty alphabet even `Any` derives nothing: never settled.
                 _ if n_symbols == 0 => sum.unsettled += 1,
                 _ => sum.length += 1,
             }
@@ -57,9 +56,9 @@ pub(super) fn shortest_yields(
     shortest
 }
 
-/// A production of which some variables are settled.
+/// A production with some variables settled.
 struct Open {
     unsettled: usize,
-    /// What the settled elements become.
+    /// Total length of the settled elements.
     length: usize,
 }

@@ -1,12 +1,12 @@
-//! A reader of Python pickles that runs nothing.
+//! A Python pickle reader that executes nothing.
 //!
-//! A pickle is a program for a stack machine, and in Python it may call any function there is. A
-//! file of tensors needs a dozen and a half instructions and a handful of functions, all of which
-//! only put data together; these are understood, and everything else is refused by its name.
+//! A pickle is a program for a stack machine, and in Python it may call any function. A file of
+//! tensors needs a dozen and a half opcodes and a handful of functions, which only assemble data.
+//! These are supported; everything else is refused by name.
 //!
-//! Containers live in an arena and are named by index. So values are plain copies, a container
-//! that holds itself or is nested a million deep costs no recursion, and every instruction takes a
-//! bounded amount of memory.
+//! Containers live in an arena and are referenced by index. Values are therefore plain copies, a
+//! container that holds itself or is nested a million deep needs no recursion, and every opcode
+//! takes bounded memory.
 
 mod values;
 
@@ -16,11 +16,11 @@ use values::{Global, Result, fault};
 
 pub(super) use values::{Cursor, Dtype, Fault, Heap, Storage, Strided, Value};
 
-/// More than any network has use for; a tensor takes some forty instructions.
+/// More than any network needs; a tensor takes some forty opcodes.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 const MAX_RANK: usize = 16;
 
-/// Reads one pickle, and leaves the cursor after it.
+/// Reads one pickle and advances the cursor past it.
 pub(super) fn read<'b>(cursor: &mut Cursor<'b>) -> Result<(Value<'b>, Heap<'b>)> {
     let mut machine = Machine {
         cursor: *cursor,
@@ -56,14 +56,14 @@ enum Turn {
 struct Machine<'b> {
     cursor: Cursor<'b>,
     stack: Vec<Value<'b>>,
-    /// How high the stack was at each mark.
+    /// Stack height at each mark.
     marks: Vec<usize>,
     memo: HashMap<usize, Value<'b>>,
     heap: Heap<'b>,
 }
 
 impl<'b> Machine<'b> {
-    /// One instruction: scalars and the memo here, what takes values off the stack below.
+    /// Executes one opcode: scalars and the memo here, stack operations in `work`.
     fn step(&mut self) -> Result<Turn> {
         let op = self.cursor.byte()?;
         let pushed = match op {
@@ -99,10 +99,10 @@ impl<'b> Machine<'b> {
         Ok(Turn::Next)
     }
 
-    /// The instructions that work on what is already there.
+    /// Opcodes that work on the stack.
     fn work(&mut self, op: u8) -> Result<()> {
         match op {
-            // The protocol's number, and how long a frame is: both are only hints.
+            // Protocol version and frame length are only hints.
             0x80 => self.cursor.take(1).map(drop),
             0x95 => self.cursor.take(8).map(drop),
             b'(' => {
@@ -140,7 +140,7 @@ impl<'b> Machine<'b> {
         if n > 16 {
             return fault(format!("an integer of {n} bytes"));
         }
-        // Two's complement: the last byte's sign fills the rest.
+        // Two's complement: sign-extend the last byte.
         let sign = if bytes.last().is_some_and(|b| *b >= 0x80) { 0xff } else { 0 };
         let mut wide = [sign; 16];
         wide[..n].copy_from_slice(bytes);
@@ -168,7 +168,7 @@ impl<'b> Machine<'b> {
         let items = if many { self.since_mark()? } else { self.pop_many(1)? };
         match self.top()? {
             Value::List(list) => self.heap.lists[list].extend(items),
-            other => return fault(format!("items for {other:?}, which is no list")),
+            other => return fault(format!("items for {other:?}, which is not a list")),
         }
         Ok(())
     }
@@ -180,7 +180,7 @@ impl<'b> Machine<'b> {
         };
         match self.top()? {
             Value::Dict(dict) => self.heap.dicts[dict].extend(pairs.iter().map(|&[k, v]| (k, v))),
-            other => return fault(format!("items for {other:?}, which is no dictionary")),
+            other => return fault(format!("items for {other:?}, which is not a dictionary")),
         }
         Ok(())
     }
@@ -191,17 +191,17 @@ impl<'b> Machine<'b> {
                 self.stack.push(Value::Global(Global::named(module, name)?));
                 Ok(())
             }
-            _ => fault("a global whose name is no text"),
+            _ => fault("a global whose name is not text"),
         }
     }
 
-    /// `("storage", class, key, device, length[, view])`: a reference to numbers kept elsewhere.
+    /// `("storage", class, key, device, length[, view])`: a reference to a storage.
     fn persistent(&mut self) -> Result<()> {
         let id = self.pop()?;
         let (class, key, length, view) = match *self.items_of(id)? {
             [Value::Text("storage"), class, key, _, length] => (class, key, length, Value::None),
             [Value::Text("storage"), class, key, _, length, view] => (class, key, length, view),
-            _ => return fault("a reference that is not to a storage"),
+            _ => return fault("a reference to something other than a storage"),
         };
         let (Value::Global(Global::Storage(dtype)), Value::Text(key)) = (class, key) else {
             return fault("a storage without a type or a key");
@@ -210,7 +210,7 @@ impl<'b> Machine<'b> {
             Value::None => (0, size_of(length)?),
             view => match *self.items_of(view)? {
                 [_, start, len] => (size_of(start)?, size_of(len)?),
-                _ => return fault("a view of a storage that is no triple"),
+                _ => return fault("a storage view that is not a triple"),
             },
         };
         self.heap.storages.push(Storage { dtype, key, start, len });
@@ -218,11 +218,11 @@ impl<'b> Machine<'b> {
         Ok(())
     }
 
-    /// A call, of one of the few functions that only put data together.
+    /// A call of one of the few functions that only assemble data.
     fn reduce(&mut self) -> Result<()> {
         let arguments = self.pop()?;
         let Value::Global(function) = self.pop()? else {
-            return fault("a call of what is no function");
+            return fault("a call of something other than a function");
         };
         let made = match (function, self.items_of(arguments)?) {
             (Global::OrderedDict, []) => self.dict(),
@@ -263,8 +263,8 @@ impl<'b> Machine<'b> {
         items.iter().map(|&n| size_of(n)).collect()
     }
 
-    /// Attributes of an object. A dictionary of weights carries the versions of its modules so,
-    /// which change no number.
+    /// Attributes of an object. A state dict stores its module versions this way, which change no
+    /// weights.
     fn build(&mut self) -> Result<()> {
         self.pop()?;
         match self.top()? {
@@ -324,7 +324,7 @@ impl<'b> Machine<'b> {
         }
     }
 
-    /// What lies below the last mark is out of reach.
+    /// Height of the last mark; values below it are out of reach.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }

@@ -1,10 +1,10 @@
-//! What pickles of tensors are made of.
+//! The values in a pickle of tensors.
 
 use std::path::Path;
 
 use crate::import::{ImportError, damaged};
 
-/// Why a pickle was not read, before it is known which file it came from.
+/// Why a pickle was rejected, before the file name is attached.
 #[derive(Debug, PartialEq)]
 pub(in crate::import) enum Fault {
     Damaged(String),
@@ -26,7 +26,7 @@ pub(super) fn fault<T>(problem: impl Into<String>) -> Result<T> {
     Err(Fault::Damaged(problem.into()))
 }
 
-/// How the numbers of a storage are written, little-endian.
+/// Element type of a storage, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::import) enum Dtype {
     F16,
@@ -39,7 +39,7 @@ pub(in crate::import) enum Dtype {
 }
 
 impl Dtype {
-    /// The type of the numbers in PyTorch's class of storages `name`.
+    /// The element type of PyTorch's storage class `name`.
     fn of_storage(name: &str) -> Option<Dtype> {
         Some(match name {
             "HalfStorage" => Dtype::F16,
@@ -53,7 +53,7 @@ impl Dtype {
         })
     }
 
-    /// Bytes of one number.
+    /// Bytes per element.
     pub(in crate::import) fn size(self) -> usize {
         match self {
             Dtype::U8 => 1,
@@ -64,7 +64,7 @@ impl Dtype {
     }
 }
 
-/// A Python name that a file of tensors may mention.
+/// A Python name that a file of tensors may reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::import) enum Global {
     OrderedDict,
@@ -103,19 +103,19 @@ pub(in crate::import) enum Value<'b> {
     Tensor(usize),
 }
 
-/// A run of numbers that tensors look into; its bytes are elsewhere in the file.
+/// A buffer that tensors are views of; its bytes are elsewhere in the file.
 #[derive(Clone, Debug)]
 pub(in crate::import) struct Storage<'b> {
     pub(in crate::import) dtype: Dtype,
-    /// The name under which the file keeps it.
+    /// Its key in the file.
     pub(in crate::import) key: &'b str,
-    /// Where in the kept numbers this view of them begins.
+    /// Offset of this view in the buffer, in elements.
     pub(in crate::import) start: usize,
-    /// How many numbers it spans.
+    /// Length of this view, in elements.
     pub(in crate::import) len: usize,
 }
 
-/// How a tensor lies in its storage.
+/// A tensor as a strided view of a storage.
 #[derive(Clone, Debug)]
 pub(in crate::import) struct Strided {
     pub(in crate::import) storage: usize,
@@ -124,7 +124,7 @@ pub(in crate::import) struct Strided {
     pub(in crate::import) strides: Vec<usize>,
 }
 
-/// Everything that values refer to.
+/// The arena that values index into.
 #[derive(Default)]
 pub(in crate::import) struct Heap<'b> {
     pub(in crate::import) tuples: Vec<Vec<Value<'b>>>,
@@ -134,7 +134,7 @@ pub(in crate::import) struct Heap<'b> {
     pub(in crate::import) tensors: Vec<Strided>,
 }
 
-/// Bytes, and how many have been consumed.
+/// Bytes, and the read position.
 #[derive(Clone, Copy)]
 pub(in crate::import) struct Cursor<'b> {
     pub(in crate::import) bytes: &'b [u8],
@@ -179,6 +179,6 @@ impl<'b> Cursor<'b> {
     pub(super) fn text(&mut self, n: usize) -> Result<&'b str> {
         let at = self.at;
         std::str::from_utf8(self.take(n)?)
-            .or_else(|_| fault(format!("the text at byte {at} is no UTF-8")))
+            .or_else(|_| fault(format!("the text at byte {at} is not UTF-8")))
     }
 }

@@ -1,9 +1,8 @@
-//! Two language models over a sentence, one from each end.
+//! Two language models over a sentence, one per direction.
 //!
-//! `B` sentences, `R` words of all of them together, `P` numbers per word, `C` per memory. A cell
-//! is an LSTM whose output is projected down before it is used: `h = (o ∘ tanh c) W_p`, with both
-//! `c` and `h` bounded. Sentences run side by side, the longest first, so that those still going
-//! are always the first few rows.
+//! `B` sentences, `R` words in total, `P` projection size, `C` cell size. The cell is an LSTM with
+//! an output projection: `h = (o ∘ tanh c) W_p`, with both `c` and `h` clipped. Sentences run in
+//! parallel, longest first, so that unfinished ones are always a prefix of the rows.
 
 use super::matrix::Matrix;
 use super::options::LstmOptions;
@@ -11,18 +10,18 @@ use crate::import::ImportError;
 use crate::import::hdf5::Hdf5;
 use crate::kernels::{sigmoid, tanh};
 
-/// Which end a language model starts from.
+/// Reading direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,
     Backward,
 }
 
-/// Where the words of each sentence lie among the `R` rows.
+/// The rows of each sentence among the `R` words.
 pub(super) struct Spans {
     /// First row and length of each sentence.
     spans: Vec<(usize, usize)>,
-    /// Sentences by length, the longest first.
+    /// Sentence indices, longest first.
     order: Vec<usize>,
 }
 
@@ -41,7 +40,7 @@ impl Spans {
         Spans { spans, order }
     }
 
-    /// The row of step `t` of every sentence that is longer than `t`, in order.
+    /// The row of step `t` of every sentence longer than `t`, longest sentence first.
     fn rows_at(&self, t: usize, direction: Direction) -> impl Iterator<Item = usize> {
         let spans = self.order.iter().map(|&b| self.spans[b]);
         spans.take_while(move |&(_, len)| t < len).map(move |(start, len)| match direction {
@@ -51,7 +50,7 @@ impl Spans {
     }
 }
 
-/// What one cell remembers of one sentence.
+/// The state of one cell for one sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Memory {
     /// `(P)`.
@@ -81,7 +80,7 @@ impl Lm {
         })
     }
 
-    /// A memory of nothing.
+    /// The zero state.
     pub(super) fn blank(&self) -> Vec<Memory> {
         let blank = |cell: &Cell| Memory { h: vec![0.0; cell.p], c: vec![0.0; cell.c()] };
         self.cells.iter().map(blank).collect()
@@ -89,7 +88,7 @@ impl Lm {
 
     /// The outputs of every layer for `x (R, P)`, each `(R, P)`.
     ///
-    /// `memories` holds, for each sentence, what each layer remembers; it is brought up to date.
+    /// `memories` holds the state of each layer for each sentence, and is updated.
     pub(super) fn forward(
         &self,
         x: &[f32],
@@ -117,7 +116,7 @@ impl Lm {
     }
 }
 
-/// Gates lie in the order `i, f, o, g`: three to squash by a sigmoid, one by tanh.
+/// Gates are in the order `i, f, o, g`, so that the three sigmoids are contiguous.
 struct Cell {
     /// `(P, 4·C)`.
     w_x: Matrix,
@@ -144,11 +143,11 @@ impl Cell {
         let w = file.dataset_of(&format!("{group}/W_0"), &[2 * p, 4 * c])?;
         let w = by_squash(&w, c);
         let mut bias = by_squash(&file.dataset_of(&format!("{group}/B"), &[4 * c])?, c);
-        // TensorFlow adds this when it runs; it is not in the file.
+        // TensorFlow adds its forget bias at run time; it is not in the file.
         bias[c..2 * c].iter_mut().for_each(|b| *b += 1.0);
         let (w_x, w_h) = w.split_at(p * 4 * c);
         let w_p = file.dataset_of(&format!("{group}/W_P_0"), &[c, p])?;
-        // Zero stands for no bound.
+        // Zero means unbounded.
         let bound = |clip: Option<f32>| clip.filter(|&c| 0.0 < c).unwrap_or(f32::INFINITY);
         Ok(Cell {
             w_x: Matrix::new(w_x, p, 4 * c),
@@ -165,7 +164,7 @@ impl Cell {
         self.bias.len() / 4
     }
 
-    /// `x (R, P)` to `(R, P)`, from and to the states `h (B, P)` and `c (B, C)`.
+    /// `x (R, P)` to `(R, P)`, updating the states `h (B, P)` and `c (B, C)`.
     fn forward(
         &self,
         x: &[f32],
@@ -222,7 +221,7 @@ impl Cell {
     }
 }
 
-/// Rows of gates in TensorFlow's order `i, g, f, o`, put into ours.
+/// Reorders rows of gates from TensorFlow's `i, g, f, o` to ours.
 fn by_squash(rows: &[f32], c: usize) -> Vec<f32> {
     let blocks = |row: &[f32]| [0, 2, 3, 1].map(|gate| row[gate * c..(gate + 1) * c].to_vec());
     rows.chunks_exact(4 * c).flat_map(|row| blocks(row).concat()).collect()

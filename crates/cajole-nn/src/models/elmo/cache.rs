@@ -1,9 +1,9 @@
-//! Sentences that ELMo has already seen, in a folder.
+//! An on-disk cache of ELMo embeddings.
 //!
-//! ELMo does not change while a task is learnt or repaired, and takes much longer than the task's
-//! own network. So each sentence is embedded once and kept in a file of its own, named by a hash
-//! of its words, in a folder named by a hash of the weights. An entry holds the words and a
-//! checksum: one that is cut short, damaged, or another sentence's is computed anew.
+//! ELMo is frozen and takes much longer than the task's own network. So each sentence is embedded
+//! once and stored in its own file, named by a hash of its words, in a directory named by a hash of
+//! the weights. An entry holds the words and a checksum: one that is truncated, damaged, or of
+//! another sentence is recomputed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,35 +13,35 @@ use super::{Elmo, Layers};
 use crate::checkpoint::write_atomically;
 use crate::import::{ImportError, io};
 
-/// Sentences that are computed before they are kept.
+/// Sentences embedded before results are written.
 const AT_ONCE: usize = 64;
 
-/// An ELMo that remembers on disk.
+/// An ELMo with an on-disk cache.
 pub struct Cache {
     elmo: Elmo,
     folder: PathBuf,
 }
 
 impl Cache {
-    /// Keeps what `elmo` says in `folder`, which is made if need be. It may be shared: entries of
-    /// other weights lie beside each other.
+    /// Caches the outputs of `elmo` in `folder`, which is created if needed. It may be shared:
+    /// entries of different weights live in different subdirectories.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the directory cannot be created.
     pub fn open(folder: &Path, elmo: Elmo) -> Result<Cache, ImportError> {
         let folder = folder.join(format!("{:032x}", elmo.fingerprint));
         fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
         Ok(Cache { elmo, folder })
     }
 
-    /// The network behind it.
+    /// The underlying network.
     pub fn elmo(&self) -> &Elmo {
         &self.elmo
     }
 
-    /// Embeds each sentence by itself, as [`Elmo::embed`] does without a state.
+    /// Embeds each sentence independently, like [`Elmo::embed`] without a state.
     ///
-    /// What is computed is kept every few sentences, so that a kill loses little.
+    /// Results are written every few sentences, so that a killed process loses little.
     ///
     /// # Errors
     /// If an entry cannot be written.
@@ -50,7 +50,8 @@ impl Cache {
         sentences: &[&[W]],
     ) -> Result<Vec<Layers>, ImportError> {
         let found: Vec<Option<Layers>> = sentences.iter().map(|s| self.find(s)).collect();
-        // Roles are labelled for one verb at a time: the same sentence often comes several times.
+        // Semantic roles are labelled per predicate, so the same sentence often occurs several
+        // times.
         let absent = sentences.iter().zip(&found).filter(|(_, found)| found.is_none());
         let absent: BTreeMap<Vec<u8>, &[W]> = absent.map(|(&s, _)| (spelled(s), s)).collect();
         let absent: Vec<&[W]> = absent.into_values().collect();
@@ -85,25 +86,25 @@ impl Cache {
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
         match write_atomically(&path, &file) {
-            // Another process may have put the same entry there first.
+            // Another process may have written the same entry first.
             Err(e) if self.find(words).is_none() => Err(io(&path, e)),
             _ => Ok(()),
         }
     }
 
-    /// Bytes of the numbers of a sentence.
+    /// Size in bytes of the values of a sentence.
     fn size(&self, words: usize) -> usize {
         self.elmo.layers() * words * self.elmo.dim() * size_of::<f32>()
     }
 
-    /// In one of 256 folders, since some file systems are slow with many files in one.
+    /// Entries are spread over 256 directories, since some file systems are slow with large ones.
     fn path<W: AsRef<str>>(&self, words: &[W]) -> PathBuf {
         let name = format!("{:032x}", hash([spelled(words).as_slice()]));
         self.folder.join(&name[..2]).join(&name[2..])
     }
 }
 
-/// Words one after the other, each behind its length, so that no two sentences look the same.
+/// The words, each prefixed by its length, so that the encoding is unambiguous.
 fn spelled<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
     let word = |word: &W| {
         let word = word.as_ref().as_bytes();
@@ -112,8 +113,8 @@ fn spelled<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
     words.iter().flat_map(word).collect()
 }
 
-/// A hash of 128 bits after the manner of FNV-1a, eight bytes at a time: the same on every machine
-/// and in every version, which the standard library's are not. Lengths tell the parts apart.
+/// A 128-bit hash in the style of FNV-1a, eight bytes at a time. Unlike the standard library's, it
+/// is the same on every machine and in every version. Length prefixes separate the parts.
 pub(super) fn hash<const N: usize>(parts: [&[u8]; N]) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -1,39 +1,39 @@
-//! Words as bytes, and the convolutions over them.
+//! Words as bytes, and the character CNN over them.
 //!
-//! `M` characters at most, `C` numbers per character, filters of `w` characters. A word is written
-//! as its UTF-8 bytes between a beginning and an end, and filled up to `M`; then each filter looks
-//! at every `w` neighbours and keeps the largest answer.
+//! `M` characters at most, `C` embedding size, filters of width `w`. A word is encoded as its UTF-8
+//! bytes between start and end markers, padded to `M`. Each filter is applied to every window of
+//! `w` characters and max-pooled.
 
 use super::options::{Activation, CharCnnOptions};
 use crate::import::ImportError;
 use crate::import::hdf5::Hdf5;
 use crate::kernels::{add_product, tanh};
 
-/// The word that AllenNLP takes for the beginning of a sentence.
+/// AllenNLP's start-of-sentence word.
 pub(super) const SENTENCE_START: &str = "<S>";
-/// The word that AllenNLP takes for the end of a sentence.
+/// AllenNLP's end-of-sentence word.
 pub(super) const SENTENCE_END: &str = "</S>";
 
-/// Bytes are numbered from 1 on, since 0 is no character at all; after them come these.
+/// Bytes are numbered from 1, since 0 is a mask value; the special characters follow.
 const START_OF_SENTENCE: u16 = 257;
 const END_OF_SENTENCE: u16 = 258;
 const START_OF_WORD: u16 = 259;
 const END_OF_WORD: u16 = 260;
 const PADDING: u16 = 261;
-/// How many characters have an embedding.
+/// Number of character embeddings.
 const CHARACTERS: usize = 261;
 
-/// A word as AllenNLP numbers its characters: bytes from 1 on, 259 and 260 around them, filled up
-/// with 261 to `max` of them. Bytes that do not fit are cut off.
+/// AllenNLP's character ids of a word: bytes from 1 on, between 259 and 260, padded with 261 to
+/// `max`. Bytes that do not fit are truncated.
 ///
-/// `<S>` and `</S>` are the ends of a sentence, which have a character of their own.
+/// `<S>` and `</S>` mark sentence boundaries and have their own characters.
 pub fn character_ids(word: &str, max: usize) -> Vec<u16> {
     let mut ids = framed(word, max);
     ids.resize(max, PADDING);
     ids
 }
 
-/// A word without what fills it up.
+/// The character ids without padding.
 fn framed(word: &str, max: usize) -> Vec<u16> {
     let bytes: Vec<u16> = match word {
         SENTENCE_START => vec![START_OF_SENTENCE],
@@ -43,9 +43,9 @@ fn framed(word: &str, max: usize) -> Vec<u16> {
     [START_OF_WORD].into_iter().chain(bytes).chain([END_OF_WORD]).collect()
 }
 
-/// From a word to the answers of all filters.
+/// The character CNN: from a word to the activations of all filters.
 pub(super) struct CharCnn {
-    /// `(261, C)`; the row of a character is its number less one.
+    /// `(261, C)`; the row of a character is its id minus one.
     embedding: Vec<f32>,
     convolutions: Vec<Convolution>,
     activation: Activation,
@@ -79,7 +79,7 @@ impl CharCnn {
         })
     }
 
-    /// Puts the answers of all filters to `word` at the end of `out`.
+    /// Appends the activations of all filters for `word` to `out`.
     pub(super) fn extend(&self, word: &str, out: &mut Vec<f32>) {
         let start = out.len();
         let ids = character_ids(word, self.max);
@@ -87,7 +87,7 @@ impl CharCnn {
         let dim = self.dim;
         let x: Vec<f32> = // (M, C)
             rows.flat_map(|row| &self.embedding[row * dim..(row + 1) * dim]).copied().collect();
-        // Windows that begin after the word see nothing but padding, all of them the same.
+        // Windows that begin past the word contain only padding, so one of them is enough.
         let distinct = framed(word, self.max).len() + 1;
         for convolution in &self.convolutions {
             let windows = distinct.min(self.max + 1 - convolution.width);
@@ -101,7 +101,7 @@ impl CharCnn {
 }
 
 impl Convolution {
-    /// The largest answer of each filter over the first `windows` places of `x (M, C)`.
+    /// Max-pools each filter over the first `windows` positions of `x (M, C)`.
     fn extend(&self, x: &[f32], windows: usize, dim: usize, out: &mut Vec<f32>) {
         let (k, n) = (self.width * dim, self.bias.len());
         let seen: Vec<f32> = // (windows, w · C)

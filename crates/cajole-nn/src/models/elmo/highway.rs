@@ -1,7 +1,7 @@
-//! What lies between the filters and the language model: highway layers and a projection.
+//! Highway layers and the projection between the character CNN and the language model.
 //!
-//! A highway layer carries part of its input over: `y = g ∘ relu(x W + b) + (1 − g) ∘ x`, where
-//! the gate `g = σ(x V + c)` decides for each number how much is new.
+//! A highway layer carries over part of its input: `y = g ∘ relu(x W + b) + (1 − g) ∘ x`, with the
+//! gate `g = σ(x V + c)`.
 
 use super::matrix::Matrix;
 use super::options::Options;
@@ -33,7 +33,7 @@ impl Projection {
         let (f, p) = (options.filters(), options.lstm.projection_dim);
         let highways = (0..options.char_cnn.n_highway).map(|i| {
             let part = |name| Affine::load(file, &format!("CNN_high_{i}"), name, f, f);
-            // What the file calls `carry` weighs the new part, not the one carried over.
+            // Despite its name in the file, `carry` weighs the new part, not the one carried over.
             Ok(Highway { transform: part("transform")?, gate: part("carry")? })
         });
         Ok(Projection {

@@ -1,26 +1,26 @@
-//! Large matrices of weights that do not change, laid out for the products they are used in.
+//! Large constant weight matrices, laid out for their products.
 //!
-//! A product walks down a few columns of the weights at a time. In a matrix of 16,384 columns, as
-//! ELMo's gates have, each step down lands on another page of memory and in the same place of the
-//! cache. So the columns are cut into panels that lie one after the other.
+//! A product walks down a few columns at a time. In a matrix of 16,384 columns, like ELMo's gates,
+//! each row is on another page and maps to the same cache set. So the columns are split into
+//! contiguous panels.
 
 use crate::kernels::add_product;
 
-/// Columns of a panel: what the kernels keep in registers for a single row.
+/// Columns per panel: as many as the kernels keep in registers for a single row.
 const PANEL: usize = 64;
 
 /// A matrix `(K, N)`.
 pub(super) struct Matrix {
-    /// Panels `(K, 64)` one after the other, the last one perhaps narrower.
+    /// Panels `(K, 64)`, contiguous; the last may be narrower.
     panels: Vec<f32>,
     k: usize,
     n: usize,
 }
 
 impl Matrix {
-    /// From rows one after the other.
+    /// From a row-major matrix.
     pub(super) fn new(values: &[f32], k: usize, n: usize) -> Matrix {
-        assert_eq!(values.len(), k * n, "values of a matrix");
+        assert_eq!(values.len(), k * n, "number of values in the matrix");
         let mut panels = Vec::with_capacity(values.len());
         for at in (0..n).step_by(PANEL) {
             let width = PANEL.min(n - at);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_product_is_that_of_the_plain_matrix() {
+    fn panels_give_the_same_product_as_the_plain_matrix() {
         for (b, k, n) in [(1, 3, 1), (5, 7, 64), (4, 2, 65), (3, 10, 200), (0, 4, 70)] {
             let fill = |len: usize, step: f32| -> Vec<f32> {
                 (0..len).map(|i| (i as f32 * step).sin()).collect()

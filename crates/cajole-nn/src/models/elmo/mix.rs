@@ -1,4 +1,4 @@
-//! The weighted sum of ELMo's layers that a task reads.
+//! The scalar mix of ELMo's layers that a task reads.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use super::Layers;
 use crate::import::{ImportError, Tensors, expect};
 use crate::kernels::{add_scaled, softmax};
 
-/// `γ Σ_l softmax(w)_l · layer_l`, with `w` and `γ` learnt by the task.
+/// `γ Σ_l softmax(w)_l · layer_l`, with task-specific `w` and `γ`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// One per layer, before the softmax.
+    /// One weight per layer, before the softmax.
     pub weights: Vec<f32>,
-    /// The factor of the whole.
+    /// The overall scale.
     pub gamma: f32,
 }
 
 impl Mix {
-    /// The plain mean of `layers` layers, from which training starts.
+    /// The mean of `layers` layers, where training starts.
     pub fn mean(layers: usize) -> Mix {
         Mix { weights: vec![0.0; layers], gamma: 1.0 }
     }
 
-    /// The mix that AllenNLP keeps under `prefix` (`….scalar_mix_0`) in the tensors of `path`.
+    /// The mix that AllenNLP stores under `prefix` (`….scalar_mix_0`) in the tensors of `path`.
     ///
     /// # Errors
-    /// If it is not there or is for another number of layers.
+    /// If it is missing or for another number of layers.
     pub fn from_tensors(
         path: &Path,
         tensors: &Tensors,
@@ -50,7 +50,7 @@ impl Mix {
     /// # Panics
     /// If the mix is for another number of layers.
     pub fn apply(&self, layers: &Layers) -> Vec<f32> {
-        assert_eq!(self.weights.len(), layers.count(), "layers of a mix");
+        assert_eq!(self.weights.len(), layers.count(), "number of layers in the mix");
         let mut shares = self.weights.clone();
         softmax(&mut shares);
         let mut mixed = vec![0.0; layers.words * layers.dim];

@@ -1,12 +1,12 @@
-//! ELMo: vectors of words in their sentences, from a language model read from both ends.
+//! ELMo: contextual word vectors from a bidirectional language model.
 //!
-//! A word is spelled out (`characters.rs`), passed through highway layers and a projection
-//! (`highway.rs`), and read by two LSTMs, one from each end (`bilm.rs`). Every layer's outputs are
-//! given; a task mixes them (`mix.rs`). The network stays as it was trained: nothing here has a
-//! gradient, and what it says of a sentence can be kept on disk (`cache.rs`).
+//! A word is encoded from its characters (`characters.rs`), passed through highway layers and a
+//! projection (`highway.rs`), and read by two LSTMs, one per direction (`bilm.rs`). All layers are
+//! returned; a task mixes them (`mix.rs`). The network is frozen: nothing here has a gradient, and
+//! embeddings can be cached on disk (`cache.rs`).
 //!
-//! Reference: Peters et al., *Deep contextualized word representations*, 2018. Weights are read
-//! as they were published, an `options.json` and a `weights.hdf5`.
+//! Reference: Peters et al., *Deep contextualized word representations*, 2018. Weights are read as
+//! published, from `options.json` and `weights.hdf5`.
 
 mod bilm;
 mod cache;
@@ -32,36 +32,36 @@ pub use cache::Cache;
 pub use characters::character_ids;
 pub use mix::Mix;
 
-/// Sentences that run side by side where no state ties them together.
+/// Sentences per batch when no state connects them.
 const BATCH: usize = 16;
 
-/// A trained language model of two directions.
+/// A trained bidirectional language model.
 pub struct Elmo {
     characters: CharCnn,
     projection: Projection,
     lms: [Lm; 2],
-    /// `P`: half of a word's vector.
+    /// `P`: half the size of a word vector.
     width: usize,
     layers: usize,
-    /// Stands for these weights and no others.
+    /// Hash that identifies these weights.
     fingerprint: u128,
 }
 
 impl Elmo {
-    /// Reads a network as it is published.
+    /// Reads a network as published.
     ///
     /// # Errors
-    /// If a file is missing or damaged, or if the two do not fit each other.
+    /// If a file is missing or damaged, or if the two do not match.
     pub fn load(options: &Path, weights: &Path) -> Result<Elmo, ImportError> {
         let (settings, numbers) = (read_file(options)?, read_file(weights)?);
         Elmo::from_bytes((options, &settings), (weights, numbers))
     }
 
-    /// Reads a network from the bytes of its options and of its weights; errors call them by the
-    /// paths before them.
+    /// Reads a network from the bytes of its options and weights; the paths are used in error
+    /// messages.
     ///
     /// # Errors
-    /// If they are damaged or do not fit each other.
+    /// If they are damaged or do not match.
     pub fn from_bytes(
         (options, settings): (&Path, &[u8]),
         (weights, numbers): (&Path, Vec<u8>),
@@ -80,24 +80,24 @@ impl Elmo {
         })
     }
 
-    /// `D`: how many numbers a word has in each layer.
+    /// `D`: size of a word vector in each layer.
     pub fn dim(&self) -> usize {
         2 * self.width
     }
 
-    /// `L`: how many layers there are, with the words before any context as the first.
+    /// `L`: number of layers, including the context-free word layer.
     pub fn layers(&self) -> usize {
         self.layers
     }
 
-    /// Embeds each sentence, which is put between `<S>` and `</S>` for it.
+    /// Embeds each sentence, framed by `<S>` and `</S>`.
     ///
-    /// Without a state every sentence stands for itself. With one, sentence `b` goes on where
-    /// sentence `b` of the call before ended, as in AllenNLP, and the result depends on the order
+    /// Without a state, every sentence is embedded independently. With one, sentence `b` continues
+    /// from sentence `b` of the previous call, as in AllenNLP, so the result depends on the order
     /// of calls.
     ///
     /// # Panics
-    /// If the state belongs to an ELMo of another size.
+    /// If the state belongs to an ELMo of a different size.
     pub fn embed<W: AsRef<str> + Sync>(
         &self,
         sentences: &[&[W]],
@@ -144,13 +144,13 @@ impl Elmo {
             .iter()
             .map(|words| {
                 start += words.len() + 2;
-                // Between the two ends.
+                // Without the two sentence boundaries.
                 Layers::gather(&pairs, start - words.len() - 1, words.len(), self.width)
             })
             .collect()
     }
 
-    /// Words before any context, `(R, P)`. Each different word is spelled out once.
+    /// Context-free word vectors, `(R, P)`. Each distinct word is encoded once.
     fn words<'w>(&self, words: impl Iterator<Item = &'w str>) -> Vec<f32> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut filtered = Vec::new(); // (U, F)
@@ -169,15 +169,15 @@ impl Elmo {
     }
 }
 
-/// What the language models remember from one call of [`Elmo::embed`] to the next.
+/// The language models' state, carried from one call of [`Elmo::embed`] to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// For each direction, sentence and layer.
+    /// By direction, sentence and layer.
     memories: [Vec<Vec<Memory>>; 2],
 }
 
 impl State {
-    /// Makes room for `rows` sentences. Those beyond keep what they remember.
+    /// Extends the state to `rows` sentences; existing ones are kept.
     fn grow(&mut self, rows: usize, lms: &[Lm; 2]) {
         for (memories, lm) in self.memories.iter_mut().zip(lms) {
             while memories.len() < rows {
@@ -187,14 +187,14 @@ impl State {
     }
 }
 
-/// The vectors of a sentence's words in every layer: `(L, T, D)`.
+/// The word vectors of a sentence in every layer: `(L, T, D)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
     /// `T`.
     pub words: usize,
-    /// `D`: the forward model's numbers, then the backward model's.
+    /// `D`: the forward half, then the backward half.
     pub dim: usize,
-    /// Layer after layer, word after word.
+    /// Row-major.
     pub values: Vec<f32>,
     count: usize,
 }
@@ -208,14 +208,14 @@ impl Layers {
     /// The vectors of one layer: `(T, D)`.
     ///
     /// # Panics
-    /// If there is no such layer.
+    /// If the layer is out of range.
     pub fn layer(&self, layer: usize) -> &[f32] {
         assert!(layer < self.count, "layer {layer} of {}", self.count);
         let size = self.words * self.dim;
         &self.values[layer * size..(layer + 1) * size]
     }
 
-    /// Rows `start..start + words` of both directions, side by side.
+    /// Rows `start..start + words` of both directions, concatenated.
     fn gather(pairs: &[[&[f32]; 2]], start: usize, words: usize, width: usize) -> Layers {
         let mut values = Vec::with_capacity(pairs.len() * words * 2 * width);
         for pair in pairs {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::import::{ImportError, damaged};
 
-/// What `options.json` says of the network; its settings for training are passed over.
+/// The network's sizes from `options.json`; training settings are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Options {
     pub(super) lstm: LstmOptions,
@@ -15,18 +15,18 @@ pub(super) struct Options {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct LstmOptions {
-    /// Size of a cell's memory.
+    /// Cell size.
     pub(super) dim: usize,
-    /// Size of what a cell puts out, and of its input.
+    /// Output and input size of a cell.
     pub(super) projection_dim: usize,
     pub(super) n_layers: usize,
-    /// Bound on the memory; none or zero for no bound.
+    /// Clip of the cell; absent or zero for none.
     #[serde(default)]
     pub(super) cell_clip: Option<f32>,
-    /// Bound on the output; none or zero for no bound.
+    /// Clip of the output; absent or zero for none.
     #[serde(default)]
     pub(super) proj_clip: Option<f32>,
-    /// Whether a layer's input is added to its output, from the second layer on.
+    /// Whether layers from the second on are residual.
     #[serde(default)]
     pub(super) use_skip_connections: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct LstmOptions {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CharCnnOptions {
     pub(super) embedding: EmbeddingOptions,
-    /// Width and number of the filters of each convolution.
+    /// Width and number of filters of each convolution.
     pub(super) filters: Vec<(usize, usize)>,
     pub(super) n_highway: usize,
     pub(super) n_characters: usize,
@@ -47,7 +47,7 @@ pub(super) struct EmbeddingOptions {
     pub(super) dim: usize,
 }
 
-/// What is applied to the maximum of a filter over a word.
+/// Applied to the max-pooled output of a filter.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Activation {
@@ -55,7 +55,7 @@ pub(super) enum Activation {
     Tanh,
 }
 
-/// No size of a sane network exceeds this, and products of a few of them do not overflow.
+/// No sane network has a larger dimension, and products of a few of them do not overflow.
 const MAX_SIZE: usize = 1 << 20;
 
 impl Options {
@@ -67,7 +67,7 @@ impl Options {
         }
     }
 
-    /// The first setting that no network can have.
+    /// The first invalid setting.
     fn problem(&self) -> Option<String> {
         let Options { lstm, char_cnn } = self;
         let max = char_cnn.max_characters_per_token;
@@ -78,8 +78,7 @@ impl Options {
             ("char_cnn.embedding.dim", char_cnn.embedding.dim, 1..=MAX_SIZE),
             ("the number of char_cnn.filters", char_cnn.filters.len(), 1..=MAX_SIZE),
             ("char_cnn.max_characters_per_token", max, 3..=MAX_SIZE),
-            // 256 bytes, the ends of words and sentences, and padding; the larger number counts
-            // the zero that stands for no character at all.
+            // 256 bytes, word and sentence boundaries, and padding; 262 also counts the mask.
             ("char_cnn.n_characters", char_cnn.n_characters, 261..=262),
         ];
         let size = sizes.into_iter().find(|(_, size, range)| !range.contains(size));
@@ -93,7 +92,7 @@ impl Options {
             .or_else(|| clips.find(|c| *c < 0.0).map(|c| format!("lstm has a clip of {c}")))
     }
 
-    /// Filters of all widths together: the size of a word before projection.
+    /// Total number of filters: the size of a word before the projection.
     pub(super) fn filters(&self) -> usize {
         self.char_cnn.filters.iter().map(|(_, n)| n).sum()
     }

@@ -1,14 +1,14 @@
-//! Role labelers of AllenNLP's, made into taggers of ours.
+//! Imports AllenNLP role labelers as taggers.
 //!
-//! AllenNLP's `srl` model is the tagger of He et al. 2017, as ours is: words and a mark at the
-//! predicate go through LSTMs to one tag per word. So an archive becomes a checkpoint by renaming
-//! and transposing, and computes the same. Every tensor has to find its place and every place its
-//! tensor; an archive with more or less in it is another network, and an error.
+//! AllenNLP's `srl` model and our tagger are both the tagger of He et al. 2017: words and a
+//! predicate indicator go through LSTMs to one tag per word. So importing an archive only renames
+//! and transposes tensors, and the result computes the same. Every tensor must have a place and
+//! every place a tensor; an archive with more or less in it is another network, and an error.
 //!
-//! Three things are AllenNLP's own and are kept on the card: how words are looked up, that
-//! decoding adds up probabilities instead of their logarithms, and how layers of ELMo are mixed.
-//! ELMo itself is read from the files it is published in. There it starts every sentence afresh,
-//! where AllenNLP's goes on from the sentence before.
+//! Three things are specific to AllenNLP and recorded on the card: how words are looked up, that
+//! decoding sums probabilities instead of their logarithms, and the ELMo layer mix. ELMo itself is
+//! read from its published files. Here it starts every sentence with a fresh state, where AllenNLP
+//! carries the state over from the previous sentence.
 
 mod settings;
 mod weights;
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cajole_core::constraints::TagSet;
-use cajole_nn::decoders::Space;
+use cajole_core::decoders::tags::Space;
 use cajole_nn::import::ImportError;
 use cajole_nn::import::allennlp::Archive;
 use cajole_nn::import::hdf5::Hdf5;
@@ -33,19 +33,19 @@ use crate::words::{Lexicon, Lookup, Reads};
 use settings::{Embedding, Settings};
 use weights::Tensors;
 
-/// What the card of a tagger that was trained elsewhere says beside all else.
+/// Additional card fields of an imported tagger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Imported {
     /// The archive's name.
     pub archive: String,
-    /// How words are found in its vocabulary.
+    /// How words are looked up in its vocabulary.
     #[serde(default)]
     pub lookup: Lookup,
     /// What its decoder maximises.
     #[serde(default)]
     pub space: Space,
-    /// How it mixes the layers of ELMo, if it reads ELMo's vectors.
+    /// How it mixes the layers of ELMo, if it uses ELMo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elmo: Option<Mix>,
 }
@@ -65,14 +65,14 @@ impl Imported {
         let elmo = match self.elmo {
             None => "",
             Some(_) => {
-                "- **ELMo**: in `elmo/`, every sentence by itself. Make a folder `elmo/cache` to \
-                 keep what it says of sentences; it will be large.\n"
+                "- **ELMo**: in `elmo/`, stateless across sentences. Create a folder `elmo/cache` \
+                 to cache its outputs; it will be large.\n"
             }
         };
         format!(
-            "- **Origin**: the AllenNLP archive `{archive}`, taken over by `cajole import \
-             allennlp`. Its settings say that it was trained on `{corpus}`. See there for who may \
-             use it and how well it does; nothing was measured here.\n\
+            "- **Origin**: the AllenNLP archive `{archive}`, imported by `cajole import \
+             allennlp`. Its settings say that it was trained on `{corpus}`. See there for its \
+             licence and scores; nothing was measured here.\n\
              - **Words** are looked up {lookup}.\n\
              - **Decoding**: Viterbi over {space}.\n\
              {elmo}",
@@ -81,20 +81,20 @@ impl Imported {
     }
 }
 
-/// Reads a role labeler from AllenNLP's `model.tar.gz`, or from a folder with the same in it.
+/// Imports a role labeler from AllenNLP's `model.tar.gz`, or from a folder with the same contents.
 ///
-/// If it reads ELMo's vectors, `elmo` says where that ELMo is.
+/// If it uses ELMo, `elmo` names the files of that ELMo.
 ///
 /// # Errors
-/// If a file is missing or damaged, or if the archive holds another kind of network.
+/// If a file is missing or damaged, or the archive contains another kind of network.
 pub fn allennlp(path: &Path, elmo: Option<&ElmoFiles>) -> Result<(RoleTagger, Card), ImportError> {
     from_archive(path, &Archive::read(path)?, elmo)
 }
 
-/// Makes a tagger of an archive that has been read; errors call it `path`.
+/// Converts an archive that has been read; errors call it `path`.
 ///
 /// # Errors
-/// As [`allennlp`].
+/// See [`allennlp`].
 pub fn from_archive(
     path: &Path,
     archive: &Archive,
@@ -110,7 +110,7 @@ pub fn from_archive(
         }
     }
     if let (Some(files), None) = (elmo, &vocabulary.embedder) {
-        let problem = "is of no use: the archive's network reads no ELMo".to_owned();
+        let problem = "is not needed: the archive's network does not read ELMo".to_owned();
         return Err(ImportError::Options { path: files.options.clone(), problem });
     }
     let network = network(path, &settings, &vocabulary)?;
@@ -118,12 +118,12 @@ pub fn from_archive(
     tensors.expect_none()?;
 
     let card = card(path, settings, &vocabulary, network.clone());
-    let net = Tagging(LstmTagger::new(network));
-    let model = Trained { net, weights: weights.into() };
+    let net = Tagging { net: LstmTagger::new(network), tags: vocabulary.tags.clone() };
+    let model = Trained::new(net, weights);
     Ok((RoleTagger { model, vocabulary }, card))
 }
 
-/// What is known of a network that was trained elsewhere.
+/// The card of an imported network.
 fn card(path: &Path, settings: Settings, vocabulary: &Vocabulary, network: TaggerConfig) -> Card {
     let file_name = path.file_name().unwrap_or(path.as_os_str());
     let imported = Imported {
@@ -147,7 +147,7 @@ fn card(path: &Path, settings: Settings, vocabulary: &Vocabulary, network: Tagge
     }
 }
 
-/// Words and tags in the order of the archive's files.
+/// Words and tags, in the order of the archive's files.
 fn vocabulary(
     path: &Path,
     archive: &Archive,
@@ -166,7 +166,7 @@ fn vocabulary(
                 let name = format!("{OUT_OF_VOCABULARY} in {}", file(namespace));
                 return Err(ImportError::Missing { path: path.to_owned(), name });
             }
-            // Index 0 is for what pads a batch, and is not in the file.
+            // Index 0 is padding, which is not in the file.
             words.insert(0, "@@PADDING@@".to_owned());
             lexicon = Lexicon::new(Reads::Words, words, Vec::new()).with_lookup(*lookup);
         }
@@ -180,7 +180,7 @@ fn vocabulary(
     Ok(vocabulary)
 }
 
-/// The size of the network that is to be filled.
+/// The architecture to fill.
 fn network(
     path: &Path,
     settings: &Settings,
@@ -213,8 +213,8 @@ fn network(
     let inputs = network.embedding + network.dense + network.indicator;
     if inputs != encoder.input {
         let problem = format!(
-            "model.encoder.input_size is {}, but words have {} numbers, ELMo's vectors {} and the \
-             mark of the predicate {}",
+            "model.encoder.input_size is {}, but word vectors have size {}, ELMo's {} and the \
+             predicate indicator {}",
             encoder.input, network.embedding, network.dense, network.indicator
         );
         return Err(ImportError::Options { path: path.join("config.json"), problem });
@@ -222,7 +222,7 @@ fn network(
     Ok(network)
 }
 
-/// The ELMo called `name` in the archive, from the files it is published in.
+/// Loads the ELMo called `name` in the archive from its published files.
 fn embedder(
     path: &Path,
     tensors: &mut Tensors<'_>,
@@ -231,8 +231,8 @@ fn embedder(
 ) -> Result<Embedder, ImportError> {
     let Some(files) = files else {
         let problem = format!(
-            "model.text_field_embedder has ELMo in it, as {name:?}: give the options and the \
-             weights of that ELMo, too"
+            "model.text_field_embedder contains ELMo, as {name:?}: also give the options and \
+             weights of that ELMo"
         );
         return Err(ImportError::Options { path: path.join("config.json"), problem });
     };
@@ -245,12 +245,12 @@ fn embedder(
     embedder.with_mix(mix)
 }
 
-/// Archives hold a copy of their ELMo. One matrix of it tells whether the file has the same.
+/// Archives contain a copy of their ELMo; comparing one matrix shows whether it is the same.
 fn same_elmo(tensors: &Tensors<'_>, prefix: &str, weights: &Path) -> Result<(), ImportError> {
     let name = format!("{prefix}_token_embedder._projection.weight");
     let ours = tensors.get(&name)?; // (P, F)
     let [p, f] = ours.shape[..] else {
-        let problem = format!("{name:?} has shape {:?}, which is no matrix", ours.shape);
+        let problem = format!("{name:?} has shape {:?}, which is not a matrix", ours.shape);
         return Err(ImportError::Options { path: weights.to_owned(), problem });
     };
     let theirs = Hdf5::open(weights)?.dataset_of("CNN_proj/W_proj", &[f, p])?; // (F, P)
@@ -258,7 +258,7 @@ fn same_elmo(tensors: &Tensors<'_>, prefix: &str, weights: &Path) -> Result<(), 
     match (0..p * f).all(same) {
         true => Ok(()),
         false => {
-            let problem = format!("these are not the numbers of {name:?} in the archive");
+            let problem = format!("the weights differ from {name:?} in the archive");
             Err(ImportError::Options { path: weights.to_owned(), problem })
         }
     }

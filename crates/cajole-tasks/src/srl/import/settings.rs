@@ -1,4 +1,4 @@
-//! `config.json`: what a role labeler of AllenNLP's is made of.
+//! Reads the architecture of an AllenNLP role labeler from `config.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 
 use crate::words::Lookup;
 
-/// The settings that make a difference to what the network computes.
+/// The settings that affect what the network computes.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// What goes in, in the order in which it is concatenated.
+    /// The input embedders, in concatenation order.
     pub(super) embedders: Vec<(String, Embedding)>,
-    /// Size of the embedding that marks the predicate.
+    /// Size of the predicate-indicator embedding.
     pub(super) indicator: usize,
     pub(super) encoder: Encoder,
     pub(super) embedding_dropout: f32,
-    /// What it was trained on.
+    /// The corpus it was trained on.
     pub(super) corpus: String,
 }
 
 /// Where the vectors of words come from.
 #[derive(Debug)]
 pub(super) enum Embedding {
-    /// A table with a row for each entry of a vocabulary.
+    /// An embedding table with one row per vocabulary entry.
     Words { namespace: String, size: usize, lookup: Lookup },
     /// ELMo.
     Elmo,
@@ -34,7 +34,7 @@ pub(super) enum Embedding {
 #[derive(Debug)]
 pub(super) struct Encoder {
     pub(super) kind: EncoderKind,
-    /// Size of what goes in.
+    /// Input size.
     pub(super) input: usize,
     pub(super) hidden: usize,
     pub(super) layers: usize,
@@ -42,12 +42,12 @@ pub(super) struct Encoder {
     pub(super) dropout: f32,
 }
 
-/// The encoders that our network can be.
+/// The supported encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EncoderKind {
-    /// PyTorch's own.
+    /// PyTorch's LSTM.
     Lstm,
-    /// AllenNLP's, in alternating directions.
+    /// AllenNLP's LSTM with alternating directions.
     Alternating { cell: CellKind, input_bias: bool },
 }
 
@@ -71,7 +71,7 @@ impl Settings {
     /// Reads the settings of the archive `path`.
     ///
     /// # Errors
-    /// If there are none, or some that another network is needed for.
+    /// If they are missing or need an unsupported network.
     pub(super) fn of(path: &Path, config: &Value) -> Result<Self, ImportError> {
         if config.is_null() {
             let name = "config.json".to_owned();
@@ -91,14 +91,14 @@ impl Settings {
     }
 }
 
-/// Known encoders; the last two are the same.
+/// The supported encoders; the last two are the same.
 const ENCODERS: [&str; 3] = ["lstm", "alternating_lstm", "alternating_highway_lstm"];
 
 fn encoder(part: &Part<'_>) -> Result<Encoder, ImportError> {
     let kind = match part.expect_kind(None, &ENCODERS)? {
         "lstm" => {
             if part.flag("bidirectional", false)? {
-                return Err(part.problem("has bidirectional layers; ours read one way".into()));
+                return Err(part.problem("has bidirectional layers, not supported".into()));
             }
             EncoderKind::Lstm
         }
@@ -123,13 +123,13 @@ fn encoder(part: &Part<'_>) -> Result<Encoder, ImportError> {
     })
 }
 
-/// What gives words their vectors: at most one table, and at most one ELMo.
+/// The embedders: at most one table and at most one ELMo.
 fn embedders(root: &Part<'_>, model: &Part<'_>) -> Result<Vec<(String, Embedding)>, ImportError> {
     let field = model.part("text_field_embedder")?;
-    // Before version 0.8 the embedders stood there by themselves.
+    // Before version 0.8 there was no `token_embedders` level.
     let all =
         if field.get("token_embedders").is_some() { field.part("token_embedders")? } else { field };
-    // AllenNLP concatenates in the order of names, whatever the order in the file.
+    // AllenNLP concatenates in name order, whatever the order in the file.
     let names: BTreeMap<&String, &Value> =
         all.object()?.iter().filter(|(_, value)| value.is_object()).collect();
     let mut embedders = Vec::new();
@@ -139,14 +139,14 @@ fn embedders(root: &Part<'_>, model: &Part<'_>) -> Result<Vec<(String, Embedding
         let embedding = match kind {
             "embedding" => words(root, name, &part)?,
             _ if part.flag("do_layer_norm", false)? => {
-                return Err(part.problem("has do_layer_norm, which is not known here".into()));
+                return Err(part.problem("has do_layer_norm, which is not supported".into()));
             }
             _ => Embedding::Elmo,
         };
         let same =
             |other: &Embedding| std::mem::discriminant(other) == std::mem::discriminant(&embedding);
         if embedders.iter().any(|(_, other)| same(other)) {
-            return Err(part.problem("is the second of its kind; one is possible".into()));
+            return Err(part.problem("is the second of its kind; only one is supported".into()));
         }
         embedders.push((name.clone(), embedding));
     }
@@ -156,7 +156,7 @@ fn embedders(root: &Part<'_>, model: &Part<'_>) -> Result<Vec<(String, Embedding
     }
 }
 
-/// A table of words, together with how the reader of the data looks them up.
+/// An embedding table, and how the dataset reader looks words up.
 fn words(root: &Part<'_>, name: &str, part: &Part<'_>) -> Result<Embedding, ImportError> {
     const KNOWN: [&str; 4] = ["type", "namespace", "lowercase_tokens", "token_min_padding_length"];
     let namespace = part.text("vocab_namespace", Some("tokens"))?.to_owned();
@@ -166,7 +166,7 @@ fn words(root: &Part<'_>, name: &str, part: &Part<'_>) -> Result<Embedding, Impo
     if let Some(indexer) = indexers.and_then(|indexers| indexers.find(name)) {
         indexer.expect_kind(Some("single_id"), &["single_id"])?;
         if let Some(other) = indexer.object()?.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-            return Err(indexer.problem(format!("has {other:?}, which is not known here")));
+            return Err(indexer.problem(format!("has {other:?}, which is not supported")));
         }
         let other = indexer.text("namespace", Some("tokens"))?;
         if other != namespace {
@@ -180,14 +180,14 @@ fn words(root: &Part<'_>, name: &str, part: &Part<'_>) -> Result<Embedding, Impo
     Ok(Embedding::Words { namespace, size, lookup })
 }
 
-/// A part of the settings that knows its place, for messages.
+/// A part of the settings that knows its path, for messages.
 struct Part<'c> {
     path: PathBuf,
     at: String,
     value: &'c Value,
 }
 
-/// No size of a sane network exceeds this, and products of two of them do not overflow.
+/// An upper bound on any sane size, small enough that products of two do not overflow.
 const MAX_SIZE: u64 = 1 << 20;
 
 impl<'c> Part<'c> {
@@ -217,7 +217,7 @@ impl<'c> Part<'c> {
         self.value.as_object().ok_or_else(|| self.problem(format!("is {}", self.value)))
     }
 
-    /// The field `type`, which has to be one of these.
+    /// The field `type`, which must be one of `known`.
     fn expect_kind(
         &self,
         default: Option<&'c str>,
@@ -246,7 +246,7 @@ impl<'c> Part<'c> {
         let part = self.part(name)?;
         let size = part.value.as_u64().filter(|size| (1..=MAX_SIZE).contains(size));
         let size = size.and_then(|size| usize::try_from(size).ok());
-        size.ok_or_else(|| part.problem(format!("is {}, which is no size", part.value)))
+        size.ok_or_else(|| part.problem(format!("is {}, which is not a valid size", part.value)))
     }
 
     fn flag(&self, name: &str, default: bool) -> Result<bool, ImportError> {
@@ -254,12 +254,12 @@ impl<'c> Part<'c> {
         part.value.as_bool().ok_or_else(|| part.problem(format!("is {}", part.value)))
     }
 
-    /// A share of units that are silenced in training; zero where nothing is said.
+    /// A dropout rate; zero if absent.
     fn share(&self, name: &str) -> Result<f32, ImportError> {
         let Some(part) = self.find(name) else { return Ok(0.0) };
         let share = part.value.as_f64().filter(|share| (0.0..1.0).contains(share));
         share
             .map(|share| share as f32)
-            .ok_or_else(|| part.problem(format!("is {}, which is no share", part.value)))
+            .ok_or_else(|| part.problem(format!("is {}, which is not a valid rate", part.value)))
     }
 }

@@ -1,9 +1,9 @@
-//! From AllenNLP's tensors to the parameters of our network.
+//! Converts AllenNLP's tensors to our parameters.
 //!
-//! Alphabet: `D` size of all inputs together, `H` hidden units, `V` tags; `X` and `S` are the
-//! blocks of a cell's input and state matrices: 4 and 4, or with highway connections 6 and 5. The
-//! blocks have the same order on both sides: `i, f, g, o`, the highway gate, the linear input.
-//! PyTorch's matrices are `(out, in)`, ours `(in, out)`.
+//! Alphabet: `D` total input size, `H` hidden units, `V` tags; `X` and `S` are the blocks of a
+//! cell's input and state matrices: 4 and 4, or 6 and 5 with highway connections. The blocks have
+//! the same order on both sides: `i, f, g, o`, the highway gate, the linear input. PyTorch's
+//! matrices are `(out, in)`, ours `(in, out)`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use cajole_nn::models::{CellKind, Features, LstmTagger, TaggerConfig};
 
 use super::settings::{Embedding, EncoderKind, Settings};
 
-/// The tensors of an archive, and which of them nobody has asked for.
+/// The tensors of an archive, and which of them are still unused.
 pub(super) struct Tensors<'a> {
     path: &'a Path,
     all: &'a import::Tensors,
@@ -28,33 +28,33 @@ impl<'a> Tensors<'a> {
         Tensors { path, all, left }
     }
 
-    /// The numbers of a tensor that has to have this shape.
+    /// Takes the values of a tensor, checking its shape.
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<&'a [f32], ImportError> {
         let tensor = import::expect(self.all, self.path, name, shape)?;
         self.left.remove(name);
         Ok(&tensor.values)
     }
 
-    /// A tensor of whatever shape, which is not taken.
+    /// Looks at a tensor without taking it.
     pub(super) fn get(&self, name: &str) -> Result<&'a Tensor, ImportError> {
         let missing = || ImportError::Missing { path: self.path.to_owned(), name: name.to_owned() };
         self.all.get(name).ok_or_else(missing)
     }
 
-    /// How the layers of ELMo are mixed.
+    /// The ELMo layer mix.
     pub(super) fn mix(&mut self, prefix: &str, layers: usize) -> Result<Mix, ImportError> {
         let mix = Mix::from_tensors(self.path, self.all, prefix, layers)?;
         self.pass_over(&format!("{prefix}."));
         Ok(mix)
     }
 
-    /// Leaves out all tensors whose names begin so.
+    /// Ignores all tensors with this prefix.
     pub(super) fn pass_over(&mut self, prefix: &str) {
         self.left.retain(|name, _| !name.starts_with(prefix));
     }
 
     /// # Errors
-    /// If a tensor is left that nobody has asked for.
+    /// If an unused tensor is left.
     pub(super) fn expect_none(&self) -> Result<(), ImportError> {
         match self.left.first_key_value() {
             None => Ok(()),
@@ -67,7 +67,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The weights of the network, in its own order.
+/// The weights of the network, in our order.
 pub(super) fn weights(
     tensors: &mut Tensors<'_>,
     settings: &Settings,
@@ -81,7 +81,7 @@ pub(super) fn weights(
             found.insert("input.words".to_owned(), table.to_vec());
         }
     }
-    // Row 0 is for all words but the predicate, as AllenNLP's indicator counts.
+    // Row 0 is for all words but the predicate, as in AllenNLP's indicator.
     let indicator = tensors.take("binary_feature_embedding.weight", &[2, network.indicator])?;
     found.insert("input.indicator".to_owned(), indicator.to_vec());
     let h = network.hidden;
@@ -112,8 +112,8 @@ pub(super) fn weights(
     Ok(weights)
 }
 
-/// For each of our inputs the place that AllenNLP has it in: it concatenates words and ELMo in the
-/// order of their names, we the words first.
+/// For each of our inputs, its position in AllenNLP, which concatenates words and ELMo in name
+/// order, where we put words first.
 fn order(settings: &Settings, network: &TaggerConfig) -> Vec<usize> {
     let (mut words, mut elmo, mut at) = (0..0, 0..0, 0);
     for (_, embedding) in &settings.embedders {
@@ -153,7 +153,7 @@ fn alternating(
     input_bias: bool,
 ) -> Result<[Vec<f32>; 3], ImportError> {
     let (n_x, n_h) = (cell.inputs(), cell.gates());
-    // Since version 1.0 a layer has its cell as a module of its own.
+    // Since version 1.0 the cell is a module inside the layer.
     let mut layer = format!("encoder._module.layer_{i}");
     if tensors.all.contains_key(&format!("{layer}.cell.input_linearity.weight")) {
         layer += ".cell";
@@ -166,12 +166,12 @@ fn alternating(
     if input_bias {
         b.copy_from_slice(take("input_linearity.bias", &[n_x * h])?);
     }
-    // The linear input has no part in the state.
+    // The linear input has no recurrent part.
     b.iter_mut().zip(b_h).for_each(|(b, b_h)| *b += b_h);
     Ok([transposed(w_x, order), transposed(w_h, &(0..h).collect::<Vec<_>>()), b])
 }
 
-/// `(out, in)` as `(in, out)`, with row `i` from column `order[i]`.
+/// Transposes `(out, in)` to `(in, out)`, with row `i` from column `order[i]`.
 fn transposed(w: &[f32], order: &[usize]) -> Vec<f32> {
     let columns = order.iter();
     columns.flat_map(|&column| w.chunks_exact(order.len()).map(move |row| row[column])).collect()

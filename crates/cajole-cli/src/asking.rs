@@ -1,0 +1,209 @@
+//! What is asked of a network, as the command line says it: which network, under which rules, with
+//! which settings. All commands that answer lines share these flags.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use cajole_core::{Cancel, Config};
+use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::{Opened, Runnable, Settings};
+use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_tasks::Preset;
+
+use crate::{Session, settings, source};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Asking {
+    /// A network that is built in (transducer, parser, tagger or expressions), or a checkpoint folder
+    /// of any task
+    #[arg(long, value_name = "NAME|FOLDER")]
+    pub(crate) model: Option<String>,
+
+    /// A constraint file [default: what the task demands]
+    ///
+    /// A few lines of TOML, such as
+    ///
+    ///     arithmetic = 'count(out, "a") = 3 * count(in, "a")'
+    ///
+    /// See rules/ for examples, and `cajole infer --help` for all kinds of rules.
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    pub(crate) constraint: Option<PathBuf>,
+
+    /// Settings of gradient-based inference [default: what works best for the task]
+    #[arg(long, value_enum)]
+    preset: Option<PresetName>,
+
+    /// Override one of them, such as `--set schedule.step-size=0.01`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+
+    /// Give up on an input after this long and keep the best output so far, in milliseconds
+    ///
+    /// Outputs then depend on how fast and how busy the machine is. An input that runs out of time
+    /// has the status timed-out.
+    #[arg(long, value_name = "N")]
+    deadline_ms: Option<u64>,
+
+    /// Nudges for one input, at most, in each descent
+    #[arg(long, value_name = "N")]
+    max_steps: Option<usize>,
+
+    /// Width of the beam that the network decodes with; 1 is greedy [default: the task's]
+    #[arg(long, value_name = "N")]
+    width: Option<NonZeroUsize>,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum PresetName {
+    /// Algorithm 1 as printed: one output, plain SGD on all weights
+    Paper,
+    /// The most accurate: steps of set length towards outputs that satisfy, with restarts
+    Best,
+    /// The fastest over many lines: only biases move, so that inputs are repaired together
+    Small,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineName {
+    /// Gradient-based inference: nudge a copy of the weights until the output obeys
+    Gbi,
+    /// Ever wider beams, until something in them obeys
+    Beam,
+    /// Decode only what the rules allow; for rules that can be followed symbol by symbol
+    Masked,
+    /// Best-first search with a limit
+    Astar,
+    /// The most probable output that obeys, proven to be, with a limit
+    Exact,
+    /// Samples of the network's own distribution
+    Sample,
+    /// What can promise to obey first, then the others; of these the most probable output
+    Auto,
+    /// No repair: the network's own output, with what is wrong with it
+    Network,
+}
+
+impl EngineName {
+    pub(crate) fn engine(self) -> Engine {
+        match self {
+            EngineName::Gbi => Engine::Gbi,
+            EngineName::Beam => Engine::Rival(Rival::Beam),
+            EngineName::Masked => Engine::Rival(Rival::Masked),
+            EngineName::Astar => Engine::Rival(Rival::Astar),
+            EngineName::Exact => Engine::Rival(Rival::Exact),
+            EngineName::Sample => Engine::Rival(Rival::Sample),
+            EngineName::Auto => Engine::Auto,
+            EngineName::Network => Engine::Network,
+        }
+    }
+}
+
+impl Asking {
+    /// The name of the network, or its folder.
+    pub(crate) fn model<'a>(&'a self, default: &'a str) -> &'a str {
+        self.model.as_deref().unwrap_or(default)
+    }
+
+    /// The network.
+    pub(crate) fn open(&self, session: &Session, default: &str) -> anyhow::Result<Opened> {
+        let name = self.model(default);
+        session.registry.open(name).with_context(|| format!("cannot load {name}"))
+    }
+
+    /// The network, which has to be for this task.
+    pub(crate) fn open_for(
+        &self,
+        session: &Session,
+        default: &str,
+        task: &str,
+    ) -> anyhow::Result<Opened> {
+        let network = self.open(session, default)?;
+        match network.task() == task {
+            true => Ok(network),
+            false => {
+                bail!("{} is for the task {:?}, not {task:?}", self.model(default), network.task())
+            }
+        }
+    }
+
+    /// What outputs have to satisfy: the file that is named, or else what the task demands.
+    pub(crate) fn rule_file(&self, network: &dyn Runnable) -> anyhow::Result<Option<RuleFile>> {
+        match (&self.constraint, network.usual_rules()) {
+            (Some(path), _) => RuleFile::read(path).map(Some),
+            (None, Some(text)) => {
+                let title = format!("the usual rules of {}", network.task());
+                Ok(Some(RuleFile::of_text(title, text)))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// How outputs are made to satisfy it.
+    pub(crate) fn settings(
+        &self,
+        network: &dyn Runnable,
+        engine: Engine,
+    ) -> anyhow::Result<Settings> {
+        let presets = network.presets();
+        let preset = match self.preset {
+            None => presets.default,
+            Some(PresetName::Paper) => Preset::Paper,
+            Some(PresetName::Best) => Preset::Best,
+            Some(PresetName::Small) => Preset::Small,
+        };
+        let preset = toml::to_string(presets.get(preset)).context("a preset is plain data")?;
+        let mut config: Config = settings::overridden(&preset, &self.overrides)?;
+        if let Some(max_steps) = self.max_steps {
+            config.schedule.max_steps = max_steps;
+            config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
+        }
+        let mut limits = network.limits();
+        if let Some(width) = self.width {
+            limits.width = width.get();
+        }
+        limits.deadline = self.deadline_ms.map(Duration::from_millis);
+        Ok(Settings { engine, config, limits, cancel: Cancel::default() })
+    }
+}
+
+/// Rules as text. It is read once, so that what is obeyed is what was noted down.
+pub(crate) struct RuleFile {
+    /// What reports call the rules.
+    pub(crate) title: String,
+    /// What messages call them.
+    name: String,
+    /// The text.
+    pub(crate) text: String,
+    /// Where files lie that the rules name.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl RuleFile {
+    /// A constraint file.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<RuleFile> {
+        let text = fs::read_to_string(path).with_context(|| source::cannot_read(path))?;
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        Ok(RuleFile {
+            title: stem.to_string_lossy().into_owned(),
+            name: path.display().to_string(),
+            text,
+            folder: path.parent().map(Path::to_owned),
+        })
+    }
+
+    /// Rules that are in no file.
+    pub(crate) fn of_text(title: String, text: impl Into<String>) -> RuleFile {
+        RuleFile { name: title.clone(), title, text: text.into(), folder: None }
+    }
+
+    /// The rules, about outputs in this vocabulary.
+    pub(crate) fn compile<'v>(
+        &self,
+        vocabulary: &'v Vocabulary,
+    ) -> Result<Rules<'v>, RuleFileError> {
+        Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
+    }
+}

@@ -1,0 +1,111 @@
+//! `cajole compare`: all engines on one file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use cajole_infer::Ask;
+use cajole_infer::compare::Options;
+use cajole_infer::engine::Engine;
+use cajole_nn::checkpoint::write_atomically;
+use cajole_report::Report;
+use cajole_tasks::Watch;
+
+use crate::Session;
+use crate::asking::{Asking, EngineName};
+use crate::screen::{self, Screen};
+use crate::source::{check_bad, lines, open};
+
+/// Compare all ways of making outputs obey on one file: satisfaction, quality, cost
+#[derive(clap::Args, Debug)]
+pub(crate) struct Compare {
+    /// Lines to answer, with right outputs if there are any; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    input: PathBuf,
+
+    #[command(flatten)]
+    asking: Asking,
+
+    /// Only these engines [default: all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
+    engines: Vec<EngineName>,
+
+    /// Only the first so many lines
+    #[arg(long, value_name = "N")]
+    lines: Option<usize>,
+
+    /// How many failures are shown one by one
+    #[arg(long, value_name = "N", default_value = "20")]
+    shown: usize,
+
+    /// Where compare.json, compare.md and compare.html go
+    #[arg(long, short, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
+    let network = what.asking.open(session, "transducer")?;
+    let file = what.asking.rule_file(&*network)?;
+    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let engines = match what.engines.is_empty() {
+        true => network.engines(),
+        false => what.engines.iter().map(|name| name.engine()).collect(),
+    };
+    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let screen = Screen::new();
+    let source = open(&what.input)?;
+    let name = source.name.clone();
+    let (lines, unreadable) = lines(source, what.lines, &screen)?;
+    if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
+        bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
+    }
+    let ask = Ask::new(rules.as_ref(), &settings);
+    let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
+    let of = Options { rules_name, engines, shown: what.shown };
+    let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
+    for (line, error) in &bad {
+        screen.say(&format!("passed over: {name}:{line}: {error}"));
+    }
+    if let Some(folder) = &what.out {
+        write(&report, folder)?;
+    }
+    show(&report, what, session)?;
+    check_bad((unreadable + bad.len()) as u64, "worked on")
+}
+
+fn show(report: &Report, what: &Compare, session: &Session) -> anyhow::Result<()> {
+    if session.json {
+        return screen::print(&report.to_json());
+    }
+    let (width, colour) = (screen::width(), screen::has_colour());
+    for paragraph in &report.intro {
+        screen::print(paragraph)?;
+    }
+    // One by one they are on the page; here only how they do on the whole.
+    let overview = report.tables.first().map(|table| table.to_text(width, colour));
+    screen::print(&format!("\n{}", overview.unwrap_or_default()))?;
+    match &what.out {
+        Some(folder) => screen::print(&format!(
+            "\nFailures one by one, plots and traces: open {}.",
+            folder.join("compare.html").display()
+        )),
+        None => {
+            screen::print("\nWith --out FOLDER, a page shows failures one by one, with traces.")
+        }
+    }
+}
+
+fn write(report: &Report, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    for (name, text) in [
+        ("compare.json", report.to_json()),
+        ("compare.md", report.to_markdown()),
+        ("compare.html", report.to_html()),
+    ] {
+        let path = folder.join(name);
+        write_atomically(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

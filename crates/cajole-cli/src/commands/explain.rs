@@ -1,0 +1,124 @@
+//! `cajole explain`: how single inputs are repaired, step by step.
+
+use anyhow::bail;
+use cajole_core::Symbol;
+use cajole_infer::engine::Engine;
+use cajole_infer::infer::Tally;
+use cajole_infer::line::LineError;
+use cajole_infer::runnable::Each;
+use cajole_infer::source::{Listed, Numbered};
+use cajole_infer::{Ask, Opened, Settings};
+use cajole_rules::Rules;
+use cajole_tasks::transduction::{Splits, Text, parse, transduce};
+use serde_json::json;
+
+use crate::Session;
+use crate::asking::Asking;
+use crate::screen;
+use crate::source::check_bad;
+
+/// Watch gradient-based inference repair single inputs, step by step
+///
+/// Works for every network, with inputs as `cajole infer` reads them:
+///
+///     cajole explain azbzbzaz
+///     cajole explain --model tagger "The dog chased the cat."
+///     cajole explain --model parser '{"tokens": ["Dogs", "bark"]}'
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Explain {
+    /// Inputs: text or JSON objects; without any, a few that the transducer gets wrong
+    inputs: Vec<String>,
+
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// Failures shown when no input is given.
+const SHOWN: usize = 3;
+
+pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
+    let network = what.asking.open(session, "transducer")?;
+    let file = what.asking.rule_file(&*network)?;
+    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let is_transducer = network.task() == "transduction";
+    let inputs = match (what.inputs.is_empty(), is_transducer) {
+        (false, true) => what.inputs.iter().map(|text| with_right_output(text)).collect(),
+        (false, false) => what.inputs.clone(),
+        (true, true) => some_failures(&network, rules.as_ref(), &settings)?,
+        (true, false) => bail!("give the inputs to explain, such as \"The dog barked.\""),
+    };
+    let title = file.map_or_else(|| "its own rules".to_owned(), |file| file.title);
+    let print = |text: &str| screen::write(text);
+    let mut lines = listed(&inputs);
+    let tally = Tally::default();
+    let told = |error: Option<&_>| {
+        if let Some(error) = error {
+            screen::complain_of(error);
+        }
+    };
+    let ask = Ask { traces: true, ..Ask::new(rules.as_ref(), &settings) };
+    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+        for record in records {
+            if session.json {
+                print(&record.to_json(true).to_string())?;
+                continue;
+            }
+            for answer in record.answers.iter().flatten() {
+                let Some(trace) = &answer.trace else { continue };
+                let mut study = trace.study.clone();
+                study.title.clone_from(&title);
+                print(&study.to_text(screen::width(), screen::has_colour()))?;
+                print("")?;
+            }
+        }
+        Ok(())
+    };
+    let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &told };
+    network.infer_each(&ask, each)?;
+    check_bad(Tally::get(&tally.bad), "explained")
+}
+
+fn listed(inputs: &[String]) -> Listed {
+    let lines = (1..).zip(inputs).map(|(i, text)| -> Numbered<LineError> { (i, Ok(text.clone())) });
+    Listed { name: "input".to_owned(), lines: lines.collect() }
+}
+
+/// An input of the transducer, with what should come out if that is known.
+pub(super) fn with_right_output(text: &str) -> String {
+    match parse(text) {
+        Ok(x) => line_of(&x),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// An input of the transducer with its right output, as a line.
+pub(super) fn line_of(x: &[Symbol]) -> String {
+    let (input, output) = (Text(x).to_string(), Text(&transduce(x)).to_string());
+    json!({"input": input, "output": output}).to_string()
+}
+
+/// The first, the middle and the last of the test inputs that the transducer gets wrong.
+fn some_failures(
+    network: &Opened,
+    rules: Option<&Rules<'_>>,
+    settings: &Settings,
+) -> anyhow::Result<Vec<String>> {
+    let inputs: Vec<String> = Splits::new(0).test.iter().map(|x| line_of(x)).collect();
+    let settings = Settings { engine: Engine::Network, ..settings.clone() };
+    let mut failing = Vec::new();
+    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+        for record in records {
+            let is_failing = record.answers.iter().flatten().any(|a| a.answer.g_before != 0.0);
+            failing.extend(is_failing.then(|| inputs[record.line as usize - 1].clone()));
+        }
+        Ok(())
+    };
+    let tally = Tally::default();
+    let mut lines = listed(&inputs);
+    let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &|_| {} };
+    network.infer_each(&Ask::new(rules, &settings), each)?;
+    let every = failing.len().div_ceil(SHOWN).max(1);
+    Ok(failing.into_iter().step_by(every).collect())
+}

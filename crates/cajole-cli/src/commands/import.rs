@@ -1,0 +1,92 @@
+//! `cajole import`: networks that were trained elsewhere, as checkpoints.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use cajole_nn::checkpoint::Precision;
+use cajole_tasks::checkpoint::{self, Checkpoint};
+use cajole_tasks::srl::{self, ElmoFiles};
+
+use crate::Session;
+use crate::screen;
+
+/// Make a checkpoint of a network that was trained elsewhere
+#[derive(clap::Args, Debug)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) from: Origin,
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum Origin {
+    /// A semantic role labeler of AllenNLP's, as a tagger for role labeling
+    ///
+    /// ARCHIVE is a model.tar.gz, or the folder of a training run with config.json, best.th and
+    /// vocabulary/ in it. Its model has to be of type srl: word embeddings, ELMo's vectors or both,
+    /// and an lstm or alternating_lstm encoder. The checkpoint computes the same probabilities,
+    /// looks up words and decodes as AllenNLP does:
+    ///
+    ///     cajole import allennlp model.tar.gz --out srl
+    ///
+    /// A network that reads ELMo's vectors needs the two files that its ELMo is published in; they
+    /// are checked against the archive and copied into the checkpoint:
+    ///
+    ///     cajole import allennlp model.tar.gz --options options.json --weights weights.hdf5 --out srl
+    #[command(verbatim_doc_comment)]
+    Allennlp(Allennlp),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Allennlp {
+    /// The archive or folder
+    pub(crate) archive: PathBuf,
+
+    /// Where the checkpoint goes
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+
+    /// The options of the ELMo that the network reads
+    #[arg(long, value_name = "FILE", requires = "weights")]
+    pub(crate) options: Option<PathBuf>,
+
+    /// The weights of that ELMo
+    #[arg(long, value_name = "FILE", requires = "options")]
+    pub(crate) weights: Option<PathBuf>,
+}
+
+pub(crate) fn run(what: &Import, session: &Session) -> anyhow::Result<()> {
+    match &what.from {
+        Origin::Allennlp(what) => allennlp(what, session),
+    }
+}
+
+fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
+    let Allennlp { archive, out, options, weights } = what;
+    if checkpoint::exists(out) {
+        bail!("{} holds a checkpoint already", out.display());
+    }
+    let elmo = options.clone().zip(weights.clone());
+    let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
+    let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())
+        .with_context(|| format!("cannot import {}", archive.display()))?;
+    tagger.save(out, &card, Precision::F32)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let (network, lexicon) = (&card.network, &tagger.vocabulary.lexicon);
+    let elmo = match network.dense {
+        0 => String::new(),
+        n => format!(", ELMo vectors of {n}"),
+    };
+    let layers = match network.layers {
+        1 => "1 layer".to_owned(),
+        n => format!("{n} layers"),
+    };
+    screen::print(&format!(
+        "{}: {layers} of {} units; {} words{elmo}, {} tags.",
+        out.display(),
+        network.hidden,
+        lexicon.words().len(),
+        network.tags,
+    ))
+}

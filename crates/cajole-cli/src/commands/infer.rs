@@ -1,0 +1,225 @@
+//! `cajole infer`: users' own lines through any checkpoint, under any rules.
+
+mod note;
+
+use std::io::{IsTerminal, stderr, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use cajole_infer::Ask;
+use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::runnable::Stream;
+use cajole_infer::sink::{Existing, Sink};
+use cajole_tasks::Watch;
+use serde_json::{Value, json};
+
+use crate::Session;
+use crate::asking::{Asking, EngineName};
+use crate::screen::{self, Screen};
+use crate::source::{cannot_read, check_bad, is_stdin, open};
+
+/// Run your own lines through a network, such that every output obeys your own rules
+///
+/// One input a line: text, or a JSON object with "input" ("tokens", "text" or "tree" for parsers
+/// and taggers), and if you like an "id", the right "output", and a "constraint" of its own:
+///
+///     echo '{"id": 1, "input": "azbz"}' | cajole infer --constraint count.toml
+///     {"line":1,"id":1,"output":"aaazb","status":"satisfied","g_before":0.0,...}
+///
+/// A constraint file is a few lines of TOML. A rule is a table with one of these keys:
+///
+///     arithmetic = 'count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in)'
+///     pattern = "(aaa|zb)*"                 # a regular expression over characters
+///     symbols = '("a" "a" "a" | "z" "b")*'  # the same over symbols
+///     grammar = 'e = "x" | "(" e ")" ;'     # context-free; or grammar-file = "e.ebnf"
+///     must-have = ["a"]                     # and must-not-have
+///     shift-reduce = "full"                 # commands that build one tree
+///     bio = true                            # and other rules about tags:
+///     unique-roles = ["ARG0", "ARG1"]       # continuations, references = true,
+///     spans-in-tree = "phrasal"             # "phrasal" or "all" nodes
+///     checker = { command = ["python3", "check.py"] }
+///     all = [{ ... }, { ... }]              # or any; a rule may have name and weight
+///
+/// Records come in the order of the lines. Each has the output, a status, g before and after, steps,
+/// passes, and milliseconds. The status is one of:
+///
+///     satisfied    the output satisfies all rules
+///     improved     it violates them less than the network's own output
+///     unchanged    it is the network's own output, or no better
+///     timed-out    time ran out (--deadline-ms); it is the least violating output seen
+///     unmeasured   a rule could not be measured, such as by a checker that crashed
+///     failed       the network or a decoder failed
+///     bad-line     the line cannot be worked on
+///
+/// An output that does not satisfy has "faults", with positions and costs. Positions count from 0,
+/// and "end" is the position after the last: {"start": 2, "end": 4} is the third and the fourth
+/// symbol. Messages count in the same way.
+///
+/// A run that is killed goes on with --resume, and loses nothing.
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Infer {
+    /// Lines to answer; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    input: PathBuf,
+
+    /// Where records go; gzipped, if it ends in .gz [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    asking: Asking,
+
+    /// How outputs are made to obey
+    #[arg(long, value_enum, default_value_t = EngineName::Gbi)]
+    engine: EngineName,
+
+    /// Add the trace of every repair to its record (gbi)
+    #[arg(long)]
+    explain: bool,
+
+    /// Go on with an output that a killed run left behind
+    ///
+    /// The input, the network, the rules with all files that they name, and the flags have to be the
+    /// same as before.
+    #[arg(long, requires = "out")]
+    resume: bool,
+
+    /// Begin anew, though the output is there
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    overwrite: bool,
+
+    /// Stop at the first bad line, instead of reporting it and going on
+    #[arg(long)]
+    strict: bool,
+
+    /// Leave milliseconds out of records: the same lines then give the same bytes
+    #[arg(long)]
+    no_times: bool,
+}
+
+/// The network that is asked, if none is named.
+const DEFAULT: &str = "transducer";
+
+pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
+    let network = what.asking.open(session, DEFAULT)?;
+    let file = what.asking.rule_file(&*network)?;
+    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, what.engine.engine())?;
+    let ask = Ask {
+        rules: rules.as_ref(),
+        settings: &settings,
+        strict: what.strict,
+        times: !what.no_times,
+        traces: what.explain,
+        threads: rayon::current_num_threads(),
+    };
+    // All that can be wrong is found out before an output is begun, or begun anew.
+    network.answer(Vec::new(), &ask)?;
+    let mut source = open(&what.input)?;
+    let (mut sink, last) = match &what.out {
+        None => (Sink::of(stdout()), 0),
+        Some(out) => sink(out, what, || note::note(what, &*network, file.as_ref(), &ask))?,
+    };
+    source.skip_to(last).with_context(|| cannot_read(&what.input))?;
+    let (screen, tally) = (Screen::new(), Tally::default());
+    let is_watched = what.out.is_some() || !stdout().is_terminal();
+    if is_watched && stderr().is_terminal() {
+        screen.begin("lines", n_lines(&what.input)?);
+    }
+    let told = |error: Option<&InferError>| match error {
+        Some(error) => screen.say(&format!("passed over: {error}")),
+        None => screen.advance(last + Tally::get(&tally.lines), &progress(&tally)),
+    };
+    let stream = Stream { source: &mut source, sink: &mut sink, tally: &tally, told: &told };
+    let ended = network.infer(&ask, stream);
+    screen.end();
+    ended?;
+    sink.finish().context("cannot write the output")?;
+    if let Some(out) = &what.out {
+        tell(out, last, &tally, session)?;
+    }
+    check_bad(Tally::get(&tally.bad), "worked on")
+}
+
+fn sink(
+    path: &Path,
+    what: &Infer,
+    note: impl FnOnce() -> anyhow::Result<Value>,
+) -> anyhow::Result<(Sink, u64)> {
+    if what.resume && is_stdin(&what.input) {
+        bail!("what came from standard input cannot be read again: --resume needs a file");
+    }
+    if what.resume && !what.input.is_file() {
+        bail!("{} is no file, and cannot be read again: --resume needs one", what.input.display());
+    }
+    if what.input.canonicalize().is_ok_and(|input| path.canonicalize().is_ok_and(|p| p == input)) {
+        bail!("{} cannot be both the input and the output", path.display());
+    }
+    let existing = match (what.resume, what.overwrite) {
+        (true, _) => Existing::Resume,
+        (false, true) => Existing::Replace,
+        (false, false) => Existing::Keep,
+    };
+    Ok(Sink::open(path, existing, &note()?)?)
+}
+
+/// How many lines there are, as far as that can be known: only a file can be read twice.
+fn n_lines(path: &Path) -> anyhow::Result<u64> {
+    match path.is_file() {
+        true => open(path)?.count().with_context(|| cannot_read(path)),
+        false => Ok(0),
+    }
+}
+
+/// How it goes, in a few words.
+fn progress(tally: &Tally) -> String {
+    let get = Tally::get;
+    format!(
+        "{} violated, {} of these converted",
+        get(&tally.failures),
+        share(get(&tally.converted), get(&tally.failures))
+    )
+}
+fn share(n: u64, of: u64) -> String {
+    if of == 0 { "–".to_owned() } else { format!("{:.2} %", 100.0 * n as f64 / of as f64) }
+}
+
+fn tell(out: &Path, last: u64, tally: &Tally, session: &Session) -> anyhow::Result<()> {
+    let get = Tally::get;
+    let (inputs, failures) = (get(&tally.inputs), get(&tally.failures));
+    let converted = get(&tally.converted);
+    if session.json {
+        let summary = json!({
+            "out": out.display().to_string(),
+            "resumed_after_line": last,
+            "lines": get(&tally.lines),
+            "inputs": inputs,
+            "failures": failures,
+            "converted": converted,
+            "timed_out": get(&tally.timed_out),
+            "unmeasured": get(&tally.unmeasured),
+            "bad_lines": get(&tally.bad),
+        });
+        return screen::print(&serde_json::to_string_pretty(&summary)?);
+    }
+    let resumed = match last {
+        0 => String::new(),
+        last => format!(" (gone on after line {last})"),
+    };
+    let mut text = format!(
+        "{}: {inputs} inputs{resumed}. The network's own output violated the rules for {failures} \
+         ({}); {converted} of these ({}) satisfy them now.",
+        out.display(),
+        share(failures, inputs),
+        share(converted, failures)
+    );
+    for (n, what) in
+        [(&tally.timed_out, "ran out of time"), (&tally.unmeasured, "could not be measured")]
+    {
+        if 0 < get(n) {
+            text += &format!(" {} {what}.", get(n));
+        }
+    }
+    screen::print(&text)
+}

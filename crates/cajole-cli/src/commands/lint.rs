@@ -1,0 +1,108 @@
+//! `cajole lint`: what rules say of outputs that are known to be right.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
+use cajole_tasks::Watch;
+
+use crate::Session;
+use crate::asking::RuleFile;
+use crate::screen::{self, Screen};
+use crate::source::{check_bad, open};
+
+/// Ask how often right outputs violate a rule, before you insist on it
+///
+///     cajole lint rules/spans.toml ewt.dev.jsonl.gz --verbs
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Lint {
+    /// The constraint file
+    #[arg(value_name = "CONSTRAINT")]
+    constraint: PathBuf,
+
+    /// Files of JSON lines with right outputs: "output", "gold", or "srl" with "bio"
+    #[arg(value_name = "GOLD", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The field whose values are counted apart
+    #[arg(long, value_name = "FIELD", default_value = "genre")]
+    by: String,
+
+    /// Leave out predicates that are no verbs
+    #[arg(long)]
+    verbs: bool,
+
+    /// Every character of a text is a symbol; else words are
+    #[arg(long)]
+    characters: bool,
+
+    /// Examples shown of each rule
+    #[arg(long, value_name = "N", default_value = "3")]
+    examples: usize,
+}
+
+pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
+    let separator = if what.characters { "" } else { " " };
+    let look = Look { by: what.by.clone(), verbs: what.verbs, separator: separator.to_owned() };
+    let screen = Screen::new();
+    let file = RuleFile::read(&what.constraint)?;
+    // Twice: first for the symbols that there are, then for what the rules say of them.
+    for path in &what.files {
+        let cannot = || format!("cannot read {}", path.display());
+        if !path.metadata().with_context(cannot)?.is_file() {
+            bail!("{} is no file, and cannot be read twice", path.display());
+        }
+    }
+    let mut names = Names::default();
+    let bad = each(what, &look, Some(&screen), |gold| {
+        names.add(gold);
+        Ok(())
+    })?;
+    let vocabulary = names.with_rules(&file.text, file.folder.as_deref(), separator);
+    let rules = file.compile(&vocabulary)?;
+    let mut lint = Linter::new(&rules, &vocabulary, what.examples);
+    each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
+    let report = lint.report(&what.constraint.display().to_string());
+    match session.json {
+        true => screen::print(&report.to_json())?,
+        false => {
+            for table in &report.tables {
+                let text = table.to_text(screen::width(), screen::has_colour());
+                screen::print(&format!("{text}\n"))?;
+                screen::print("")?;
+            }
+        }
+    }
+    check_bad(bad as u64, "read")
+}
+
+/// Calls `look` at every right output; returns how many lines are bad.
+fn each(
+    what: &Lint,
+    look: &Look,
+    told: Option<&Screen>,
+    mut at: impl FnMut(&Gold) -> anyhow::Result<()>,
+) -> anyhow::Result<usize> {
+    let mut bad = 0;
+    for path in &what.files {
+        let mut source = open(path)?;
+        while let Some((number, text)) =
+            source.line().with_context(|| format!("cannot read {}", path.display()))?
+        {
+            let line = text.map_err(LineError::from).and_then(|text| Line::parse(number, text));
+            let golds = line.and_then(|line| line.map_or(Ok(Vec::new()), |line| look.golds(&line)));
+            match golds {
+                Ok(golds) => golds.iter().try_for_each(&mut at)?,
+                Err(error) => {
+                    bad += 1;
+                    if let Some(screen) = told {
+                        screen.say(&format!("passed over: {}:{number}: {error}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(bad)
+}

@@ -1,0 +1,80 @@
+//! The commands. Each is a file with its flags, its help and its `run`; here they are registered.
+
+mod compare;
+mod eval;
+mod evalb;
+mod explain;
+mod generate;
+mod import;
+mod infer;
+mod lint;
+mod parse;
+mod reproduce;
+mod srl_eval;
+mod tag;
+mod train;
+
+use std::num::NonZeroUsize;
+
+use clap::{Parser, Subcommand};
+
+use crate::Session;
+
+/// Make a trained network's output obey hard constraints, without retraining.
+///
+/// cajole decodes with the network's own decoder and measures how far the output violates the
+/// constraints. If it does, it nudges a private copy of the weights so that what was decoded
+/// becomes less probable, decodes again, and goes on until the constraints hold.
+///
+/// Start with `cajole reproduce transduction`, then `cajole explain` to watch single inputs.
+#[derive(Parser, Debug)]
+#[command(name = "cajole", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Threads to use [default: all cores]; results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Reproduce(reproduce::Reproduce),
+    Train(train::Train),
+    Eval(eval::Eval),
+    Explain(explain::Explain),
+    Parse(parse::Parse),
+    Tag(tag::Tag),
+    Infer(infer::Infer),
+    Compare(compare::Compare),
+    Lint(lint::Lint),
+    Evalb(evalb::Evalb),
+    SrlEval(srl_eval::SrlEval),
+    Import(import::Import),
+    Generate(generate::Generate),
+}
+
+impl Command {
+    pub(crate) fn run(&self, session: &Session) -> anyhow::Result<()> {
+        match self {
+            Command::Reproduce(what) => reproduce::run(what, session),
+            Command::Train(what) => train::run(what, session),
+            Command::Eval(what) => eval::run(what, session),
+            Command::Explain(what) => explain::run(what, session),
+            Command::Parse(what) => parse::run(what, session),
+            Command::Tag(what) => tag::run(what, session),
+            Command::Infer(what) => infer::run(what, session),
+            Command::Compare(what) => compare::run(what, session),
+            Command::Lint(what) => lint::run(what, session),
+            Command::Evalb(what) => evalb::run(what, session),
+            Command::SrlEval(what) => srl_eval::run(what, session),
+            Command::Import(what) => import::run(what, session),
+            Command::Generate(what) => generate::run(what, session),
+        }
+    }
+}

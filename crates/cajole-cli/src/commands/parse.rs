@@ -1,0 +1,125 @@
+//! `cajole parse`: sentences in, trees out, one for each line, in order.
+
+use std::io::{IsTerminal, stdout};
+use std::path::PathBuf;
+
+use cajole_infer::Ask;
+use cajole_infer::answer::{Answered, Record};
+use cajole_infer::engine::Engine;
+use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::runnable::Each;
+use cajole_infer::source::Source;
+use cajole_treebank::{Pretty, penn};
+use serde_json::{Value, json};
+
+use crate::Session;
+use crate::asking::Asking;
+use crate::screen;
+use crate::source::{check_bad, open_all};
+
+/// Parse sentences into trees, each of them a tree over its sentence
+///
+/// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
+///
+/// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
+/// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere. With
+/// --json, records are those of `cajole infer --model parser`; a blank line then has none.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Parse {
+    /// Files to parse; standard input, if none are given
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    asking: Asking,
+
+    /// Show what was decoded at every step, and why it is no tree
+    #[arg(long)]
+    explain: bool,
+
+    /// Draw trees even where the output is no terminal
+    #[arg(long)]
+    pretty: bool,
+}
+
+pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
+    let network = what.asking.open_for(session, "parser", "parsing")?;
+    let file = what.asking.rule_file(&*network)?;
+    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
+    let mut bad = 0;
+    for source in open_all(&what.files) {
+        let mut source = source?;
+        let mut printer = Printer::new(what, &source, session);
+        let tally = Tally::default();
+        let mut put = |records: Vec<Record>| records.iter().try_for_each(|r| printer.print(r));
+        let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
+        let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
+        network.infer_each(&ask, each)?;
+        printer.blanks(Tally::get(&tally.lines) + 1)?;
+        bad += Tally::get(&tally.bad);
+    }
+    check_bad(bad, "parsed")
+}
+
+/// Prints the records of one source.
+struct Printer<'a> {
+    what: &'a Parse,
+    json: bool,
+    /// The source, where there are several.
+    source: Option<String>,
+    /// The last line that was printed.
+    line: u64,
+}
+
+impl<'a> Printer<'a> {
+    fn new(what: &'a Parse, source: &Source, session: &Session) -> Self {
+        let source = (1 < what.files.len()).then(|| source.name.clone());
+        Printer { what, json: session.json, source, line: 0 }
+    }
+
+    fn print(&mut self, record: &Record) -> Result<(), InferError> {
+        self.blanks(record.line)?;
+        self.line = record.line;
+        if self.json {
+            return screen::write(&with_source(record, self.source.as_deref()).to_string());
+        }
+        match record.answers.as_ref().ok().and_then(|answers| answers.first()) {
+            Some(answer) => self.tree(answer),
+            None => screen::write(""),
+        }
+    }
+
+    /// A blank line for every blank line before this one.
+    fn blanks(&self, before: u64) -> Result<(), InferError> {
+        let n = if self.json { 0 } else { before.saturating_sub(self.line + 1) };
+        (0..n).try_for_each(|_| screen::write(""))
+    }
+
+    fn tree(&self, answer: &Answered) -> Result<(), InferError> {
+        let (width, colour) = (screen::width(), screen::has_colour());
+        if let Some(trace) = &answer.trace {
+            let mut study = trace.study.clone();
+            study.title = "commands, step by step".to_owned();
+            screen::write(&study.to_text(width, colour))?;
+        }
+        let text = answer.fields.get("tree").and_then(Value::as_str).unwrap_or_default();
+        let is_drawn = stdout().is_terminal() || self.what.pretty;
+        match penn::parse_tree(text).ok().filter(|_| is_drawn) {
+            Some(tree) => {
+                screen::write(&Pretty { width, colour, tags: false }.draw(&tree))?;
+                screen::write("") // trees take several lines: a blank one between them
+            }
+            None => screen::write(text),
+        }
+    }
+}
+
+/// A record as JSON. Where there are several sources, it says which it is from.
+pub(super) fn with_source(record: &Record, source: Option<&str>) -> Value {
+    let mut value = record.to_json(false);
+    if let (Some(source), Some(fields)) = (source, value.as_object_mut()) {
+        fields.insert("source".to_owned(), json!(source));
+    }
+    value
+}

@@ -1,0 +1,134 @@
+//! `cajole reproduce`: a whole experiment, with its report.
+
+use std::path::PathBuf;
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::Context;
+use cajole_experiments::transduction::TransductionConfig;
+use cajole_experiments::{parsing, srl, transduction};
+use cajole_nn::checkpoint::write_atomically;
+use cajole_report::Report;
+use cajole_tasks::Watch;
+
+use super::train::{parsing_config, srl_config};
+use crate::Session;
+use crate::screen::{self, Screen};
+use crate::settings::{self, Data, Settings};
+
+/// Run an experiment of the paper: train, find failures, repair them by every method, report
+#[derive(clap::Args, Debug)]
+pub(crate) struct Reproduce {
+    /// Which experiment
+    pub(crate) task: Experiment,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Where report.json, report.md, report.html and the networks go
+    #[arg(long, value_name = "FOLDER", default_value = "report")]
+    pub(crate) out: PathBuf,
+
+    /// Train one network per kind from this seed, instead of the configured ones
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+/// Which experiment of the paper.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Experiment {
+    /// The paper's synthetic sequence transduction
+    Transduction,
+    /// Constituency parsing by shift-reduce commands
+    Parsing,
+    /// Semantic role labeling by tags
+    Srl,
+}
+
+pub(crate) fn run(what: &Reproduce, session: &Session) -> anyhow::Result<()> {
+    let started = Instant::now();
+    fs::create_dir_all(&what.out)
+        .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
+    let screen = Screen::new();
+    let report = match what.task {
+        Experiment::Transduction => transduction(what, &screen)?,
+        Experiment::Parsing => parsing(what, &screen)?,
+        Experiment::Srl => srl(what, &screen)?,
+    };
+    write(&report, what)?;
+    if session.json {
+        return screen::print(&report.to_json());
+    }
+    print(&report)?;
+    screen::print(&format!(
+        "\nAll figures, plots and networks are in {}/; open {}.\n{:.0} s.",
+        what.out.display(),
+        what.out.join("report.html").display(),
+        started.elapsed().as_secs_f64()
+    ))
+}
+
+fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config: TransductionConfig =
+        settings::read(TransductionConfig::DEFAULT, &what.settings)?;
+    if let Some(seed) = what.seed {
+        config.seeds = vec![seed];
+    }
+    screen.say(&format!(
+        "Sequence transduction: {} networks to train and cajole, about 20 s each.",
+        config.seeds.len() * config.start_states.len()
+    ));
+    Ok(transduction::reproduce(&config, Some(&what.out), screen)?)
+}
+
+fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config = parsing_config(&what.settings, &what.data)?;
+    config.seed = what.seed.unwrap_or(config.seed);
+    announce("Constituency parsing", config.networks.len(), what, screen);
+    Ok(parsing::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+}
+
+fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    let mut config = srl_config(&what.settings, &what.data)?;
+    config.seed = what.seed.unwrap_or(config.seed);
+    announce("Semantic role labeling", config.networks.len(), what, screen);
+    Ok(srl::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+}
+
+/// What is about to be done, and how long it takes.
+fn announce(task: &str, networks: usize, what: &Reproduce, screen: &Screen) {
+    screen.say(&format!(
+        "{task}: {networks} networks to train, or to reuse from {}/nets, and to cajole.{}",
+        what.out.display(),
+        if what.data.quick { "" } else { " Training takes hours; --quick takes minutes." }
+    ));
+}
+
+/// All tables and the case studies; plots are for the page.
+fn print(report: &Report) -> anyhow::Result<()> {
+    let (width, colour) = (screen::width(), screen::has_colour());
+    for table in &report.tables {
+        screen::print(&format!("\n{}", table.to_text(width, colour)))?;
+    }
+    for case in &report.cases {
+        screen::print(&format!("\n{}", case.to_text(width, colour)))?;
+    }
+    Ok(())
+}
+
+fn write(report: &Report, what: &Reproduce) -> anyhow::Result<()> {
+    for (name, text) in [
+        ("report.json", report.to_json()),
+        ("report.md", report.to_markdown()),
+        ("report.html", report.to_html()),
+    ] {
+        let path = what.out.join(name);
+        write_atomically(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! `cajole tag`: sentences in, the arguments of their predicates out, in order.
+
+mod print;
+mod trees;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use cajole_infer::answer::Record;
+use cajole_infer::engine::Engine;
+use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::line::LineError;
+use cajole_infer::runnable::Each;
+use cajole_infer::source::{Listed, Numbered, Source};
+use cajole_infer::{Ask, Opened, Runnable, Settings};
+use cajole_rules::Rules;
+use cajole_tasks::srl::Query;
+use cajole_treebank::Located;
+use cajole_treebank::read::{is_columns, text_of};
+use cajole_treebank::roles::conll2012;
+
+use self::print::Printer;
+use self::trees::{Forest, Sentence, Trees};
+use crate::Session;
+use crate::asking::{Asking, RuleFile};
+use crate::screen;
+use crate::source::{cannot_read, check_bad, open};
+
+/// Nudges before an output is let be where the tree is predicted, chosen on development data.
+const CAUTION: usize = 1;
+
+/// Lines that are worked on together: bounds memory, and keeps all cores busy.
+const CHUNK: usize = 480;
+
+/// Tag who did what to whom, such that every argument is a phrase of its sentence
+///
+/// One sentence a line: plain text, or a JSON object with "tokens", "text" or a bracketed "tree":
+///
+///     echo "The dog chased the cat." | cajole tag
+///     [ARG0 The dog] [V chased] [ARG1 the cat] .
+///
+///     {"tokens": ["Dogs", "bark"], "pos": ["NNS", "VBP"], "predicates": [1]}
+///     {"tree": "(S (NP (NNS Dogs)) (VP (VBP bark)))", "id": "dogs/1"}
+///
+/// A file whose name ends in .conll or _conll is read as CoNLL-2012; any may be gzipped.
+///
+/// Each predicate is tagged by itself. Predicates are those that are given, as "predicates",
+/// words counted from 0, or as "srl", objects with "p", "lemma" and the right "bio" as corpora have
+/// them. Otherwise they are the words whose "pos" begins with V, or without tags those that were
+/// predicates more often than not in training.
+///
+/// Arguments have to be nodes of a tree. Where the network's output has one that is none, its
+/// weights are nudged for this predicate alone until all are; --explain shows how. The tree is the
+/// input's, or else one that the built-in parser predicts, which may be wrong itself: with
+/// --trees you say which trees to trust.
+///
+/// Answers come in the order of the lines, with a blank line after each sentence. A bad line is
+/// reported and passed over; in the end the command then fails. With --json, records are those of
+/// `cajole infer --model tagger`, one a sentence, and "tree_from" says whose tree it was: input,
+/// file or parser.
+#[derive(clap::Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Tag {
+    /// Files to tag; standard input, if none are given
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    asking: Asking,
+
+    /// Whose nodes arguments have to be: auto, input, parser, none or a file
+    ///
+    /// auto: the input's trees, and the parser's where it has none;
+    /// input: the input's, and a line without one is bad;
+    /// parser: those that the built-in parser predicts;
+    /// none: arguments may be any words;
+    /// FILE: a treebank (.ptb, .mrg, .trees, .jsonl, _conll) with a tree for each sentence of the
+    /// input, in order.
+    #[arg(long, value_name = "WHICH", default_value = "auto", verbatim_doc_comment)]
+    trees: Trees,
+
+    /// What counts as a node
+    #[arg(long, value_enum, default_value_t = Nodes::All, conflicts_with = "constraint")]
+    nodes: Nodes,
+
+    /// How answers are written; --json is short for --format json
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// Let an output be after so many nudges, though it violates
+    ///
+    /// A tree may be wrong where the network is right. What a network does not give up within a few
+    /// nudges had better stay. By default, given trees are insisted on, and predicted ones for 1.
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
+
+    /// Show what was decoded at every step, and which arguments are no nodes
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Nodes {
+    /// Phrases only, as the paper reads it; then no modal, negation or other bare word is an argument
+    Phrasal,
+    /// Phrases, and every word by itself, since bare words are arguments in most corpora and predicted
+    /// trees lack small phrases
+    All,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    /// [ARG0 The dog] [V chased] [ARG1 the cat] . -- a line for each predicate
+    Text,
+    /// A word a row, with a BIO tag for each predicate
+    Bio,
+    /// The records of `cajole infer`, one a sentence
+    Json,
+    /// The rows of CoNLL-2012
+    Conll,
+    /// The rows of CoNLL-2005, as cajole srl-eval reads them
+    Props,
+}
+
+pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
+    let format = format(what, session)?;
+    let network = what.asking.open_for(session, "tagger", "srl")?;
+    let file = rule_file(what, &*network)?;
+    let rules = file.compile(network.vocabulary())?;
+    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let job = Job {
+        network: &network,
+        rules: &rules,
+        given: patient(&settings, what.patience),
+        predicted: patient(&settings, what.patience.or(Some(CAUTION))),
+        explain: what.explain,
+    };
+    let mut forest = Forest::new(&what.trees, session)?;
+    let printer =
+        Printer { vocabulary: network.vocabulary(), format, several: 1 < what.files.len() };
+    let mut bad = 0;
+    let mut answer = |name: &str, some: Vec<Read>| {
+        bad += job.some(name, some, &mut forest, &printer)?;
+        anyhow::Ok(())
+    };
+    if what.files.is_empty() {
+        lines(open(Path::new("-"))?, &mut answer)?;
+    }
+    for path in &what.files {
+        match is_columns(path) {
+            true => columns(path, &mut answer)?,
+            false => lines(open(path)?, &mut answer)?,
+        }
+    }
+    forest.finish()?;
+    check_bad(bad, "tagged")
+}
+
+fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
+    let format = match (what.format, session.json) {
+        (Some(Format::Json) | None, true) => Format::Json,
+        (Some(_), true) => bail!("--json is a format of its own, and another is given"),
+        (format, false) => format.unwrap_or(Format::Text),
+    };
+    match format {
+        Format::Text | Format::Json => Ok(format),
+        _ if what.explain => bail!("--explain goes with the formats text and json only"),
+        _ => Ok(format),
+    }
+}
+
+/// What is demanded: a constraint file, or that arguments be nodes.
+fn rule_file(what: &Tag, network: &dyn Runnable) -> anyhow::Result<RuleFile> {
+    let usual = what.asking.rule_file(network)?;
+    match (usual, what.nodes) {
+        (Some(rules), _) if what.asking.constraint.is_some() => Ok(rules),
+        (_, nodes) => {
+            let nodes = if nodes == Nodes::Phrasal { "phrasal" } else { "all" };
+            let text = format!("name = \"arguments are nodes\"\nspans-in-tree = {nodes:?}\n");
+            Ok(RuleFile::of_text("arguments are nodes".to_owned(), text))
+        }
+    }
+}
+
+/// The same settings with so many nudges at most.
+fn patient(settings: &Settings, nudges: Option<usize>) -> Settings {
+    let mut settings = settings.clone();
+    if let Some(nudges) = nudges {
+        settings.config.schedule.max_steps = nudges;
+        settings.config.restarts.clear();
+    }
+    settings
+}
+
+/// A sentence as it was read, or why it is none: its line, the text, and what the text says.
+struct Read {
+    line: u64,
+    text: Result<String, LineError>,
+    query: Option<Query>,
+}
+
+/// Hands over all lines of a source, some at a time. Blank ones are no sentences.
+fn lines(
+    mut source: Source,
+    answer: &mut dyn FnMut(&str, Vec<Read>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let name = source.name.clone();
+    loop {
+        let mut some = Vec::new();
+        // Someone who types wants an answer to every line.
+        while some.len() < CHUNK && (some.is_empty() || source.has_line()) {
+            let next = source.line().with_context(|| format!("cannot read {name}"))?;
+            let Some((line, text)) = next else { break };
+            let text = text.map_err(LineError::from);
+            if text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
+                continue;
+            }
+            // What is no query is answered all the same: the record says why.
+            let query = text.as_ref().ok().and_then(|text| Query::parse(text).ok().flatten());
+            some.push(Read { line, text, query });
+        }
+        if some.is_empty() {
+            return Ok(());
+        }
+        answer(&name, some)?;
+    }
+}
+
+/// Hands over all sentences of a CoNLL-2012 file, some at a time.
+fn columns(
+    path: &Path,
+    answer: &mut dyn FnMut(&str, Vec<Read>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let text = text_of(path).with_context(|| cannot_read(path))?;
+    let mut sentences = conll2012::sentences(&text).map(|found| match found {
+        Ok(Located { line, item }) => {
+            let query = Query::from(item);
+            let text = Ok(trees::line_of(&query));
+            Read { line: line as u64, text, query: Some(query) }
+        }
+        Err(error) => {
+            let text = Err(LineError::other(error.fault));
+            Read { line: error.line as u64, text, query: None }
+        }
+    });
+    loop {
+        let some: Vec<Read> = sentences.by_ref().take(CHUNK).collect();
+        if some.is_empty() {
+            return Ok(());
+        }
+        answer(&path.display().to_string(), some)?;
+    }
+}
+
+struct Job<'a> {
+    network: &'a Opened,
+    rules: &'a Rules<'a>,
+    /// How sentences are answered whose trees are given.
+    given: Settings,
+    /// Predicted trees are trusted less.
+    predicted: Settings,
+    explain: bool,
+}
+
+impl Job<'_> {
+    /// Tags a few sentences and prints what is found; returns how many are bad.
+    fn some(
+        &self,
+        name: &str,
+        some: Vec<Read>,
+        forest: &mut Forest<'_>,
+        printer: &Printer<'_>,
+    ) -> anyhow::Result<u64> {
+        let mut sentences: Vec<Sentence> = some.into_iter().map(|read| forest.next(read)).collect();
+        forest.grow(&mut sentences)?;
+        let (mut records, mut bad) = (Vec::new(), 0);
+        for (is_predicted, settings) in [(false, &self.given), (true, &self.predicted)] {
+            let lines = sentences.iter_mut().filter(|s| s.is_predicted == is_predicted);
+            let lines = lines.map(|s| -> Numbered<LineError> { (s.line, s.take_text()) });
+            let mut source = Listed { name: name.to_owned(), lines: lines.collect() };
+            let tally = Tally::default();
+            let mut put = |some: Vec<Record>| {
+                records.extend(some);
+                Ok(())
+            };
+            let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
+            let ask = Ask { traces: self.explain, ..Ask::new(Some(self.rules), settings) };
+            let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
+            self.network.infer_each(&ask, each)?;
+            bad += Tally::get(&tally.bad);
+        }
+        records.sort_by_key(|record| record.line);
+        for (sentence, record) in sentences.into_iter().zip(&records) {
+            match printer.show(name, sentence, record) {
+                Ok(Some(text)) => screen::print(&text)?,
+                Ok(None) => continue,
+                Err(fault) => {
+                    let line = record.line;
+                    screen::complain(&anyhow::Error::from(fault).context(format!("{name}:{line}")));
+                    bad += 1;
+                    continue;
+                }
+            }
+            if printer.format != Format::Json {
+                screen::print("")?; // sentences take several lines: a blank one after each
+            }
+        }
+        Ok(bad)
+    }
+}

@@ -1,0 +1,231 @@
+//! `cajole train`: a network from a seed, as a checkpoint folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use cajole_experiments::parsing::ParsingConfig;
+use cajole_experiments::srl::SrlConfig;
+use cajole_experiments::transduction::TransductionConfig;
+use cajole_nn::checkpoint::Precision;
+use cajole_tasks::pairs::{self, PairsConfig};
+use cajole_tasks::training::finish;
+use cajole_tasks::{Checkpoint, Watch, parsing, srl, transduction};
+
+use crate::Session;
+use crate::screen::{self, Screen};
+use crate::settings::{self, Data, Settings};
+
+/// Train a network and write its checkpoint; a run that was killed goes on where it was
+#[derive(clap::Args, Debug)]
+pub(crate) struct Train {
+    /// For which task
+    pub(crate) task: Task,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Where the checkpoint goes [default: runs/NAME]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Pairs to learn from (pairs): JSON Lines with "input" and "output", each of them text or a list
+    /// of symbols; may be gzipped
+    #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
+    pub(crate) train: Option<PathBuf>,
+
+    /// Pairs to be judged by after every epoch (pairs)
+    #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
+    pub(crate) dev: Option<PathBuf>,
+
+    /// Write the weights in half precision (parsing, srl, pairs)
+    #[arg(long)]
+    pub(crate) half: bool,
+
+    /// Which of the configured networks (parsing, srl) [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) network: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
+
+    /// The seed to train from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What a network is trained for.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// The paper's synthetic sequence transduction
+    Transduction,
+    /// Constituency parsing by shift-reduce commands
+    Parsing,
+    /// Semantic role labeling by tags
+    Srl,
+    /// Your own inputs and outputs, given with --train and --dev
+    Pairs,
+}
+
+pub(crate) fn run(what: &Train, session: &Session) -> anyhow::Result<()> {
+    unless_meant(what)?;
+    match what.task {
+        Task::Transduction => transducer(what, session),
+        Task::Parsing => parser(what, session),
+        Task::Srl => tagger(what, session),
+        Task::Pairs => pairs(what, session),
+    }
+}
+
+/// What only other tasks understand is refused.
+fn unless_meant(what: &Train) -> anyhow::Result<()> {
+    let Train { train, dev, network, data, .. } = what;
+    match what.task {
+        Task::Pairs if network.is_some() => {
+            bail!("--network is for parsing and srl, not for pairs")
+        }
+        Task::Pairs if data.quick => bail!(
+            "--quick is for parsing and srl; cajole generate expressions writes pairs to try out"
+        ),
+        Task::Pairs => Ok(()),
+        _ => {
+            match train.as_ref().map(|file| ("train", file)).or(dev.as_ref().map(|f| ("dev", f))) {
+                Some((flag, file)) => bail!("--{flag} {} is for pairs only", file.display()),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// The folder of the run, made if need be.
+fn folder(what: &Train, name: &str) -> anyhow::Result<PathBuf> {
+    let folder = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    Ok(folder)
+}
+
+fn transducer(what: &Train, session: &Session) -> anyhow::Result<()> {
+    let config: TransductionConfig = settings::read(TransductionConfig::DEFAULT, &what.settings)?;
+    let folder = folder(what, "transducer")?;
+    let splits = transduction::Splits::new(0);
+    let screen = Screen::new();
+    let (network, training) = (&config.network, &config.training);
+    let (model, card) =
+        transduction::train(network, training, &splits, what.seed, Some(&folder), &screen)
+            .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    model.save(&folder, &card, Precision::F32)?;
+    finish(&folder)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    screen::print(&format!(
+        "{}: {:.1} % of the training inputs come out right, {:.1} % of the held-out ones.\n\
+         Try `cajole explain --model {0}` or `cajole eval --model {0}`.",
+        folder.display(),
+        card.train_exact,
+        card.dev_exact
+    ))
+}
+
+fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
+    let mut config = parsing_config(&what.settings, &what.data)?;
+    config.seed = what.seed;
+    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
+    let recipe = config.recipe(network)?;
+    let screen = Screen::new();
+    let splits = parsing::Splits::load(recipe.treebank, what.data.folder.as_deref(), config.seed)?;
+    let folder = folder(what, &network.name)?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (parser, card) = parsing::train(&recipe, &splits, Some(&folder), &screen)
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    parser.save(&folder, &card, precision)?;
+    finish(&folder)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let epochs = (card.best_epoch, card.epochs);
+    tell(&folder, card.dev_f1, epochs, "echo \"The old man the boats .\" | cajole parse")
+}
+
+fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
+    let mut config = srl_config(&what.settings, &what.data)?;
+    config.seed = what.seed;
+    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
+    let recipe = config.recipe(network)?;
+    let screen = Screen::new();
+    let splits = srl::Splits::load(recipe.corpus, what.data.folder.as_deref(), config.seed)?;
+    let folder = folder(what, &network.name)?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (tagger, card) = srl::train(&recipe, &splits, Some(&folder), &screen)
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    tagger.save(&folder, &card, precision)?;
+    finish(&folder)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let epochs = (card.best_epoch, card.epochs);
+    tell(&folder, card.dev_f1, epochs, "echo \"The dog chased the cat .\" | cajole tag")
+}
+
+fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
+    let config: PairsConfig = settings::read(PairsConfig::DEFAULT, &what.settings)?;
+    let (Some(train), Some(dev)) = (&what.train, &what.dev) else {
+        bail!("pairs are given with --train FILE and --dev FILE");
+    };
+    let screen = Screen::new();
+    let splits = pairs::Splits::load(train, dev, config.symbols)?;
+    let folder = folder(what, "pairs")?;
+    splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
+    let (model, card) = pairs::train(&config, &splits, what.seed, Some(&folder), &screen)
+        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let precision = if what.half { Precision::F16 } else { Precision::F32 };
+    model.save(&folder, &card, precision)?;
+    finish(&folder)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    screen::print(&format!(
+        "{}: {:.1} % of the development pairs come out right, in epoch {} of {}.",
+        folder.display(),
+        card.dev_exact,
+        card.best_epoch,
+        card.epochs
+    ))
+}
+
+/// Says how good a network has become, and how to try it.
+fn tell(folder: &Path, f1: f64, (best, all): (usize, usize), command: &str) -> anyhow::Result<()> {
+    let folder = folder.display();
+    screen::print(&format!(
+        "{folder}: F1 {f1:.2} on the development data, in epoch {best} of {all}.\n\
+         Try `{command} --model {folder}`."
+    ))
+}
+
+/// The network of this name, or the first.
+fn chosen<'n, T>(
+    networks: &'n [T],
+    name_of: impl Fn(&T) -> &String,
+    name: Option<&str>,
+) -> anyhow::Result<&'n T> {
+    let found = networks.iter().find(|n| name.is_none_or(|name| name_of(n) == name));
+    found.with_context(|| {
+        let names: Vec<&str> = networks.iter().map(|n| name_of(n).as_str()).collect();
+        format!("no network is called {:?}; there are {}", name.unwrap_or(""), names.join(", "))
+    })
+}
+
+/// The settings of the experiment on role labeling that were asked for.
+pub(crate) fn srl_config(settings: &Settings, data: &Data) -> anyhow::Result<SrlConfig> {
+    let built_in = if data.quick { SrlConfig::QUICK } else { SrlConfig::DEFAULT };
+    settings::read(built_in, settings)
+}
+
+/// The settings of the parsing experiment that were asked for.
+pub(crate) fn parsing_config(settings: &Settings, data: &Data) -> anyhow::Result<ParsingConfig> {
+    let built_in = if data.quick { ParsingConfig::QUICK } else { ParsingConfig::DEFAULT };
+    settings::read(built_in, settings)
+}

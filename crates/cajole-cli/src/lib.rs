@@ -1,0 +1,69 @@
+//! The command line of cajole: one file per command, no numerics.
+//!
+//! A binary of your own has all commands for your own tasks, too: hand [`main_with`] a
+//! [`Registry`] that knows them. See `examples/own_task.rs`.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use cajole_infer::Registry;
+//!
+//! fn main() -> ExitCode {
+//!     cajole_cli::main_with(Registry::standard())
+//! }
+//! ```
+
+mod asking;
+mod commands;
+mod screen;
+mod settings;
+mod source;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use cajole_infer::Registry;
+use clap::Parser;
+
+use commands::Args;
+
+/// What every command is given.
+pub(crate) struct Session {
+    /// The networks that can be opened.
+    pub(crate) registry: Registry,
+    /// Whether to print JSON instead of text.
+    pub(crate) json: bool,
+}
+
+/// Does what the command line asks for, with the networks of this registry.
+pub fn main_with(registry: Registry) -> ExitCode {
+    let args = Args::parse();
+    let session = Session { registry, json: args.json };
+    match run(&args, &session) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            screen::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args, session: &Session) -> anyhow::Result<()> {
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()
+            .with_context(|| format!("cannot start {threads} threads"))?;
+    }
+    args.command.run(session)
+}
+
+/// Whether the reader of our output has gone away, which is its right.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

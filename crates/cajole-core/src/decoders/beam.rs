@@ -1,0 +1,286 @@
+//! Beam search: the `width` most probable prefixes, extended together as rows of one batch.
+//!
+//! Scores are plain log-probabilities, without length normalisation: the objective is `Ψ`. A prefix
+//! never scores less than its extensions, so the search may stop once no unfinished hypothesis can
+//! overtake the finished ones.
+
+use super::Buffers;
+use crate::constraints::{Automaton, State};
+use crate::decoder::{Decoder, Found, Session};
+use crate::failure::Failure;
+use crate::model::{Mark, Pass, Symbol};
+use crate::stepper::{Recording, Stepper};
+
+/// Keeps the `width` most probable prefixes at every step.
+#[derive(Clone, Copy, Debug)]
+pub struct Beam {
+    /// Beam width.
+    pub width: usize,
+}
+
+impl<M: Stepper> Decoder<M> for Beam {
+    fn decode(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        search(at, set, self.width, &|_| None, &|_| false, Recording::Kept, found)
+    }
+
+    fn skim(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        search(at, set, self.width, &|_| None, &|_| false, Recording::None, found)
+    }
+}
+
+/// The beam of one input.
+#[derive(Default)]
+pub(crate) struct Hypotheses {
+    /// A tree of all kept prefixes.
+    nodes: Vec<Node>,
+    /// The unfinished hypotheses, one per row of the batch.
+    rows: Vec<Row>,
+    next_rows: Vec<Row>,
+    extensions: Vec<Extension>,
+    finished: Vec<Finished>,
+    /// The last symbol of each row, and its parent row, among this input's rows.
+    previous: Vec<Symbol>,
+    parents: Vec<u32>,
+    /// This input's first row in the batch.
+    first: u32,
+    /// Hypotheses still unfinished when the search ended.
+    cut: Vec<Row>,
+}
+
+/// One symbol of a prefix.
+#[derive(Clone, Copy)]
+struct Node {
+    parent: u32,
+    symbol: Symbol,
+    mark: Mark,
+}
+
+/// An unfinished hypothesis; `node` is its last symbol, `None` at the start.
+#[derive(Clone, Copy)]
+struct Row {
+    node: Option<u32>,
+    score: f32,
+    state: Option<State>,
+}
+
+/// A hypothesis plus one symbol.
+#[derive(Clone, Copy)]
+struct Extension {
+    row: u32,
+    symbol: Symbol,
+    score: f32,
+}
+
+#[derive(Clone, Copy)]
+struct Finished {
+    node: Option<u32>,
+    score: f32,
+    is_capped: bool,
+}
+
+/// Searches with one beam per input; under a mask, only prefixes of its language are kept. The rows
+/// of all inputs run through the network together.
+pub(super) fn search<'a, M: Stepper>(
+    at: &mut Session<'_, M>,
+    set: &[Pass<'_, M>],
+    width: usize,
+    mask: &dyn Fn(usize) -> Option<&'a dyn Automaton>,
+    is_late: &dyn Fn(usize) -> bool,
+    recording: Recording,
+    found: &mut [Found],
+) -> Result<(), Failure> {
+    let Session { model, scratch, buffers } = at;
+    let Buffers { beams, log_probs, symbols, rows, .. } = &mut **buffers;
+    let (n, end, width) = (model.n_symbols(), model.end(), width.max(1));
+    if beams.len() < set.len() {
+        beams.resize_with(set.len(), Hypotheses::default);
+    }
+    let beams = &mut beams[..set.len()];
+    beams.iter_mut().enumerate().for_each(|(i, beam)| beam.start(end, mask(i), i as u32));
+    model.begin(scratch, set, recording)?;
+    for t in 0.. {
+        // Active rows: those of undecided inputs below their length limit.
+        rows.clear();
+        symbols.clear();
+        for (i, beam) in beams.iter_mut().enumerate() {
+            let is_over = beam.is_decided(width) || model.cap(set[i].input) <= t || is_late(i);
+            if is_over {
+                beam.cut_off();
+            }
+            rows.extend(beam.parents.iter().map(|parent| beam.first + parent));
+            symbols.extend_from_slice(&beam.previous);
+        }
+        if rows.is_empty() {
+            break;
+        }
+        model.reorder(scratch, rows)?;
+        model.step(scratch, set, symbols, log_probs)?; // (R, V)
+        let mut first = 0;
+        for (i, beam) in beams.iter_mut().enumerate().filter(|(_, beam)| !beam.rows.is_empty()) {
+            beam.first = first as u32;
+            let own = &log_probs[first * n..][..beam.rows.len() * n];
+            let (mask, left) = (mask(i), model.cap(set[i].input) - t - 1);
+            beam.extend(own, n, end, mask, left, width);
+            first += beam.rows.len();
+            let at = beam.first as usize;
+            beam.keep(width, end, mask, |row, symbol| match recording {
+                Recording::Kept => model.mark(scratch, at + row as usize, symbol),
+                Recording::None => Mark(0),
+            });
+        }
+    }
+    for (i, (beam, found)) in beams.iter_mut().zip(found).enumerate() {
+        found.clear();
+        found.passes = width;
+        beam.report(width, mask(i).is_some(), recording, found);
+    }
+    Ok(())
+}
+
+impl Hypotheses {
+    fn start(&mut self, end: Symbol, mask: Option<&dyn Automaton>, row: u32) {
+        self.nodes.clear();
+        self.finished.clear();
+        self.cut.clear();
+        self.rows.clear();
+        self.rows.push(Row { node: None, score: 0.0, state: mask.map(Automaton::start) });
+        self.previous.clear();
+        self.previous.push(end);
+        self.parents.clear();
+        self.parents.push(0);
+        self.first = row;
+    }
+
+    /// Ends the search, setting unfinished hypotheses aside.
+    fn cut_off(&mut self) {
+        if !self.rows.is_empty() {
+            self.cut.clear();
+            self.cut.append(&mut self.rows);
+        }
+        self.parents.clear();
+        self.previous.clear();
+    }
+
+    /// Whether no unfinished hypothesis can still enter the `width` best.
+    fn is_decided(&self, width: usize) -> bool {
+        let Some(worst) = self.finished.get(width - 1) else { return false };
+        self.rows.iter().all(|row| row.score <= worst.score)
+    }
+
+    /// Collects the `width` best allowed extensions of all rows, best first.
+    fn extend(
+        &mut self,
+        log_probs: &[f32],
+        n_symbols: usize,
+        end: Symbol,
+        mask: Option<&dyn Automaton>,
+        left: usize,
+        width: usize,
+    ) {
+        self.extensions.clear();
+        for (i, (row, log_probs)) in
+            self.rows.iter().zip(log_probs.chunks_exact(n_symbols)).enumerate()
+        {
+            for (symbol, &log_prob) in (0..).zip(log_probs) {
+                if is_allowed(row.state, symbol, end, mask, left) {
+                    let log_prob = if log_prob.is_nan() { f32::NEG_INFINITY } else { log_prob };
+                    let score = row.score + log_prob;
+                    self.extensions.push(Extension { row: i as u32, symbol, score });
+                }
+            }
+        }
+        // Ties go to the earlier row, then the smaller symbol. (A stable sort would allocate.)
+        let order = |a: &Extension, b: &Extension| {
+            b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)).then(a.symbol.cmp(&b.symbol))
+        };
+        if width < self.extensions.len() {
+            self.extensions.select_nth_unstable_by(width, order);
+            self.extensions.truncate(width);
+        }
+        self.extensions.sort_unstable_by(order);
+    }
+
+    /// Keeps the `width` best extensions: those that end are finished, the others are the new rows.
+    fn keep(
+        &mut self,
+        width: usize,
+        end: Symbol,
+        mask: Option<&dyn Automaton>,
+        mark: impl Fn(u32, Symbol) -> Mark,
+    ) {
+        self.parents.clear();
+        self.previous.clear();
+        self.next_rows.clear();
+        for &Extension { row, symbol, score } in self.extensions.iter().take(width) {
+            let from = self.rows[row as usize];
+            let node = self.nodes.len() as u32;
+            let parent = from.node.unwrap_or(u32::MAX);
+            self.nodes.push(Node { parent, symbol, mark: mark(row, symbol) });
+            if symbol == end {
+                let done = Finished { node: Some(node), score, is_capped: false };
+                let place = self.finished.partition_point(|f| score <= f.score);
+                self.finished.insert(place, done);
+            } else {
+                let state = from.state.and_then(|s| mask.and_then(|m| m.next(s, symbol)));
+                self.next_rows.push(Row { node: Some(node), score, state });
+                self.parents.push(row);
+                self.previous.push(symbol);
+            }
+        }
+        std::mem::swap(&mut self.rows, &mut self.next_rows);
+    }
+
+    /// Reports the finished hypotheses, best first, or else the unfinished ones, marked as capped.
+    fn report(&mut self, width: usize, is_masked: bool, recording: Recording, found: &mut Found) {
+        if self.finished.is_empty() && !is_masked {
+            let cut = |row: &Row| Finished { node: row.node, score: row.score, is_capped: true };
+            self.finished.extend(self.cut.iter().map(cut));
+        }
+        for finished in self.finished.iter().take(width) {
+            let candidate = found.add();
+            candidate.log_prob = finished.score;
+            candidate.capped = finished.is_capped;
+            let mut at = finished.node;
+            while let Some(&node) = at.and_then(|at| self.nodes.get(at as usize)) {
+                candidate.output.push(node.symbol);
+                if recording == Recording::Kept {
+                    candidate.marks.push(node.mark);
+                }
+                at = Some(node.parent);
+            }
+            candidate.output.reverse();
+            candidate.marks.reverse();
+            if !finished.is_capped {
+                candidate.output.pop();
+            }
+        }
+    }
+}
+
+/// Whether a hypothesis in `state` may be extended by `symbol`, with `left` more steps after it.
+pub(super) fn is_allowed(
+    state: Option<State>,
+    symbol: Symbol,
+    end: Symbol,
+    mask: Option<&dyn Automaton>,
+    left: usize,
+) -> bool {
+    let Some(mask) = mask else { return true };
+    let Some(state) = state else { return false };
+    if symbol == end {
+        return mask.accepts(state);
+    }
+    // It must be able to end within the limit; ending itself takes a step.
+    let next = mask.next(state, symbol);
+    next.and_then(|next| mask.distance_to_accept(next)).is_some_and(|far| far < left)
+}

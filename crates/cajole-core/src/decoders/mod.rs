@@ -1,0 +1,71 @@
+//! Search algorithms, one per file.
+//!
+//! [`Greedy`] and [`Beam`] are a network's own inference and know nothing of constraints. The
+//! others are baselines for gradient-based inference and sources of satisfying candidates: they
+//! follow the constraint's automaton ([`MaskedBeam`]) or check what they find ([`DoublingBeam`],
+//! [`Sampling`]); [`BestFirst`] does both and finds the optimum. All work with any
+//! [`Stepper`], stop at its length limit, and flag outputs truncated there.
+//!
+//! Taggers score all tags at once; their searches are in [`tags`].
+
+mod beam;
+mod best_first;
+mod doubling;
+mod frontier;
+mod greedy;
+mod in_turn;
+mod masked;
+mod sampling;
+pub mod tags;
+
+pub use beam::Beam;
+pub use best_first::BestFirst;
+pub use doubling::DoublingBeam;
+pub use greedy::Greedy;
+pub use in_turn::InTurn;
+pub use masked::MaskedBeam;
+pub use sampling::Sampling;
+
+use crate::config::Source;
+use crate::decoder::{ConstrainedDecoder, Decoder};
+use crate::model::Symbol;
+use crate::stepper::Stepper;
+
+/// Written by searches, reused between calls.
+#[derive(Default)]
+pub struct Buffers {
+    pub(crate) beams: Vec<beam::Hypotheses>,
+    pub(crate) log_probs: Vec<f32>,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) rows: Vec<u32>,
+    pub(crate) owners: Vec<u32>,
+    pub(crate) tags: tags::TagBuffers,
+}
+
+/// A stepper's own inference procedure: greedy, or a beam.
+pub fn own<'a, M: Stepper>(width: usize) -> Box<dyn Decoder<M> + 'a> {
+    if width <= 1 { Box::new(Greedy) } else { Box::new(Beam { width }) }
+}
+
+/// The sources of satisfying candidates available to steppers.
+pub fn source<'a, M: Stepper>(source: &Source) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
+    Some(match *source {
+        Source::Masked { width } => Box::new(MaskedBeam { width }),
+        Source::BlackBox { limit } => Box::new(BestFirst {
+            max_expansions: limit,
+            only_black_boxes: true,
+            ..BestFirst::default()
+        }),
+    })
+}
+
+/// The index of the largest value; ties go to the first. NaN never wins; if all are NaN, `else_`.
+fn argmax(values: &[f32], else_: usize) -> usize {
+    let mut best = (else_, f32::NEG_INFINITY);
+    for (i, &v) in values.iter().enumerate() {
+        if best.1 < v {
+            best = (i, v);
+        }
+    }
+    best.0
+}

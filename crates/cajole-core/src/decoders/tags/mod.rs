@@ -1,0 +1,247 @@
+//! Searches over tags: the best sequence given one matrix of log-probabilities.
+//!
+//! [`Viterbi`] and [`KBest`] know the BIO rule alone. [`Exact`] and [`AStar`] know which spans and
+//! roles the constraints allow. [`MaskedTags`] follows any constraint's automaton, and
+//! [`DoublingTags`] and [`SamplingTags`] check what they find. [`Tagged`] turns them into decoders:
+//! the network runs once per decode, for many inputs at once, and not at all if its recording is
+//! still available.
+
+mod astar;
+mod doubling;
+mod exact;
+mod k_best;
+mod masked;
+mod sampling;
+mod scores;
+mod viterbi;
+
+pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
+pub use doubling::DoublingTags;
+pub use exact::{Chart, Exact};
+pub use k_best::{KBest, SuffixLists};
+pub use masked::{MaskedTags, Trellis};
+pub use sampling::SamplingTags;
+pub use scores::TagScores;
+pub use viterbi::{Space, Suffixes, Viterbi};
+
+use crate::config::Source;
+use crate::constraints::{Bracketed, TagSet};
+use crate::decoder::{ConstrainedDecoder, Decoder, Found, Session, Sought};
+use crate::failure::Failure;
+use crate::model::{Candidate, Pass, Symbol};
+use crate::set::Short;
+use crate::stepper::Recording;
+use crate::tag_scorer::TagScorer;
+use crate::wanted::Wanted;
+
+/// Chooses tags by their log-probabilities alone.
+pub trait TagSearch: Sync {
+    /// Passes the best tags to `take`, best first.
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    );
+}
+
+/// Chooses tags given the constraint on them.
+pub trait ConstrainedTagSearch<X: ?Sized>: Sync {
+    /// Leaves the best tags in [`TagBuffers::y`] and returns their score; `None` if it finds none.
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        wanted: &Wanted<'_, X>,
+        buffers: &mut TagBuffers,
+    ) -> Option<f32>;
+}
+
+/// Written by searches, reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct TagBuffers {
+    suffixes: Suffixes,
+    lists: SuffixLists,
+    chart: Chart,
+    agenda: Agenda,
+    trellis: Trellis,
+    /// The tags that a constrained search found.
+    pub y: Vec<Symbol>,
+    /// One input's log-probabilities, `(T, V)`.
+    scores: Vec<f32>,
+}
+
+impl TagSearch for Viterbi {
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    ) {
+        self.tag(scores, &mut buffers.suffixes, &mut buffers.y);
+        take(&buffers.y);
+    }
+}
+
+impl TagSearch for KBest {
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        buffers: &mut TagBuffers,
+        take: &mut dyn FnMut(&[Symbol]),
+    ) {
+        for rank in 0..self.tag(scores, &mut buffers.lists) {
+            if buffers.lists.read(rank, &mut buffers.y).is_some() {
+                take(&buffers.y);
+            }
+        }
+    }
+}
+
+impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for Exact<'_> {
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        wanted: &Wanted<'_, X>,
+        buffers: &mut TagBuffers,
+    ) -> Option<f32> {
+        self.tag(scores, wanted.input().brackets(), &mut buffers.chart, &mut buffers.y)
+    }
+}
+
+impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar<'_> {
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        wanted: &Wanted<'_, X>,
+        buffers: &mut TagBuffers,
+    ) -> Option<f32> {
+        let brackets = wanted.input().brackets();
+        match self.tag(scores, brackets, &mut buffers.agenda, &mut buffers.y) {
+            Search::Found { score, .. } => Some(score),
+            _ => None,
+        }
+    }
+}
+
+/// A tag search as a tagger's decoder.
+#[derive(Clone, Debug)]
+pub struct Tagged<'a, S> {
+    /// The meaning of the tagger's symbols.
+    pub tags: &'a TagSet,
+    /// The search.
+    pub search: S,
+}
+
+impl<'a> Tagged<'a, Viterbi> {
+    /// The network's own inference: the most probable valid tags.
+    pub fn viterbi(tags: &'a TagSet) -> Self {
+        Tagged { tags, search: Viterbi { space: Space::Log } }
+    }
+}
+
+/// The sources of satisfying candidates available to taggers.
+pub fn source<'a, M: TagScorer>(
+    tags: &'a TagSet,
+    source: &Source,
+) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
+    Some(match *source {
+        Source::Masked { .. } => Box::new(Tagged { tags, search: MaskedTags::default() }),
+        Source::BlackBox { limit } => {
+            Box::new(Tagged { tags, search: DoublingTags { from: 2, to: limit } })
+        }
+    })
+}
+
+impl<M: TagScorer, S: TagSearch> Decoder<M> for Tagged<'_, S> {
+    fn decode(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.tag(at, set, found, Recording::Kept)
+    }
+
+    fn skim(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.tag(at, set, found, Recording::None)
+    }
+}
+
+impl<S: TagSearch> Tagged<'_, S> {
+    fn tag<M: TagScorer>(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Pass<'_, M>],
+        found: &mut [Found],
+        recording: Recording,
+    ) -> Result<(), Failure> {
+        let Session { model, scratch, buffers } = at;
+        model.read(scratch, set, recording)?;
+        for (place, found) in found.iter_mut().enumerate() {
+            found.clear();
+            found.passes = 1;
+            let mut scores = std::mem::take(&mut buffers.tags.scores);
+            model.scores(scratch, recording, place, &mut scores);
+            let view = TagScores::new(self.tags, &scores);
+            self.search.search(&view, &mut buffers.tags, &mut |y| {
+                let candidate = found.add();
+                fill(candidate, y, &view);
+                if recording == Recording::Kept {
+                    let marks = y.iter().enumerate();
+                    candidate
+                        .marks
+                        .extend(marks.map(|(t, &tag)| model.mark(scratch, place, t, tag)));
+                }
+            });
+            buffers.tags.scores = scores;
+        }
+        Ok(())
+    }
+}
+
+impl<M: TagScorer, S: ConstrainedTagSearch<M::Input>> ConstrainedDecoder<M> for Tagged<'_, S> {
+    fn search(
+        &self,
+        at: &mut Session<'_, M>,
+        set: &[Sought<'_, '_, M>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        let Session { model, scratch, buffers } = at;
+        // Run the network only over unrecorded inputs.
+        let fresh = set.iter().map(|sought| sought.pass).filter(|pass| pass.place.is_none());
+        let fresh: Short<Pass<'_, M>> = fresh.collect();
+        if !fresh.is_empty() {
+            model.read(scratch, &fresh, Recording::None)?;
+        }
+        let mut n_fresh = 0;
+        for (sought, found) in set.iter().zip(found) {
+            found.clear();
+            let (recording, place) = match sought.pass.place {
+                Some(place) => (Recording::Kept, place),
+                None => {
+                    n_fresh += 1;
+                    found.passes = 1;
+                    (Recording::None, n_fresh - 1)
+                }
+            };
+            let mut scores = std::mem::take(&mut buffers.tags.scores);
+            model.scores(scratch, recording, place, &mut scores);
+            let view = TagScores::new(self.tags, &scores);
+            if self.search.search(&view, sought.wanted, &mut buffers.tags).is_some() {
+                fill(found.add(), &buffers.tags.y, &view);
+            }
+            buffers.tags.scores = scores;
+        }
+        Ok(())
+    }
+}
+
+fn fill(candidate: &mut Candidate, y: &[Symbol], scores: &TagScores<'_>) {
+    candidate.output.extend_from_slice(y);
+    candidate.log_prob = y.iter().enumerate().map(|(t, &tag)| scores.raw(t, tag)).sum();
+}

@@ -1,0 +1,60 @@
+//! The constraint on the output of one input, as searches query it.
+
+use std::cell::OnceCell;
+use std::time::Instant;
+
+use crate::constraint::{Constraint, Violation};
+use crate::constraints::Automaton;
+use crate::model::Candidate;
+use crate::model::Symbol;
+
+/// A constraint on the output of one input. Its automaton is built lazily, once.
+pub struct Wanted<'a, X: ?Sized> {
+    input: &'a X,
+    constraint: &'a dyn Constraint<X>,
+    automaton: OnceCell<Option<Box<dyn Automaton + 'a>>>,
+    /// The deadline of searches.
+    pub until: Option<Instant>,
+}
+
+impl<'a, X: ?Sized> Wanted<'a, X> {
+    /// Requires an output for `input` to satisfy `constraint`.
+    pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
+        Wanted { input, constraint, automaton: OnceCell::new(), until: None }
+    }
+
+    /// `x`.
+    pub fn input(&self) -> &'a X {
+        self.input
+    }
+
+    /// `g(y, Lˣ)`.
+    pub fn check(&self, y: &[Symbol]) -> Violation {
+        self.constraint.check(self.input, y)
+    }
+
+    /// `g` of a candidate. A capped output never ended, so it violates whatever it contains.
+    pub fn measure(&self, y: &Candidate) -> Violation {
+        let violation = self.check(&y.output);
+        match y.capped && violation.is_satisfied() {
+            true => Violation::Whole(1.0 / y.output.len().max(1) as f32),
+            false => violation,
+        }
+    }
+
+    /// Whether a candidate is complete and satisfies the constraint.
+    pub fn accepts(&self, y: &Candidate) -> bool {
+        !y.capped && self.check(&y.output).is_satisfied()
+    }
+
+    /// The feasible set as an automaton, if the constraint has one.
+    pub fn automaton(&self) -> Option<&dyn Automaton> {
+        let automaton = self.automaton.get_or_init(|| self.constraint.automaton(self.input));
+        automaton.as_deref().map(|automaton| automaton as &dyn Automaton)
+    }
+
+    /// Whether the deadline has passed.
+    pub fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+}

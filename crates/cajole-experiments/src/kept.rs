@@ -1,0 +1,123 @@
+//! Saves results as they are measured, so that a killed experiment can be resumed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cajole_nn::checkpoint::write_atomically;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Why results cannot be saved or reused.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The I/O error.
+        source: std::io::Error,
+    },
+    /// A file is damaged.
+    #[error("{path} is damaged ({source}); remove it to measure again", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The JSON error.
+        source: serde_json::Error,
+    },
+    /// The folder contains results measured with other settings.
+    #[error(
+        "{path} belongs to an experiment with other settings; name another folder with --out, or \
+         remove this one",
+        path = path.display()
+    )]
+    OtherSettings {
+        /// The file with those settings.
+        path: PathBuf,
+    },
+}
+
+/// A folder of results; without a folder, nothing is saved.
+pub(crate) struct Kept {
+    folder: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Opens the folder for an experiment with these settings.
+    ///
+    /// # Errors
+    /// If it contains results measured with other settings, or cannot be used.
+    pub(crate) fn open(
+        folder: Option<&Path>,
+        settings: &impl Serialize,
+    ) -> Result<Self, KeptError> {
+        let kept = Kept { folder: folder.map(Path::to_owned) };
+        let Some(folder) = folder else { return Ok(kept) };
+        let path = folder.join("settings.json");
+        let io = |source| KeptError::Io { path: path.clone(), source };
+        fs::create_dir_all(folder).map_err(io)?;
+        let text =
+            serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
+        if path.exists() {
+            if fs::read_to_string(&path).map_err(io)? != text {
+                return Err(KeptError::OtherSettings { path });
+            }
+        } else {
+            write_atomically(&path, text.as_bytes()).map_err(io)?;
+        }
+        Ok(kept)
+    }
+
+    /// Loads the result called `name`; if there is none, measures and saves it.
+    ///
+    /// # Errors
+    /// If measuring or I/O fails.
+    pub(crate) fn get<T: Serialize + DeserializeOwned, E: From<KeptError>>(
+        &self,
+        name: &str,
+        measure: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(folder) = &self.folder else { return measure() };
+        let path = folder.join(format!("{}.json", file_name(name)));
+        let io = |source| KeptError::Io { path: path.clone(), source };
+        if path.exists() {
+            let text = fs::read_to_string(&path).map_err(io)?;
+            let damaged = |source| KeptError::Damaged { path: path.clone(), source };
+            return Ok(serde_json::from_str(&text).map_err(damaged)?);
+        }
+        let result = measure()?;
+        let text = serde_json::to_string_pretty(&result).expect("results always serialise") + "\n";
+        write_atomically(&path, text.as_bytes()).map_err(io)?;
+        Ok(result)
+    }
+}
+
+/// The file name of a result.
+pub(super) fn file_name(name: &str) -> String {
+    name.replace(['/', ' '], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_measured_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let measure = |value: u32| move || Ok::<u32, KeptError>(value);
+        for (value, expected) in [(1, 1), (2, 1)] {
+            let kept = Kept::open(Some(folder.path()), &"settings").unwrap();
+            assert_eq!(kept.get("a b", measure(value)).unwrap(), expected);
+        }
+        let other = Kept::open(Some(folder.path()), &"others");
+        assert!(matches!(other, Err(KeptError::OtherSettings { .. })));
+        fs::write(folder.path().join("a-b.json"), "{").unwrap();
+        let kept = Kept::open(Some(folder.path()), &"settings").unwrap();
+        assert!(matches!(kept.get("a b", measure(3)), Err(KeptError::Damaged { .. })));
+        for name in ["net 1.5 a", "net 1.5 b"] {
+            assert_eq!(kept.get(name, || Ok::<_, KeptError>(name.to_owned())).unwrap(), name);
+        }
+        assert_eq!(Kept::open(None, &"any").unwrap().get("a b", measure(4)).unwrap(), 4);
+    }
+}

@@ -1,0 +1,49 @@
+//! The paper's experiments: train networks, repair their failures by gradient-based inference and
+//! its competitors, and return a [`Report`](cajole_report::Report).
+//!
+//! Each experiment is a function `reproduce` that prints nothing and reports progress to a
+//! [`Watch`](cajole_tasks::Watch). They share the repair methods, saved results, tuning on the dev
+//! set, and summaries over seeds.
+
+mod error;
+mod kept;
+mod method;
+pub mod parsing;
+mod reproduce;
+pub mod srl;
+mod summary;
+pub mod transduction;
+mod tuning;
+
+pub use error::{ExperimentError, UnknownCorpus};
+pub(crate) use kept::Kept;
+pub use kept::KeptError;
+pub use method::{Nudged, Repair};
+pub(crate) use method::{
+    Otherwise, Unconstrained, alone, mean_milliseconds, with_gbi, with_search,
+};
+pub(crate) use reproduce::{Experiment, reproduce};
+pub(crate) use summary::{
+    SHARES, Summary, conversion_curve, converted_steps, steps_table, with_costs,
+};
+pub(crate) use tuning::{best_of, nearly_best_of};
+
+#[cfg(test)]
+mod tests {
+    use cajole_tasks::Presets;
+
+    use crate::parsing::ParsingConfig;
+    use crate::srl::SrlConfig;
+
+    #[test]
+    fn experiments_use_the_presets_of_their_tasks() {
+        for text in [ParsingConfig::DEFAULT, ParsingConfig::QUICK] {
+            let config: ParsingConfig = toml::from_str(text).unwrap();
+            assert_eq!(config.gbi, Presets::built_in(Presets::PARSING));
+        }
+        for text in [SrlConfig::DEFAULT, SrlConfig::QUICK] {
+            let config: SrlConfig = toml::from_str(text).unwrap();
+            assert_eq!(config.gbi, Presets::built_in(Presets::SRL));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The settings of the experiment: one TOML file, built in and overridable.
+
+use std::collections::BTreeMap;
+
+use cajole_nn::TrainConfig;
+use cajole_nn::settings::positive;
+use cajole_tasks::Presets;
+use cajole_tasks::parsing::{NetworkConfig, Recipe, Sizes, TreebankConfig};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::UnknownCorpus;
+
+/// The contents of `configs/parsing.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ParsingConfig {
+    /// The seed of all training randomness.
+    pub seed: u64,
+    /// The beam widths that the networks decode with; 1 is greedy.
+    pub widths: Vec<usize>,
+    /// The treebanks, by name.
+    pub treebanks: BTreeMap<String, TreebankConfig>,
+    /// The parsers.
+    pub networks: Vec<NetworkConfig>,
+    /// The sizes that all networks share.
+    pub sizes: Sizes,
+    /// The training settings.
+    pub training: TrainConfig,
+    /// How the step size of plain SGD is tuned.
+    pub tuning: Tuning,
+    /// The presets of gradient-based inference: the task's, with overrides.
+    #[serde(default = "presets", deserialize_with = "changed_presets")]
+    pub gbi: Presets,
+    /// The settings of competing methods.
+    pub rivals: Rivals,
+}
+
+/// How the step size of plain SGD is tuned for a network, on dev failures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Tuning {
+    /// The maximum number of failures to use.
+    #[serde(deserialize_with = "positive")]
+    pub failures: usize,
+    /// The candidate step sizes.
+    pub step_sizes: Vec<f32>,
+}
+
+/// The settings of competing methods.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rivals {
+    /// Width of the plain beam.
+    #[serde(deserialize_with = "positive")]
+    pub beam_width: usize,
+    /// Width of the masked beam.
+    #[serde(deserialize_with = "positive")]
+    pub masked_width: usize,
+}
+
+impl ParsingConfig {
+    /// The training recipe of a network.
+    ///
+    /// # Errors
+    /// If it names an unknown treebank.
+    pub fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
+        let treebank =
+            UnknownCorpus::unless(&self.treebanks, "treebank", &network.name, &network.treebank)?;
+        let ParsingConfig { seed, sizes, training, .. } = self;
+        Ok(Recipe { network, sizes, training, treebank, seed: *seed })
+    }
+
+    /// The built-in file.
+    pub const DEFAULT: &'static str = include_str!("../../configs/parsing.toml");
+
+    /// A small version on generated trees.
+    pub const QUICK: &'static str = include_str!("../../configs/parsing-quick.toml");
+}
+
+fn presets() -> Presets {
+    Presets::built_in(Presets::PARSING)
+}
+
+fn changed_presets<'de, D: Deserializer<'de>>(changes: D) -> Result<Presets, D::Error> {
+    Presets::changed(Presets::PARSING, changes)
+}

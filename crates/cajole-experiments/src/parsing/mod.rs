@@ -1,0 +1,12 @@
+//! Constituency parsing: repairs outputs that are not trees.
+
+mod case_study;
+mod config;
+mod experiment;
+mod methods;
+mod tables;
+
+pub use case_study::trace_of;
+pub use config::{ParsingConfig, Rivals, Tuning};
+pub use experiment::reproduce;
+pub use methods::{Failures, Method};

@@ -1,0 +1,143 @@
+//! Follows single predicates step by step: which arguments are not constituents, and how that
+//! changes.
+
+use std::ops::Range;
+
+use cajole_core::{Config, Gbi, Outcome, Step, Symbol, UnknownParameter, Workspace};
+use cajole_report::{CaseStep, CaseStudy, Piece};
+use cajole_tasks::srl::instance::Instance;
+use cajole_tasks::srl::tagger::RoleTagger;
+use cajole_treebank::roles::bio;
+use cajole_treebank::roles::sentence::Sentence;
+use cajole_treebank::roles::show::Bracketing;
+
+use crate::alone;
+
+/// Longer sentences make unreadable tables.
+const LONGEST: usize = 14;
+
+/// The first short failure that Algorithm 1 turns into the gold roles, or else one that it turns
+/// into feasible roles; with the constraints of the experiment's first block.
+///
+/// # Errors
+/// If the preset names a parameter that the network does not have.
+pub(super) fn case_study(
+    tagger: &RoleTagger,
+    preset: &Config,
+    sentences: &[(&Sentence, Instance)],
+) -> Result<Option<CaseStudy>, UnknownParameter> {
+    let (model, constraint) = (&tagger.model, tagger.constraint());
+    let gbi = Gbi::with(model, preset.clone())?.decoder(Box::new(tagger.viterbi()));
+    let mut workspace = Workspace::new(model);
+    let mut second_best = None;
+    for (sentence, x) in sentences.iter().filter(|(s, _)| s.tokens.len() <= LONGEST) {
+        let Some(outcome) = alone(&gbi, x, &constraint, &mut workspace) else { continue };
+        if outcome.g_before == 0.0 || !outcome.is_satisfied() {
+            continue;
+        }
+        let step_size = preset.schedule.step_size;
+        let title = format!("{}, paper preset, step size {step_size}", sentence.id);
+        let case = trace_of(title, tagger, &sentence.tokens, x, &outcome);
+        if tagger.vocabulary.arguments(&outcome.output) == x.gold {
+            return Ok(Some(case));
+        }
+        second_best.get_or_insert(case);
+    }
+    Ok(second_best)
+}
+
+/// The trace of one predicate as a table: the decoded outputs, marking arguments that are not
+/// constituents, and tag accuracy if the gold tags are known. Of repeated outputs, only the first
+/// and the last are shown.
+pub fn trace_of(
+    title: String,
+    tagger: &RoleTagger,
+    tokens: &[String],
+    x: &Instance,
+    outcome: &Outcome,
+) -> CaseStudy {
+    let predicate = x.features.predicate;
+    let gold = (!x.gold.is_empty()).then(|| bio::tags(&x.gold, tokens.len()));
+    let trace = &outcome.trace;
+    let shown = trace.changes().map(|step| {
+        let y = trace.output(step);
+        let (arguments, wrong) = (tagger.vocabulary.arguments(y), wrong_spans(tagger, x, y));
+        let shown = Bracketing { tokens, predicate, arguments: &arguments, wrong: &wrong };
+        let pieces = shown.pieces();
+        CaseStep {
+            attempt: step.attempt,
+            iteration: step.iteration,
+            pieces: pieces.into_iter().map(|(text, wrong)| Piece { text, wrong }).collect(),
+            g: step.g,
+            log_prob: step.log_prob,
+            distance: step.distance,
+            accuracy: gold.as_ref().map_or(f64::NAN, |gold| 100.0 * agreement(tagger, y, gold)),
+        }
+    });
+    let right = Bracketing { tokens, predicate, arguments: &x.gold, wrong: &[] };
+    CaseStudy {
+        title,
+        source: tokens.join(" "),
+        target: gold.as_ref().map_or_else(String::new, |_| right.to_string()),
+        steps: shown.collect(),
+        note: describe(tagger, tokens, x, outcome),
+    }
+}
+
+/// What is wrong with an output: one message per argument that is not a constituent.
+pub fn faults_in_words(
+    tagger: &RoleTagger,
+    tokens: &[String],
+    x: &Instance,
+    y: &[Symbol],
+) -> Vec<String> {
+    let constraint = tagger.constraint();
+    let faults = constraint.faults(x, y);
+    let message = |fault| {
+        format!("{}: \u{201c}{}\u{201d}", constraint.message(fault), tokens[fault.at()].join(" "))
+    };
+    faults.map(message).collect()
+}
+
+/// The spans of arguments that are not constituents.
+pub fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usize>> {
+    tagger.constraint().faults(x, y).map(|fault| fault.at()).collect()
+}
+
+/// What is wrong at every step shown, and how the run ended.
+fn describe(tagger: &RoleTagger, tokens: &[String], x: &Instance, outcome: &Outcome) -> String {
+    if x.brackets.is_none() {
+        return "There is no tree, so arguments may be any span.".to_owned();
+    }
+    let faults = |step: &Step| faults_in_words(tagger, tokens, x, outcome.trace.output(step));
+    let mut steps: Vec<(&Step, Vec<String>)> =
+        outcome.trace.changes().map(|step| (step, faults(step))).collect();
+    steps.dedup_by(|after, before| after.1 == before.1); // report only changes
+    let steps = steps.iter().filter(|(_, faults)| !faults.is_empty());
+    let mut sentences: Vec<String> =
+        steps.map(|(step, faults)| format!("{}: {}.", name(step), faults.join("; "))).collect();
+    sentences.push(match (outcome.is_satisfied(), outcome.steps) {
+        (true, 0) => "Every argument is already a node of the tree.".to_owned(),
+        (true, 1) => "After 1 step every argument is a node of the tree.".to_owned(),
+        (true, n) => format!("After {n} steps every argument is a node of the tree."),
+        (false, n) => format!(
+            "Still violated after {n} steps ({:?}); the least violating output is kept.",
+            outcome.stop
+        ),
+    });
+    sentences.join(" ")
+}
+
+fn name(step: &Step) -> String {
+    match step.attempt {
+        0 => format!("Step {}", step.iteration),
+        attempt => format!("Step {}:{}", attempt + 1, step.iteration),
+    }
+}
+
+/// The fraction of words with the correct tag.
+fn agreement(tagger: &RoleTagger, y: &[Symbol], gold: &[String]) -> f64 {
+    let name = |&symbol: &Symbol| tagger.vocabulary.tags.name(symbol);
+    let same = y.iter().zip(gold).filter(|(y, gold)| name(y) == Some(gold)).count();
+    same as f64 / gold.len().max(1) as f64
+}

@@ -1,0 +1,100 @@
+//! The settings of the experiment: one TOML file, built in and overridable.
+
+use std::collections::BTreeMap;
+
+use cajole_nn::TrainConfig;
+use cajole_nn::settings::{non_empty, positive};
+use cajole_tasks::Presets;
+use cajole_tasks::srl::{CorpusConfig, NetworkConfig, Noise, Nudge, Recipe, Sizes};
+use cajole_treebank::roles::Reading;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::UnknownCorpus;
+
+/// The contents of `configs/srl.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SrlConfig {
+    /// The seed of all training randomness.
+    pub seed: u64,
+    /// What counts as a node; training and the other genres use the first.
+    #[serde(deserialize_with = "non_empty")]
+    pub readings: Vec<Reading>,
+    /// Which sentences are constrained; the other genres use the first.
+    #[serde(deserialize_with = "non_empty")]
+    pub noise: Vec<Noise>,
+    /// The step limits whose trade-off is shown.
+    pub limits: Vec<usize>,
+    /// The corpora, by name.
+    pub corpora: BTreeMap<String, CorpusConfig>,
+    /// The taggers.
+    pub networks: Vec<NetworkConfig>,
+    /// The settings that all networks share.
+    pub sizes: Sizes,
+    /// The training settings.
+    pub training: TrainConfig,
+    /// How settings are tuned on the dev set.
+    pub tuning: Tuning,
+    /// The presets of gradient-based inference: the task's, with overrides.
+    #[serde(default = "presets", deserialize_with = "changed_presets")]
+    pub gbi: Presets,
+    /// The settings of competing methods.
+    pub rivals: Rivals,
+}
+
+/// How settings are tuned for a network, on dev failures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Tuning {
+    /// The maximum number of failures to use.
+    #[serde(deserialize_with = "positive")]
+    pub failures: usize,
+    /// Candidate step sizes of plain SGD.
+    pub step_sizes: Vec<f32>,
+    /// Candidate penalties of A* for an argument that is not a constituent.
+    pub penalties: Vec<f32>,
+    /// Candidate nudges of the best preset, cheapest first; empty keeps the preset's.
+    #[serde(default)]
+    pub nudges: Vec<Nudge>,
+}
+
+/// Describes parameter groups.
+pub(super) fn groups(moves: &[String]) -> String {
+    if moves.is_empty() { "all weights".to_owned() } else { moves.join(", ") }
+}
+
+/// The settings of competing methods.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rivals {
+    /// The number of prefixes after which A* gives up on an input.
+    #[serde(deserialize_with = "positive")]
+    pub agenda_limit: usize,
+}
+
+impl SrlConfig {
+    /// The training recipe of a network.
+    ///
+    /// # Errors
+    /// If it names an unknown corpus.
+    pub fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
+        let corpus =
+            UnknownCorpus::unless(&self.corpora, "corpus", &network.name, &network.corpus)?;
+        let SrlConfig { seed, sizes, training, readings, .. } = self;
+        Ok(Recipe { network, sizes, training, corpus, reading: readings[0], seed: *seed })
+    }
+
+    /// The built-in file.
+    pub const DEFAULT: &'static str = include_str!("../../configs/srl.toml");
+
+    /// A small version on generated sentences.
+    pub const QUICK: &'static str = include_str!("../../configs/srl-quick.toml");
+}
+
+fn presets() -> Presets {
+    Presets::built_in(Presets::SRL)
+}
+
+fn changed_presets<'de, D: Deserializer<'de>>(changes: D) -> Result<Presets, D::Error> {
+    Presets::changed(Presets::SRL, changes)
+}

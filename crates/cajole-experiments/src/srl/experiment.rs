@@ -1,0 +1,239 @@
+//! The experiment: train or load the taggers, find their failures, repair them by every method.
+
+use std::path::Path;
+
+use cajole_core::decoders::Greedy;
+use cajole_report::{CaseStudy, Figure, Report};
+use cajole_tasks::checkpoint::LoadError;
+use cajole_tasks::corpora::CorpusError;
+use cajole_tasks::parsing::Parser;
+use cajole_tasks::srl::instance::{Instance, Noise};
+use cajole_tasks::srl::training::{propositions, train};
+use cajole_tasks::srl::{Card, CorpusConfig, NetworkConfig, Recipe, RoleTagger, Splits};
+use cajole_tasks::words::Reads;
+use cajole_tasks::{Checkpoint, Watch};
+use cajole_treebank::Tree;
+use cajole_treebank::roles::nodes::Reading;
+use cajole_treebank::roles::sentence::Sentence;
+
+use super::block::{Block, Measured};
+use super::case_study::case_study;
+use super::choice::{Chosen, Kind};
+use super::config::SrlConfig;
+use super::methods::Failures;
+use super::tables;
+use crate::{Experiment, ExperimentError, Kept, UnknownCorpus, mean_milliseconds};
+
+/// All measurements of one tagger.
+pub(crate) struct OfNetwork {
+    pub(super) config: NetworkConfig,
+    /// Dev F1 of Viterbi decoding.
+    pub(super) dev_f1: f64,
+    /// The tuned settings.
+    pub(super) chosen: Chosen,
+    pub(super) test: Vec<Measured>,
+    pub(super) domains: Vec<Measured>,
+}
+
+/// Runs the experiment. Taggers and results are saved under `out`, if given, and reused.
+///
+/// # Errors
+/// If a corpus cannot be read, a preset does not fit, or something cannot be saved.
+pub fn reproduce(
+    config: &SrlConfig,
+    data: Option<&Path>,
+    out: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<Report, ExperimentError> {
+    crate::reproduce(config, data, out, watch)
+}
+
+impl Experiment for SrlConfig {
+    type Network = NetworkConfig;
+    type Recipe<'a> = Recipe<'a>;
+    type Sentence = Sentence;
+    type Trained = RoleTagger;
+    type Measured = OfNetwork;
+
+    fn networks(&self) -> &[NetworkConfig] {
+        &self.networks
+    }
+
+    fn names(network: &NetworkConfig) -> (&String, &String) {
+        (&network.name, &network.corpus)
+    }
+
+    fn describe(network: &NetworkConfig) -> String {
+        tables::describe(network)
+    }
+
+    fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
+        self.recipe(network)
+    }
+
+    fn load(recipe: &Recipe<'_>, data: Option<&Path>) -> Result<Splits, CorpusError> {
+        Splits::load(recipe.corpus, data, recipe.seed)
+    }
+
+    fn train(
+        recipe: &Recipe<'_>,
+        splits: &Splits,
+        folder: Option<&Path>,
+        watch: &dyn Watch,
+    ) -> Result<(RoleTagger, Card), LoadError> {
+        train(recipe, splits, folder, watch)
+    }
+
+    fn dev_f1(card: &Card) -> f64 {
+        card.dev_f1
+    }
+
+    fn measure(
+        &self,
+        network: &NetworkConfig,
+        (tagger, card): &(RoleTagger, Card),
+        splits: &Splits,
+        kept: &Kept,
+        watch: &dyn Watch,
+    ) -> Result<(OfNetwork, Option<CaseStudy>), ExperimentError> {
+        let corpus = self.recipe(network)?.corpus;
+        let run = Run { name: &network.name, tagger, config: self, corpus, kept, watch };
+        let measured = run.measure(network, card.dev_f1, splits)?;
+        let paper = self.gbi.paper_by(measured.chosen.step_size);
+        let case = kept.get(&format!("{} case", network.name), || {
+            let inputs = run.inputs(&splits.test);
+            Ok::<_, ExperimentError>(case_study(tagger, &paper, &inputs)?)
+        })?;
+        Ok((measured, case))
+    }
+
+    fn report(&self, measured: &[OfNetwork]) -> Report {
+        tables::report(self, measured)
+    }
+}
+
+/// A tagger being measured.
+pub(super) struct Run<'a> {
+    name: &'a str,
+    pub(super) tagger: &'a RoleTagger,
+    pub(super) config: &'a SrlConfig,
+    corpus: &'a CorpusConfig,
+    kept: &'a Kept,
+    pub(super) watch: &'a dyn Watch,
+}
+
+impl Run<'_> {
+    fn measure(
+        &self,
+        network: &NetworkConfig,
+        dev_f1: f64,
+        splits: &Splits,
+    ) -> Result<OfNetwork, ExperimentError> {
+        // Predicted trees need words to parse, and are only used for networks that are also tested
+        // on other genres.
+        let has_parser = network.domains && self.corpus.reads == Reads::Words;
+        let kinds = self.config.noise.iter().copied();
+        let kinds: Vec<Noise> = kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
+        let choose = || self.choose(&kinds, &splits.dev);
+        let chosen = self.kept.get(&format!("{} chosen", self.name), choose)?;
+        let block = |data, kind, some| self.block(data, chosen.step_size, kind, some);
+        let test = chosen.kinds.iter().map(|kind| block("test", kind, &splits.test));
+        let test = test.collect::<Result<_, _>>()?;
+        // Other genres use only the first kind of constraint.
+        let kind = chosen.kinds.first().filter(|_| network.domains);
+        let domains = kind
+            .iter()
+            .flat_map(|kind| splits.domains.iter().map(|(name, some)| block(name, kind, some)));
+        let domains = domains.collect::<Result<_, _>>()?;
+        Ok(OfNetwork { config: network.clone(), dev_f1, chosen, test, domains })
+    }
+
+    /// The inputs of one block.
+    pub(super) fn instances(
+        &self,
+        sentences: &[Sentence],
+        reading: Reading,
+        noise: Noise,
+    ) -> Vec<Instance> {
+        let predicted = match noise {
+            Noise::Predicted => self.parse(sentences),
+            _ => Vec::new(),
+        };
+        let mut instances = Vec::new();
+        for (i, sentence) in sentences.iter().enumerate() {
+            let tree = predicted.get(i).or(sentence.tree.as_ref());
+            let one = std::slice::from_ref(sentence);
+            instances.extend(propositions(one, self.corpus).map(|(_, proposition)| {
+                let instance = Instance::new(self.tagger, sentence, proposition);
+                match tree {
+                    Some(tree) => instance.within(tree, reading, noise),
+                    None => instance,
+                }
+            }));
+        }
+        instances
+    }
+
+    /// The inputs of the first block, with their sentences.
+    fn inputs<'s>(&self, sentences: &'s [Sentence]) -> Vec<(&'s Sentence, Instance)> {
+        let instances = self.instances(sentences, self.config.readings[0], self.config.noise[0]);
+        propositions(sentences, self.corpus).map(|(s, _)| s).zip(instances).collect()
+    }
+
+    /// Parses these sentences with the built-in parser.
+    fn parse(&self, sentences: &[Sentence]) -> Vec<Tree> {
+        self.watch.begin("parsing", 1);
+        let leaves: Vec<Vec<(&str, &str)>> = sentences.iter().map(Sentence::leaves).collect();
+        let trees = Parser::built_in().trees(&Greedy, &leaves);
+        self.watch.end();
+        trees
+    }
+
+    /// Measures every method on the failures among `sentences`, or loads saved results.
+    fn block(
+        &self,
+        data: &str,
+        step_size: f32,
+        kind: &Kind,
+        sentences: &[Sentence],
+    ) -> Result<Measured, ExperimentError> {
+        let (noise, reading) = (kind.noise, kind.reading);
+        let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
+        let measured = self.kept.get(&name, || {
+            let instances = self.instances(sentences, reading, noise);
+            let failures = Failures::find(self.tagger, &instances, self.watch);
+            let Run { name: net, tagger, config, watch, .. } = *self;
+            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
+            let failures = &failures;
+            let block = Block { net, data, step_size, kind, failures, viterbi, config, watch };
+            Ok::<_, ExperimentError>(block.repair_all()?)
+        })?;
+        self.tell(&measured);
+        Ok(measured)
+    }
+
+    /// Reports one line per method.
+    fn tell(&self, measured: &Measured) {
+        let Some(first) = measured.rows.first() else { return };
+        self.watch.say(&format!(
+            "  {}, {} constraints, {} nodes: {} of {} outputs violate; F1 of all {:.2}",
+            measured.data,
+            measured.noise.name(),
+            measured.reading.name(),
+            first.failures,
+            first.total,
+            first.figure(Figure::WholeF1Before)
+        ));
+        for row in measured.rows[1..].iter().filter(|row| 0 < row.failures) {
+            self.watch.say(&format!(
+                "    {:<12} converts {:>5.1} %, on failures F1 {:.1} → {:.1}, exact {:.1} → {:.1}",
+                row.method,
+                row.figure(Figure::Conversion),
+                row.figure(Figure::F1Before),
+                row.figure(Figure::F1After),
+                row.figure(Figure::ExactBefore),
+                row.figure(Figure::ExactAfter),
+            ));
+        }
+    }
+}

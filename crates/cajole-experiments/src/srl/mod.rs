@@ -1,0 +1,14 @@
+//! Semantic role labeling: repairs arguments that are not constituents of the parse tree.
+
+mod block;
+mod case_study;
+mod choice;
+mod config;
+mod experiment;
+mod methods;
+mod tables;
+
+pub use case_study::{faults_in_words, trace_of, wrong_spans};
+pub use config::{Rivals, SrlConfig, Tuning};
+pub use experiment::reproduce;
+pub use methods::{AllNudged, Failures};

@@ -1,0 +1,159 @@
+//! The whole transduction experiment: train, find failures, repair them by every method, report.
+
+use std::path::Path;
+
+use cajole_core::{Symbol, UnknownParameter};
+use cajole_nn::checkpoint::Precision;
+use cajole_nn::models::StartState;
+use cajole_report::{Figure, Report, Row};
+use cajole_tasks::checkpoint::LoadError;
+use cajole_tasks::transduction::{ConstraintKind, Net, Splits, train};
+use cajole_tasks::{Checkpoint, Watch};
+
+use super::case_study::{case_study, sample_repairs};
+use super::config::TransductionConfig;
+use super::methods::{Failures, Method};
+use super::tables;
+use super::tuning::{choose_step_size, papers_step_size};
+use crate::converted_steps;
+
+/// Why the experiment could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// A checkpoint could not be read or written.
+    #[error(transparent)]
+    Checkpoint(#[from] LoadError),
+    /// A preset does not fit the network.
+    #[error(transparent)]
+    Preset(#[from] UnknownParameter),
+}
+
+/// The measurements for one network and one constraint.
+pub(super) struct Measured {
+    pub(super) start_state: StartState,
+    pub(super) kind: ConstraintKind,
+    /// One per method, the untouched outputs first.
+    pub(super) rows: Vec<Row>,
+    /// The steps of each conversion and the number of failures, by nudging method.
+    pub(super) steps: Vec<(String, Vec<usize>, usize)>,
+}
+
+/// Runs the experiment. Networks are saved under `out`, if given.
+///
+/// # Errors
+/// If a network cannot be saved, or a preset does not fit it.
+pub fn reproduce(
+    config: &TransductionConfig,
+    out: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<Report, ExperimentError> {
+    let mut splits = Splits::new(config.tuning.inputs);
+    if let Some(n) = config.test_inputs {
+        splits = splits.with_test_inputs(n);
+    }
+    let (mut measured, mut cases) = (Vec::new(), Vec::new());
+    for &start_state in &config.start_states {
+        for &seed in &config.seeds {
+            let name = format!("{}-{seed}", start_state.name());
+            watch.say(&format!("\n{name}: a decoder started from {}", start_state.describe()));
+            let mut network = config.network.clone();
+            network.start_state = start_state;
+            let (model, card) = train(&network, &config.training, &splits, seed, None, watch)?;
+            watch.say(&format!(
+                "  trained; {:.1} % of the training inputs and {:.1} % of the held-out ones come \
+                 out right",
+                card.train_exact, card.dev_exact
+            ));
+            if let Some(out) = out {
+                model.save(&out.join("nets").join(&name), &card, Precision::F32)?;
+            }
+            for kind in ConstraintKind::ALL {
+                measured.push(measure(&name, &model, kind, config, &splits, watch)?);
+            }
+            if seed == config.seeds[0] {
+                cases.extend(case_study(&name, &model, config, &splits.test)?);
+            }
+        }
+    }
+    Ok(tables::report(config, &measured, cases))
+}
+
+/// Measures every method on one network's failures under one constraint.
+fn measure(
+    name: &str,
+    model: &Net,
+    kind: ConstraintKind,
+    config: &TransductionConfig,
+    splits: &Splits,
+    watch: &dyn Watch,
+) -> Result<Measured, UnknownParameter> {
+    let failures = Failures::find(model, kind, &splits.test);
+    watch.say(&format!(
+        "  {}: {} of {} test outputs violate it",
+        kind.describe(),
+        failures.cases.len(),
+        failures.total
+    ));
+    let methods = methods(&failures, config, &splits.tune, watch)?;
+    let mut rows = vec![failures.row(name, "greedy", &failures.untouched())];
+    let mut steps = Vec::new();
+    for method in methods {
+        let method_name = method.name(&config.rivals);
+        watch.begin(&method_name, failures.cases.len() as u64);
+        let repairs = failures.repair(&method, config, watch)?;
+        watch.end();
+        let mut row = failures.row(name, &method_name, &repairs);
+        if let Method::Paper(step_size) | Method::PaperPoint(step_size) = method {
+            // The shortest decimal, not the nearest binary fraction.
+            row = row.with(Figure::StepSize, step_size.to_string().parse().unwrap_or(f64::NAN));
+        }
+        if matches!(method, Method::Paper(_)) && kind == ConstraintKind::Count {
+            sample_repairs(&failures, &repairs).iter().for_each(|line| watch.say(line));
+        }
+        watch.say(&summary(&row));
+        if repairs.iter().any(|r| r.steps.is_some()) {
+            steps.push((method_name, converted_steps(&repairs), repairs.len()));
+        }
+        rows.push(row);
+    }
+    let start_state = model.net.config.start_state;
+    Ok(Measured { start_state, kind, rows, steps })
+}
+
+/// The methods, with the tuned step sizes of plain SGD.
+fn methods(
+    failures: &Failures<'_>,
+    config: &TransductionConfig,
+    tune: &[Vec<Symbol>],
+    watch: &dyn Watch,
+) -> Result<Vec<Method>, UnknownParameter> {
+    let most = config.tuning.failures;
+    let longer = Failures::find(failures.model, failures.kind, tune).truncated(most);
+    let trials = config.tuning.step_sizes.len() * longer.cases.len();
+    watch.begin("tuning the step size on longer inputs", trials as u64);
+    let tuned = choose_step_size(&longer, config, watch)?;
+    watch.end();
+    let mut methods = vec![Method::Paper(tuned)];
+    if failures.kind == ConstraintKind::Count {
+        let inputs = failures.inputs(most);
+        let some = Failures::find(failures.model, failures.kind, &inputs);
+        let trials = config.tuning.shorter_step_sizes.len() * some.cases.len();
+        watch.begin("looking for the paper's operating point", trials as u64);
+        methods.push(Method::PaperPoint(papers_step_size(tuned, &some, config, watch)?));
+        watch.end();
+    }
+    methods.extend([Method::Best, Method::BestBlackBox, Method::Small, Method::DoublingBeam]);
+    methods.extend([Method::MaskedGreedy, Method::MaskedBeam, Method::Sampling]);
+    Ok(methods)
+}
+
+/// A progress line for one method.
+fn summary(row: &Row) -> String {
+    format!(
+        "    {:<24} converts {:>5.1} %, accuracy {:.1} → {:.1}",
+        row.method,
+        row.figure(Figure::Conversion),
+        row.figure(Figure::AccuracyBefore),
+        row.figure(Figure::AccuracyAfter)
+    )
+}

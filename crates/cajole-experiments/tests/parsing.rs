@@ -1,0 +1,178 @@
+//! The parsing task end to end: experiments that are killed and resumed, and unusual sentences.
+
+mod killer;
+
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use cajole_core::Source::Masked;
+use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
+use cajole_experiments::{ExperimentError, KeptError};
+use cajole_tasks::corpora::Source;
+use cajole_tasks::parsing::{Parser, Splits, train};
+use cajole_tasks::{Silent, Watch};
+use cajole_treebank::{Sentence, Tree};
+use serde_json::Value;
+
+use killer::{Killer, compare, kill_until_done, rows_without};
+
+/// The quick experiment, shrunk until most outputs are not trees.
+fn config() -> ParsingConfig {
+    let mut config: ParsingConfig = toml::from_str(ParsingConfig::QUICK).unwrap();
+    let treebank = config.treebanks.get_mut("generated").unwrap();
+    treebank.source = Source::Generated { train: 300, dev: 20, test: 10 };
+    for network in &mut config.networks {
+        (network.hidden, network.layers, network.epochs) = (24, 2, Some(4));
+    }
+    config.networks[1].dropout = 0.1;
+    (config.training.batch_size, config.training.shard_size) = (8, 4);
+    config.training.step_size = 1e-2;
+    config.widths = vec![1, 2];
+    config.sizes.cap_factor = 4;
+    config.tuning.failures = 5;
+    config.tuning.step_sizes = vec![1e-2, 1e-1];
+    config.gbi.paper.schedule.max_steps = 5;
+    for (preset, step_size) in [(&mut config.gbi.best, 3e-2), (&mut config.gbi.small, 3e-1)] {
+        preset.schedule.max_steps = 12;
+        preset.schedule.step_size = step_size; // few but large steps
+        preset.restarts.clear();
+        preset.sources = vec![Masked { width: 2 }, Masked { width: 1 }];
+    }
+    (config.rivals.beam_width, config.rivals.masked_width) = (3, 3);
+    config
+}
+
+/// The rows of an experiment's report, without times, which may differ.
+fn rows(
+    config: &ParsingConfig,
+    out: &Path,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<Vec<Value>, ExperimentError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let report = pool.install(|| reproduce(config, None, Some(out), watch))?;
+    Ok(rows_without(&report, &["milliseconds"]))
+}
+
+#[test]
+fn a_killed_experiment_resumes_and_ends_identically() {
+    let (config, folder) = (config(), tempfile::tempdir().unwrap());
+    let at = |name: &str| folder.path().join(name);
+    let watch = Killer::after(usize::MAX);
+    let whole = rows(&config, &at("whole"), 1, &watch).unwrap();
+    assert!(whole.iter().any(|row| row["conversion"] == 100.0));
+    assert!(whole.iter().all(|row| row["failures"] != 0));
+
+    // In the first epoch, in the second of 38 steps each, then mostly during repair.
+    let (total, killed) = (watch.told(), at("killed"));
+    let moments = [3, 50].into_iter().chain(std::iter::repeat(total / 6));
+    let work = |killer: &Killer| rows(&config, &killed, 2, killer).unwrap();
+    let (resumed, kills) = kill_until_done(moments, work, |kills| {
+        let state = killed.join("nets/gnmt/training.safetensors");
+        assert!(kills != 2 || state.exists(), "the first epoch was kept");
+    });
+    assert!(5 < kills, "{kills}");
+    compare(&resumed, &whole);
+
+    // Saved results are reused, and each of them can be lost.
+    let again = Killer::after(0);
+    compare(&rows(&config, &killed, 1, &again).unwrap(), &whole);
+    for file in fs::read_dir(killed.join("measured")).unwrap().step_by(2) {
+        let file = file.unwrap().path();
+        if !file.ends_with("settings.json") {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    compare(&rows(&config, &killed, 1, &Silent).unwrap(), &whole);
+
+    let other = ParsingConfig { seed: config.seed + 1, ..config };
+    let refused = rows(&other, &killed, 1, &Silent);
+    assert!(matches!(refused, Err(ExperimentError::Kept(KeptError::OtherSettings { .. }))));
+}
+
+/// A briefly trained parser, with its settings and data.
+static TRAINED: LazyLock<(ParsingConfig, Splits, Parser)> = LazyLock::new(|| {
+    let config = config();
+    let network = &config.networks[0];
+    let recipe = config.recipe(network).unwrap();
+    let splits = Splits::load(recipe.treebank, None, config.seed).unwrap();
+    let (parser, _) = train(&recipe, &splits, None, &Silent).unwrap();
+    (config, splits, parser)
+});
+
+const METHODS: [Method; 7] = [
+    Method::Paper(1e-2),
+    Method::Best,
+    Method::Small,
+    Method::Constrained,
+    Method::MaskedGreedy,
+    Method::MaskedBeam,
+    Method::Beam,
+];
+
+/// Repairs all failures among `sentences` by every method. Converted outputs must be trees, and
+/// every output must become a tree over the sentence. Returns the number of failures, and how many
+/// of them each method converted.
+fn check_methods(width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
+    let (config, _, parser) = &*TRAINED;
+    let before: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
+    let failures = Failures::find(parser, width, sentences, &Silent);
+    assert_eq!(failures.total, sentences.len());
+    let all = METHODS.map(|method| {
+        let repairs = failures.repair(method, config, &Silent).unwrap();
+        assert_eq!(repairs.len(), failures.cases.len());
+        let mut converted = 0;
+        for (case, repair) in failures.cases.iter().zip(&repairs) {
+            let leaves = case.gold.leaves();
+            let (tree, mended) = parser.tree(&repair.output, &leaves);
+            assert_eq!(tree.leaves(), leaves, "{method:?}");
+            if repair.converted {
+                assert_eq!(parser.commands.decode(&repair.output, &leaves), Ok(tree), "{method:?}");
+                assert_eq!(mended.total(), 0);
+                converted += 1;
+            }
+        }
+        let row = failures.row("net", "method", "data", &repairs);
+        assert_eq!((row.total, row.failures), (sentences.len(), repairs.len()));
+        converted
+    });
+    let after: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
+    assert!(before == after, "the weights are as they were");
+    (failures.cases.len(), all)
+}
+
+#[test]
+fn converted_outputs_are_trees() {
+    let (_, splits, _) = &*TRAINED;
+    for width in [1, 2] {
+        let (n, [_, best, small, constrained, masked_greedy, masked_beam, _]) =
+            check_methods(width, &splits.test);
+        assert_eq!([constrained, masked_greedy, masked_beam], [n; 3]);
+        assert!(0 < best && 0 < small && best.max(small) <= n, "{best} and {small} of {n}");
+    }
+}
+
+fn sentence(id: &str, words: &[&str]) -> Sentence {
+    let leaf = |word: &&str| Tree::Leaf { tag: "XX".to_owned(), word: (*word).to_owned() };
+    let children = words.iter().map(leaf).collect();
+    let tree = Tree::Node { label: "NOSUCHLABEL".to_owned(), children };
+    Sentence { id: id.to_owned(), genre: "odd".to_owned(), tree }
+}
+
+#[test]
+fn unusual_sentences() {
+    let long: Vec<&str> = ["zyx", "the", "42nd", "Ünï-cödé", "(", ")"].repeat(42)[..250].to_vec();
+    let odd = [
+        sentence("one unknown word", &["qzxv"]),
+        sentence("an empty word", &[""]),
+        sentence("brackets", &["(", ")", "!NP", "s"]),
+        sentence("250 words", &long),
+    ];
+    for width in [1, 2] {
+        assert!(0 < check_methods(width, &odd).0);
+    }
+    // There is no tree over no words.
+    assert_eq!(check_methods(1, &[sentence("nothing", &[])]), (1, [0; 7]));
+    assert_eq!(check_methods(1, &[]), (0, [0; 7]));
+}

@@ -1,0 +1,199 @@
+//! A [`Task`] as commands see it, whatever its types.
+
+use cajole_core::{Symbol, UnknownParameter};
+use cajole_report::Report;
+use cajole_rules::{Rules, Vocabulary};
+use cajole_tasks::{Presets, Watch};
+
+use crate::answer::{Answering, Record};
+use crate::compare::{self, Comparison};
+use crate::engine::{Engine, Limits};
+use crate::infer::{InferError, Inference, Tally};
+use crate::line::{Line, LineError};
+use crate::sink::Sink;
+use crate::source::Lines;
+use crate::task::Task;
+use crate::worker::Settings;
+
+/// A network with its task: object-safe, so that one command serves all. Every [`Task`] is one.
+pub trait Runnable: Send + Sync {
+    /// As checkpoints call the task.
+    fn task(&self) -> &'static str;
+
+    /// The names of its output symbols.
+    fn vocabulary(&self) -> &Vocabulary;
+
+    /// What its outputs have to satisfy if nobody says otherwise, as a constraint file.
+    fn usual_rules(&self) -> Option<&'static str>;
+
+    /// The settings of gradient-based inference that are known to work for it.
+    fn presets(&self) -> &Presets;
+
+    /// How far engines go with it, if nobody says otherwise.
+    fn limits(&self) -> Limits;
+
+    /// The engines that differ for it.
+    fn engines(&self) -> Vec<Engine>;
+
+    /// A hash of its weights.
+    fn fingerprint(&self) -> u64;
+
+    /// Answers some lines: see [`Answering::answer`].
+    ///
+    /// # Errors
+    /// If the settings name parameters that the network does not have.
+    fn answer(
+        &self,
+        lines: Vec<Result<Line, (u64, LineError)>>,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<Record>, UnknownParameter>;
+
+    /// Answers every line of a source: see [`Inference::run`].
+    ///
+    /// # Errors
+    /// As [`Inference::run`].
+    fn infer(&self, ask: &Ask<'_>, stream: Stream<'_>) -> Result<(), InferError>;
+
+    /// The same, handing records over: see [`Inference::each`].
+    ///
+    /// # Errors
+    /// As [`Inference::each`].
+    fn infer_each(&self, ask: &Ask<'_>, stream: Each<'_>) -> Result<(), InferError>;
+
+    /// All engines on the same lines: see [`Comparison::run`].
+    ///
+    /// # Errors
+    /// If the settings name parameters that the network does not have.
+    fn compare(
+        &self,
+        ask: &Ask<'_>,
+        of: &compare::Options,
+        lines: &[Line],
+        watch: &dyn Watch,
+    ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter>;
+
+    /// The name of the task's own measure, which [`Runnable::compare`] reports.
+    fn measure(&self) -> &'static str;
+
+    /// An output as people read it.
+    fn text(&self, y: &[Symbol]) -> String {
+        self.vocabulary().text(y)
+    }
+}
+
+/// What is asked of a network.
+pub struct Ask<'a> {
+    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    pub rules: Option<&'a Rules<'a>>,
+    /// How they are made to.
+    pub settings: &'a Settings,
+    /// Whether a bad line ends the run.
+    pub strict: bool,
+    /// Whether records say how long each input took.
+    pub times: bool,
+    /// Whether records have the trace of every repair.
+    pub traces: bool,
+    /// How many threads work.
+    pub threads: usize,
+}
+
+impl<'a> Ask<'a> {
+    /// On all threads of the current pool; a bad line does not end the run, and records have neither
+    /// times nor traces.
+    pub fn new(rules: Option<&'a Rules<'a>>, settings: &'a Settings) -> Self {
+        let threads = cajole_core::corpus::n_threads();
+        Ask { rules, settings, strict: false, times: false, traces: false, threads }
+    }
+}
+
+/// Where lines come from and records go.
+pub struct Stream<'a> {
+    /// The lines.
+    pub source: &'a mut dyn Lines,
+    /// The records.
+    pub sink: &'a mut Sink,
+    /// How the run goes.
+    pub tally: &'a Tally,
+    /// Hears of bad lines, and of every few lines that are done.
+    pub told: &'a (dyn Fn(Option<&InferError>) + Sync),
+}
+
+/// Where lines come from, and who takes records.
+pub struct Each<'a> {
+    /// The lines.
+    pub source: &'a mut dyn Lines,
+    /// Takes every few records, in order.
+    pub put: &'a mut (dyn FnMut(Vec<Record>) -> Result<(), InferError> + Send),
+    /// How the run goes.
+    pub tally: &'a Tally,
+    /// Hears of bad lines, and of every few lines that are done.
+    pub told: &'a (dyn Fn(Option<&InferError>) + Sync),
+}
+
+impl<T: Task> Runnable for T {
+    fn task(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        Task::vocabulary(self)
+    }
+
+    fn usual_rules(&self) -> Option<&'static str> {
+        Task::usual_rules(self)
+    }
+
+    fn presets(&self) -> &Presets {
+        Task::presets(self)
+    }
+
+    fn limits(&self) -> Limits {
+        Task::limits(self)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        Task::engines(self)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        Task::fingerprint(self)
+    }
+
+    fn measure(&self) -> &'static str {
+        Task::score(self, &[]).0
+    }
+
+    fn answer(
+        &self,
+        lines: Vec<Result<Line, (u64, LineError)>>,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<Record>, UnknownParameter> {
+        let answering = Answering::new(self, ask.rules, ask.settings)?;
+        Ok(answering.with_traces(ask.traces).answer(lines))
+    }
+
+    fn infer(&self, ask: &Ask<'_>, stream: Stream<'_>) -> Result<(), InferError> {
+        let Stream { source, sink, tally, told } = stream;
+        inference(self, ask).run(source, sink, tally, told)
+    }
+
+    fn infer_each(&self, ask: &Ask<'_>, stream: Each<'_>) -> Result<(), InferError> {
+        let Each { source, put, tally, told } = stream;
+        inference(self, ask).each(source, tally, told, put)
+    }
+
+    fn compare(
+        &self,
+        ask: &Ask<'_>,
+        of: &compare::Options,
+        lines: &[Line],
+        watch: &dyn Watch,
+    ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
+        Comparison { task: self, rules: ask.rules, settings: ask.settings, of }.run(lines, watch)
+    }
+}
+
+fn inference<'a, T: Task>(task: &'a T, ask: &Ask<'a>) -> Inference<'a, T> {
+    let Ask { rules, settings, strict, times, traces, threads } = *ask;
+    Inference { task, rules, settings, strict, times, traces, threads }
+}

@@ -1,0 +1,481 @@
+//! One thread's work: first passes, and engines on the outputs that violate.
+//!
+//! Everything is done for many inputs at once. Those that are under the same rules are repaired in
+//! step; what comes out for one does not depend on the others.
+
+use std::time::{Duration, Instant};
+
+use cajole_core::corpus::BATCH;
+use cajole_core::{
+    Cancel, Candidate, Config, Constraint, Decoder, Failure, Fault, Force, Found, Gbi, Job, Model,
+    Outcome, Pass, Sought, Stop, Symbol, UnknownParameter, Wanted, Workspace,
+};
+use cajole_rules::{Bound, Rules};
+
+use crate::engine::{Answer, Engine, Limits, Rival, Status};
+use crate::task::{Case, Task};
+
+/// How engines work, whatever the input.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How outputs are made to obey.
+    pub engine: Engine,
+    /// The settings of gradient-based inference.
+    pub config: Config,
+    /// How far engines go.
+    pub limits: Limits,
+    /// Ends the work between two steps once it is set.
+    pub cancel: Cancel,
+}
+
+impl Settings {
+    /// What users get for this task unless they ask for something else.
+    pub fn of<T: Task>(task: &T) -> Self {
+        let presets = task.presets();
+        let config = presets.get(presets.default).clone();
+        Settings { engine: Engine::Gbi, config, limits: task.limits(), cancel: Cancel::default() }
+    }
+
+    /// When to give up on an input that is taken up now.
+    fn until(&self) -> Option<Instant> {
+        let deadline = self.limits.deadline.or(self.config.deadline);
+        deadline.and_then(|deadline| Instant::now().checked_add(deadline))
+    }
+}
+
+/// What one thread works with.
+pub struct Worker<'t, T: Task> {
+    task: &'t T,
+    settings: &'t Settings,
+    own: Box<dyn Decoder<T::Model> + 't>,
+    workspace: Workspace<T::Model>,
+    found: Vec<Found>,
+}
+
+/// An output of the network's own that violates its rules.
+pub struct Failing<'a, T: Task> {
+    /// The input.
+    pub case: &'a Case<T::Input>,
+    /// The network's own output.
+    pub first: &'a Candidate,
+}
+
+impl<T: Task> Clone for Failing<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Task> Copy for Failing<'_, T> {}
+
+impl<'t, T: Task> Worker<'t, T> {
+    /// For a task, with these settings.
+    ///
+    /// # Errors
+    /// If they name parameters that the network does not have.
+    pub fn new(task: &'t T, settings: &'t Settings) -> Result<Self, UnknownParameter> {
+        let model = task.model();
+        Gbi::with(model, settings.config.clone())?;
+        let own = task.decoder(settings.limits.width);
+        let found = vec![Found::default(); BATCH];
+        Ok(Worker { task, settings, own, workspace: Workspace::new(model), found })
+    }
+
+    /// The network's own output for every input, in batches of similar size.
+    pub fn firsts(&mut self, cases: &[&Case<T::Input>]) -> Vec<Result<Candidate, Failure>> {
+        let model = self.task.model();
+        let mut order: Vec<usize> = (0..cases.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(model.size(input::<T>(cases[i]))));
+        let nothing = || Err(Failure::new("the network gave no output"));
+        let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
+        for batch in order.chunks(BATCH) {
+            if let Err(failure) = self.skim(cases, batch, &mut firsts) {
+                // The others of a batch must not suffer for one.
+                for &i in batch {
+                    if self.skim(cases, &[i], &mut firsts).is_err() {
+                        firsts[i] = Err(failure.clone());
+                    }
+                }
+            }
+        }
+        firsts
+    }
+
+    fn skim(
+        &mut self,
+        cases: &[&Case<T::Input>],
+        batch: &[usize],
+        firsts: &mut [Result<Candidate, Failure>],
+    ) -> Result<(), Failure> {
+        let model = self.task.model();
+        let set: Vec<Pass<'_, T::Model>> =
+            batch.iter().map(|&i| Pass::base(input::<T>(cases[i]))).collect();
+        let found = &mut self.found[..set.len()];
+        self.own.skim(&mut self.workspace.session(model), &set, found)?;
+        for (&i, found) in batch.iter().zip(found) {
+            let first = found.best().cloned();
+            firsts[i] = first.ok_or_else(|| Failure::new("the network gave no output"));
+        }
+        Ok(())
+    }
+
+    /// Makes outputs obey the rules that each of them violates. Those under the same rules go
+    /// together.
+    pub fn repair_all<'r>(
+        &mut self,
+        engine: Engine,
+        failing: &[(Failing<'_, T>, &Rules<'r>)],
+    ) -> Vec<Answer> {
+        let mut answers: Vec<Option<Answer>> = failing.iter().map(|_| None).collect();
+        let mut open: Vec<usize> = (0..failing.len()).collect();
+        while let Some(&one) = open.first() {
+            let rules = failing[one].1;
+            let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
+            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
+            let outputs: Vec<Failing<'_, T>> = same.iter().map(|&i| failing[i].0).collect();
+            let repaired = self.repair(engine, rules, &outputs);
+            same.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
+            open = others;
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    /// Makes outputs that violate `rules` obey.
+    pub fn repair(
+        &mut self,
+        engine: Engine,
+        rules: &Rules<'_>,
+        failing: &[Failing<'_, T>],
+    ) -> Vec<Answer> {
+        let attempts: Vec<Attempt<'_, '_, T>> =
+            failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
+        let bounds: Vec<Bound<'_>> = attempts.iter().map(Attempt::bound).collect();
+        let mut answers = match engine {
+            Engine::Gbi => self.gbi(rules, &attempts, &bounds, None),
+            Engine::Rival(rival) => self.rival(rival, rules, &attempts, &bounds),
+            Engine::Network => attempts.iter().map(|a| a.keep(engine, 0)).collect(),
+            Engine::Auto => self.auto(rules, &attempts, &bounds),
+        };
+        for (answer, attempt) in answers.iter_mut().zip(&attempts) {
+            attempt.complete(answer);
+        }
+        answers
+    }
+
+    /// `log p(y | x, W)` of every output.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn log_probs(
+        &mut self,
+        outputs: &[(&Case<T::Input>, &[Symbol])],
+    ) -> Result<Vec<f32>, Failure> {
+        let model = self.task.model();
+        let mut log_probs = Vec::new();
+        for batch in outputs.chunks(BATCH) {
+            let set: Vec<Pass<'_, T::Model>> =
+                batch.iter().map(|(case, _)| Pass::base(input::<T>(case))).collect();
+            let mut session = self.workspace.session(model);
+            self.own.decode(&mut session, &set, &mut self.found[..set.len()])?;
+            let mut forced = vec![Candidate::default(); set.len()];
+            let mut forces: Vec<Force<'_, T::Model>> = set
+                .iter()
+                .zip(batch)
+                .zip(&mut forced)
+                .enumerate()
+                .map(|(i, ((pass, (_, y)), forced))| Force {
+                    pass: Pass { place: Some(i), ..*pass },
+                    output: y,
+                    forced,
+                    passes: 0,
+                })
+                .collect();
+            model.force(session.scratch, &mut forces)?;
+            drop(forces);
+            log_probs.extend(forced.iter().map(|y| y.log_prob));
+        }
+        Ok(log_probs)
+    }
+
+    /// Gradient-based inference, in step. `targets` are satisfying outputs that are known already.
+    fn gbi(
+        &mut self,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+        bounds: &[Bound<'_>],
+        targets: Option<&[Vec<Vec<Symbol>>]>,
+    ) -> Vec<Answer> {
+        let Settings { config, cancel, .. } = self.settings;
+        let gbi = Gbi::with(self.task.model(), config.clone());
+        let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
+        // Never narrower than what the network itself decodes with.
+        let width = config.width.max(self.settings.limits.width);
+        let mut gbi = gbi.decoder(self.task.decoder(width));
+        if let Some(sources) = self.task.sources(config, rules) {
+            gbi = gbi.sources(sources);
+        }
+        let jobs: Vec<Job<'_, _>> = attempts
+            .iter()
+            .enumerate()
+            .map(|(i, attempt)| Job {
+                until: attempt.until,
+                targets: targets.map(|targets| targets[i].as_slice()),
+                ..Job::new(input::<T>(attempt.of.case), &bounds[i])
+            })
+            .collect();
+        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Gbi, 0)).collect();
+        gbi.run_set(&jobs, &mut self.workspace, |i, outcome| {
+            answers[i] = attempts[i].outcome(outcome);
+        });
+        answers
+    }
+
+    fn rival(
+        &mut self,
+        rival: Rival,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+        bounds: &[Bound<'_>],
+    ) -> Vec<Answer> {
+        const NO_FIT: &str =
+            "the engine does not fit these rules: they cannot be followed symbol by symbol";
+        let engine = Engine::Rival(rival);
+        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(engine, 0)).collect();
+        let Some(search) = self.task.rival(rival, rules, &self.settings.limits) else {
+            answers.iter_mut().for_each(|answer| answer.note = Some(NO_FIT));
+            return answers;
+        };
+        let model = self.task.model();
+        let all: Vec<usize> = (0..attempts.len()).collect();
+        for batch in all.chunks(BATCH) {
+            let started = Instant::now();
+            let wanted = |&i: &usize| {
+                let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);
+                wanted.until = attempts[i].until;
+                wanted
+            };
+            let wanted: Vec<Wanted<'_, _>> = batch.iter().map(wanted).collect();
+            let sought: Vec<Sought<'_, '_, T::Model>> = wanted
+                .iter()
+                .map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted })
+                .collect();
+            let found = &mut self.found[..batch.len()];
+            let mut session = self.workspace.session(model);
+            let searched = search.search(&mut session, &sought, found);
+            let elapsed = started.elapsed() / batch.len() as u32;
+            for ((&i, found), wanted) in batch.iter().zip(found).zip(&wanted) {
+                let answer = &mut answers[i];
+                match &searched {
+                    Ok(()) => *answer = attempts[i].found(engine, found),
+                    Err(failure) => {
+                        (answer.status, answer.failure) = (Status::Failed, Some(failure.clone()));
+                    }
+                }
+                let is_masked = rival == Rival::Masked && answer.status != Status::Satisfied;
+                answer.note = (is_masked && wanted.automaton().is_none()).then_some(NO_FIT);
+                answer.elapsed = elapsed;
+            }
+        }
+        answers
+    }
+
+    /// What promises most comes first; what is left of the time goes to the others. A search that
+    /// has just failed is not tried again by gradient-based inference.
+    fn auto(
+        &mut self,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+        bounds: &[Bound<'_>],
+    ) -> Vec<Answer> {
+        let mut best: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Auto, 0)).collect();
+        let mut targets: Vec<Vec<Vec<Symbol>>> = vec![Vec::new(); attempts.len()];
+        let mut open: Vec<usize> = (0..attempts.len()).collect();
+        let order = [Rival::Masked, Rival::Exact, Rival::Beam].map(Engine::Rival);
+        for engine in order.into_iter().chain([Engine::Gbi]) {
+            open.retain(|&i| !attempts[i].is_late());
+            let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
+            let bounds: Vec<Bound<'_>> = open.iter().map(|&i| bounds[i]).collect();
+            let mut answers = match engine {
+                Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
+                _ => {
+                    let known: Vec<_> = open.iter().map(|&i| targets[i].clone()).collect();
+                    self.gbi(rules, &some, &bounds, Some(&known))
+                }
+            };
+            self.judge(&some, &mut answers);
+            let mut settled = Vec::new();
+            for (&i, answer) in open.iter().zip(answers) {
+                let is_satisfied = answer.status == Status::Satisfied;
+                if is_satisfied && !targets[i].contains(&answer.output) {
+                    targets[i].push(answer.output.clone());
+                }
+                // Nothing that satisfies is more probable than what was proven to be.
+                settled.push(is_satisfied && engine == Engine::Rival(Rival::Exact));
+                let passes = best[i].passes + answer.passes;
+                let elapsed = best[i].elapsed + answer.elapsed;
+                if answer.is_better_than(&best[i]) || engine == Engine::Gbi && !is_satisfied {
+                    let is_better = answer.is_better_than(&best[i]);
+                    let status = answer.status;
+                    if is_better {
+                        best[i] = answer;
+                    } else if best[i].status == Status::Unchanged {
+                        best[i].status = status;
+                    }
+                }
+                (best[i].passes, best[i].elapsed) = (passes, elapsed);
+            }
+            let mut settled = settled.into_iter();
+            open.retain(|_| !settled.next().unwrap_or(false));
+        }
+        best
+    }
+
+    /// Fills in how probable satisfying outputs are, where an engine did not say.
+    fn judge(&mut self, attempts: &[Attempt<'_, '_, T>], answers: &mut [Answer]) {
+        let unknown = |a: &Answer| a.status == Status::Satisfied && a.log_prob.is_none();
+        let which: Vec<usize> = (0..answers.len()).filter(|&i| unknown(&answers[i])).collect();
+        let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
+            which.iter().map(|&i| (attempts[i].of.case, answers[i].output.as_slice())).collect();
+        if let Ok(log_probs) = self.log_probs(&outputs) {
+            which.iter().zip(log_probs).for_each(|(&i, p)| answers[i].log_prob = Some(p));
+        }
+    }
+}
+
+/// One input that is being worked on.
+struct Attempt<'a, 'r, T: Task> {
+    of: Failing<'a, T>,
+    rules: &'a Rules<'r>,
+    g_before: f32,
+    until: Option<Instant>,
+}
+
+impl<T: Task> Clone for Attempt<'_, '_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Task> Copy for Attempt<'_, '_, T> {}
+
+impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
+    fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
+        Attempt { of, rules, g_before: g_of(rules, of.case, of.first), until: settings.until() }
+    }
+
+    fn bound(&self) -> Bound<'a> {
+        Bound { rule: self.rules, subject: &self.of.case.subject }
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// The network's own output, after so many passes in vain.
+    fn keep(&self, engine: Engine, passes: usize) -> Answer {
+        Answer {
+            g_after: self.g_before,
+            passes,
+            ..own(engine.name(), self.of.first, self.g_before)
+        }
+    }
+
+    /// What a search came to: the least violating candidate, if it violates less.
+    fn found(&self, engine: Engine, found: &Found) -> Answer {
+        let kept = self.keep(engine, found.passes);
+        let g = |y: &Candidate| g_of(self.rules, self.of.case, y);
+        let least = found.candidates().iter().map(|y| (g(y), y));
+        let least = least.filter(|(g, _)| *g < self.g_before);
+        match least.reduce(|a, b| if b.0 < a.0 { b } else { a }) {
+            Some((g_after, y)) => Answer {
+                output: y.output.clone(),
+                status: if g_after == 0.0 { Status::Satisfied } else { Status::Improved },
+                g_after,
+                log_prob: Some(y.log_prob),
+                ..kept
+            },
+            None => kept,
+        }
+    }
+
+    /// What gradient-based inference came to. It decodes in its own way, so that the network's first
+    /// output may be better still.
+    fn outcome(&self, outcome: Outcome) -> Answer {
+        let is_better = outcome.g_after < self.g_before;
+        let status = match outcome.stop {
+            Stop::AlreadySatisfied | Stop::Satisfied => Status::Satisfied,
+            Stop::Deadline => Status::TimedOut,
+            Stop::Unmeasured => Status::Unmeasured,
+            Stop::Cancelled => Status::Cancelled,
+            Stop::Failed => Status::Failed,
+            _ if is_better => Status::Improved,
+            _ => Status::Unchanged,
+        };
+        let Outcome { output, g_after, steps, passes, trace, failure, .. } = outcome;
+        let elapsed = trace.steps().last().map_or(Duration::ZERO, |step| step.elapsed);
+        let kept = self.keep(Engine::Gbi, passes);
+        let kept =
+            Answer { status, steps: Some(steps), trace: Some(trace), failure, elapsed, ..kept };
+        match is_better {
+            true => Answer { output, g_after, log_prob: None, ..kept },
+            false => kept,
+        }
+    }
+
+    /// Says why an answer does not satisfy, and whether time ran out.
+    fn complete(&self, answer: &mut Answer) {
+        if matches!(answer.status, Status::Improved | Status::Unchanged) && self.is_late() {
+            answer.status = Status::TimedOut;
+        }
+        if answer.status != Status::Satisfied {
+            answer.faults = self.explain(answer);
+        }
+    }
+
+    fn explain(&self, answer: &Answer) -> Vec<Fault> {
+        let y = &answer.output;
+        let mut faults = self.rules.explain(&self.of.case.subject, y);
+        if faults.is_empty() {
+            let message = "the output was cut off: the network did not end it".to_owned();
+            faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
+        }
+        faults
+    }
+}
+
+/// The network's own output as an answer.
+pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
+    let status = match g {
+        0.0 => Status::Satisfied,
+        g if g.is_nan() => Status::Unmeasured,
+        _ => Status::Unchanged,
+    };
+    Answer {
+        output: first.output.clone(),
+        status,
+        g_before: g,
+        g_after: g,
+        log_prob: Some(first.log_prob),
+        steps: None,
+        passes: 0,
+        faults: Vec::new(),
+        note: None,
+        failure: None,
+        engine,
+        trace: None,
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// `g` of a candidate; one that was cut off violates, whatever it contains.
+pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
+    match rules.check(&case.subject, &y.output).total() {
+        0.0 if y.capped => 1.0 / y.output.len().max(1) as f32,
+        g => g,
+    }
+}
+
+/// What the network reads.
+pub(crate) fn input<T: Task>(case: &Case<T::Input>) -> &<T::Model as Model>::Input {
+    std::borrow::Borrow::borrow(&case.input)
+}

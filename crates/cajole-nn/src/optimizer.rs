@@ -1,0 +1,98 @@
+//! Optimizer steps on flat weights along a [`Gradient`], and their state.
+//!
+//! Only ranges the gradient touches are read, moved or cleared, so that a large network with a
+//! sparse gradient stays cheap.
+
+use std::ops::Range;
+
+use cajole_core::StepRule;
+
+use crate::gradient::{Gradient, Purpose, remember};
+
+/// Optimizer state: up to two floats per weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Momenta {
+    /// First moments, or second moments for rules that keep only those.
+    pub first: Vec<f32>,
+    /// Second moments.
+    pub second: Vec<f32>,
+    used: Vec<Range<usize>>,
+}
+
+impl Momenta {
+    /// Resets all state to zero.
+    pub fn clear(&mut self) {
+        for range in self.used.drain(..) {
+            for memory in [&mut self.first, &mut self.second] {
+                if let Some(values) = memory.get_mut(range.clone()) {
+                    values.fill(0.0);
+                }
+            }
+        }
+    }
+
+    fn prepare(&mut self, memory: usize, n: usize, touched: &[Range<usize>]) {
+        if memory == 0 {
+            return;
+        }
+        self.first.resize(n, 0.0);
+        if memory == 2 {
+            self.second.resize(n, 0.0);
+        }
+        touched.iter().for_each(|range| remember(&mut self.used, range));
+    }
+
+    /// The state of a range; empty slices where the rule keeps none.
+    fn of(&mut self, range: &Range<usize>) -> (&mut [f32], &mut [f32]) {
+        let first = self.first.get_mut(range.clone()).unwrap_or_default();
+        (first, self.second.get_mut(range.clone()).unwrap_or_default())
+    }
+}
+
+/// What a step by `rule` needs of the gradient.
+pub(crate) fn purpose(rule: StepRule) -> Purpose {
+    match rule {
+        StepRule::Sgd => Purpose::Subtract,
+        StepRule::UnitNorm { .. } => Purpose::SubtractByNorm,
+        _ => Purpose::Any,
+    }
+}
+
+/// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is given.
+pub(crate) fn step(
+    rule: StepRule,
+    (t, eta, norm): (usize, f32, f32),
+    w: &mut [f32],
+    grad: &mut Gradient,
+    momenta: &mut Momenta,
+) {
+    let eta = rule.eta(t, eta, norm);
+    let needs_values = purpose(rule) == Purpose::Any;
+    assert!(!needs_values || grad.products().is_empty(), "this rule needs a dense gradient");
+    grad.subtract_products(w, eta);
+    momenta.prepare(rule.memory(), w.len(), grad.touched());
+    for range in grad.touched() {
+        rule.step(t, eta, &mut w[range.clone()], grad.values(range), momenta.of(range));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clearing_momenta_resets_them() {
+        let mut grad = Gradient::new(3);
+        grad.touch(1..3).copy_from_slice(&[1.0, 2.0]);
+        let mut momenta = Momenta::default();
+        let mut take = |momenta: &mut Momenta| {
+            let mut w = vec![0.0; 3];
+            step(StepRule::ADAM, (0, 0.1, 1.0), &mut w, &mut grad, momenta);
+            w
+        };
+        let first = take(&mut momenta);
+        assert_ne!(take(&mut momenta), first, "momenta change the second step");
+        momenta.clear();
+        assert_eq!(take(&mut momenta), first);
+    }
+}

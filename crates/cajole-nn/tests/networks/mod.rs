@@ -1,0 +1,177 @@
+//! Networks of every kind, small and with wild weights, for tests that hold for all of them.
+
+// Every test file uses some of this.
+#![allow(dead_code)]
+
+use cajole_core::constraints::{Dfa, Regular, TagSet};
+use cajole_core::{Mark, Model, Move, Moving, Schedule, StepRule, Symbol};
+use cajole_nn::layout::Layout;
+use cajole_nn::models::{
+    Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
+    TaggerConfig, Token, Transducer, TransducerConfig,
+};
+use cajole_nn::random::Random;
+use cajole_nn::{Network, Nudge, Tagging, Trained};
+use half::f16;
+
+pub(crate) const TAGS: [&str; 5] = ["O", "B-A", "I-A", "B-V", "I-V"];
+
+/// Words, word vectors and input symbols that inputs are drawn from.
+const SYMBOLS: usize = 4;
+
+/// Something that holds for every network.
+pub(crate) trait Property {
+    /// Checks it for one network and inputs of different lengths.
+    fn check<N: Network + Clone>(&self, name: &str, model: &Trained<N>, xs: &[&N::Input]);
+}
+
+/// Checks a property of every kind of network, with inputs of these lengths.
+pub(crate) fn check_all(property: &impl Property, hidden: usize, lengths: &[usize]) {
+    for start in [StartState::Encoder, StartState::Zero] {
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| symbols(n, seed)).collect();
+        let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+        let name = format!("transducer, starting from {}", start.describe());
+        property.check(&name, &wild(transducer(start, hidden), 1), &xs);
+    }
+    for architecture in [Architecture::Simple, Architecture::Gnmt] {
+        for pointer in [None, Some(0)] {
+            let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| tokens(n, seed)).collect();
+            let xs: Vec<&[Token]> = xs.iter().map(Vec::as_slice).collect();
+            let name = format!("{architecture:?} with pointer {pointer:?}");
+            property.check(&name, &wild(parser(architecture, pointer, hidden), 2), &xs);
+        }
+    }
+    for cell in [CellKind::Lstm, CellKind::Highway] {
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| features(n, seed)).collect();
+        let name = format!("tagger of {cell:?} cells");
+        property.check(&name, &wild(tagger(cell, hidden), 3), &xs.iter().collect::<Vec<_>>());
+    }
+}
+
+pub(crate) fn transducer(start_state: StartState, hidden: usize) -> Transducer {
+    Transducer::new(TransducerConfig {
+        input_symbols: SYMBOLS,
+        output_symbols: 4,
+        embedding: 3,
+        hidden,
+        start_state,
+        dropout: 0.0,
+        cap_factor: 1,
+    })
+}
+
+/// Of three layers if it is gnmt, so that one of them is residual; reads backwards if it is not.
+pub(crate) fn parser(
+    architecture: Architecture,
+    pointer: Option<Symbol>,
+    hidden: usize,
+) -> Seq2Seq {
+    let is_gnmt = architecture == Architecture::Gnmt;
+    Seq2Seq::new(Seq2SeqConfig {
+        architecture,
+        words: SYMBOLS,
+        embedding: 3,
+        vectors: if is_gnmt { SYMBOLS } else { 0 },
+        vector_size: 2,
+        output_symbols: 5,
+        output_embedding: 3,
+        layers: if is_gnmt { 3 } else { 2 },
+        hidden,
+        attention: 4,
+        dropout: 0.0,
+        embedding_dropout: 0.0,
+        reversed_input: !is_gnmt,
+        pointer,
+        cap_factor: 0,
+    })
+}
+
+pub(crate) fn tagger(cell: CellKind, hidden: usize) -> Tagging<LstmTagger<Features>> {
+    let net = LstmTagger::new(TaggerConfig {
+        words: SYMBOLS,
+        embedding: 3,
+        vectors: 0,
+        vector_size: 0,
+        dense: 0,
+        lemmas: 0,
+        lemma_embedding: 0,
+        indicator: 2,
+        tags: TAGS.len(),
+        cell,
+        reading: Reading::Alternating,
+        layers: 3,
+        hidden,
+        input_dropout: 0.0,
+        recurrent_dropout: 0.0,
+        dropout: 0.0,
+    });
+    Tagging { net, tags: TagSet::new(TAGS).unwrap() }
+}
+
+/// A network with wild weights, so that it is far from uniform.
+pub(crate) fn wild<N: Network>(net: N, seed: u64) -> Trained<N> {
+    let random = &mut Random::new(seed);
+    let weights: Vec<f32> = (0..net.layout().len()).map(|_| random.uniform(-1.0, 1.0)).collect();
+    Trained::new(net, weights)
+}
+
+/// Fresh weights, twice as large, rounded to half precision.
+pub(crate) fn rounded<N: Network>(net: N) -> Trained<N> {
+    let mut w = net.layout().initial(3);
+    w.iter_mut().for_each(|v| *v = f16::from_f32(2.0 * *v).to_f32());
+    Trained::new(net, w)
+}
+
+/// `n` symbols that differ from seed to seed.
+pub(crate) fn symbols(n: usize, seed: u64) -> Vec<Symbol> {
+    let random = &mut Random::new(seed);
+    (0..n).map(|_| random.below(SYMBOLS) as Symbol).collect()
+}
+
+pub(crate) fn tokens(n: usize, seed: u64) -> Vec<Token> {
+    let both = symbols(n, seed).into_iter().zip(symbols(n, seed + 1000));
+    both.map(|(word, vector)| Token { word, vector }).collect()
+}
+
+pub(crate) fn features(n: usize, seed: u64) -> Features {
+    let predicate = n / 2;
+    Features { tokens: tokens(n, seed), predicate, ..Features::default() }
+}
+
+/// Outputs in which symbol 1 comes up once, four times, seven times, and so on.
+pub(crate) fn one_modulo_three(n_symbols: usize) -> Regular {
+    let next = |&n: &u32, symbol| Some(if symbol == 1 { (n + 1) % 3 } else { n });
+    Regular::new(&Dfa::explore(n_symbols, 0, next, |&n| n == 1))
+}
+
+/// The biases alone.
+pub(crate) fn vectors<M: Model>(model: &M) -> Moving {
+    Moving::choose(&model.parameters(), &[Moving::VECTORS.to_owned()]).unwrap()
+}
+
+/// What an input needs for a step of this size along the gradient of `blame`.
+pub(crate) fn moved_by<N: Network>(
+    model: &Trained<N>,
+    moving: &Moving,
+    place: usize,
+    step_size: f32,
+    blame: Vec<(Mark, f32)>,
+) -> Move<Nudge> {
+    Move {
+        nudge: model.nudge(moving).unwrap(),
+        place,
+        t: 0,
+        schedule: Schedule { rule: StepRule::Sgd, step_size, max_steps: 1 },
+        pull: 0.0,
+        blame,
+        norm: 0.0,
+        distance: 0.0,
+        is_over: false,
+    }
+}
+
+/// The biases of a network: their names, and where they lie.
+pub(crate) fn biases(layout: &Layout) -> Vec<(&str, std::ops::Range<usize>)> {
+    let biases = layout.entries().iter().filter(|entry| entry.is_bias);
+    biases.map(|entry| (entry.name.as_str(), entry.param.range())).collect()
+}

@@ -1,0 +1,102 @@
+//! The data files of an experiment: named in its settings, relative to one folder.
+
+use std::path::{Path, PathBuf};
+
+use cajole_treebank::{Corpus, Problem, ReadError};
+use serde::{Deserialize, Serialize};
+
+use crate::words::{Vectors, VectorsError};
+
+/// A selection of the sentences in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Selection {
+    /// The file, relative to the data folder.
+    pub file: String,
+    /// Selects only sentences whose id has this prefix.
+    #[serde(default)]
+    pub ids: String,
+}
+
+/// Why a corpus cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A sentence file is unusable.
+    #[error(transparent)]
+    Sentences(#[from] ReadError),
+    /// A vector file is unusable.
+    #[error(transparent)]
+    Vectors(#[from] VectorsError),
+    /// A selection is empty.
+    #[error("no sentence of {path} has an id that begins with {ids:?}", path = path.display())]
+    NoneSelected {
+        /// The file.
+        path: PathBuf,
+        /// The id prefix.
+        ids: String,
+    },
+    /// A file is named, but no data folder is given.
+    #[error(
+        "no data folder is given: pass the one that holds {file} with --data or CAJOLE_DATA, or \
+         run with --quick, which needs none"
+    )]
+    NoFolder {
+        /// The first file that is needed.
+        file: String,
+    },
+}
+
+/// Reads the files of an experiment and collects their problems.
+pub(crate) struct Files<'a> {
+    /// The data folder.
+    pub(crate) data: Option<&'a Path>,
+    /// Malformed sentences that were skipped.
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl<'a> Files<'a> {
+    /// Files relative to this folder.
+    pub(crate) fn of(data: Option<&'a Path>) -> Self {
+        Files { data, problems: Vec::new() }
+    }
+
+    /// Reads the selected sentences, one file after the other.
+    ///
+    /// # Errors
+    /// If a file is unusable, or a selection is empty.
+    pub(crate) fn read<T>(
+        &mut self,
+        selections: &[Selection],
+        read: impl Fn(&Path) -> Result<Corpus<T>, ReadError>,
+        id: impl Fn(&T) -> &str,
+    ) -> Result<Vec<T>, CorpusError> {
+        let mut all = Vec::new();
+        for Selection { file, ids } in selections {
+            let path = self.path(file)?;
+            let corpus = read(&path)?;
+            self.problems.extend(corpus.problems);
+            let before = all.len();
+            all.extend(corpus.sentences.into_iter().filter(|s| id(s).starts_with(ids.as_str())));
+            if all.len() == before {
+                return Err(CorpusError::NoneSelected { path, ids: ids.clone() });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads word vectors; empty if no file is named.
+    ///
+    /// # Errors
+    /// If the file is unusable.
+    pub(crate) fn vectors(&self, file: Option<&str>) -> Result<Vectors, CorpusError> {
+        match file {
+            None => Ok(Vectors::default()),
+            Some(file) => Ok(Vectors::read(&self.path(file)?)?),
+        }
+    }
+
+    fn path(&self, file: &str) -> Result<PathBuf, CorpusError> {
+        let folder = self.data.ok_or_else(|| CorpusError::NoFolder { file: file.to_owned() })?;
+        Ok(folder.join(file))
+    }
+}

@@ -1,0 +1,120 @@
+//! The sentences of an experiment by split, read from files or generated.
+
+use std::path::Path;
+
+use cajole_treebank::generated::Genre;
+use cajole_treebank::{Corpus, Problem, ReadError};
+use serde::{Deserialize, Serialize};
+
+use super::{CorpusError, Files, Selection};
+use crate::words::Vectors;
+
+/// Where sentences come from. Files are relative to the data folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Source {
+    /// From files.
+    Files {
+        /// The training set.
+        train: Vec<Selection>,
+        /// The dev set.
+        dev: Vec<Selection>,
+        /// The test set.
+        test: Vec<Selection>,
+        /// Other genres to test on.
+        #[serde(default)]
+        domains: Vec<Selection>,
+    },
+    /// From the built-in generator; training uses its first genre.
+    Generated {
+        /// The size of the training set.
+        train: usize,
+        /// The size of the dev set.
+        dev: usize,
+        /// The size of the test set, for each genre.
+        test: usize,
+    },
+}
+
+/// A corpus with its splits.
+#[derive(Clone, Debug)]
+pub struct Splits<S> {
+    /// The training set.
+    pub train: Vec<S>,
+    /// The dev set.
+    pub dev: Vec<S>,
+    /// The test set.
+    pub test: Vec<S>,
+    /// Test sentences of other genres, by domain.
+    pub domains: Vec<(String, Vec<S>)>,
+    /// Word vectors; empty if the corpus uses none.
+    pub vectors: Vectors,
+    /// Malformed sentences that were skipped.
+    pub problems: Vec<Problem>,
+}
+
+/// The task-specific operations on sentences.
+pub(crate) struct Kind<S> {
+    /// Generates `n` sentences of a genre from a seed.
+    pub(crate) generate: fn(Genre, usize, u64) -> Vec<S>,
+    /// Reads a file.
+    pub(crate) read: fn(&Path) -> Result<Corpus<S>, ReadError>,
+    /// The id by which a sentence is selected.
+    pub(crate) id: fn(&S) -> &str,
+    /// The domains a sentence belongs to.
+    pub(crate) domains: fn(&S) -> Vec<String>,
+}
+
+impl<S: Clone> Splits<S> {
+    /// Reads or generates a corpus; files are relative to the folder `data`.
+    pub(crate) fn of(
+        kind: &Kind<S>,
+        source: &Source,
+        vectors: Option<&str>,
+        data: Option<&Path>,
+        seed: u64,
+    ) -> Result<Self, CorpusError> {
+        let mut files = Files::of(data);
+        let (train, dev, test, domains);
+        match source {
+            Source::Generated { train: n_train, dev: n_dev, test: n_test } => {
+                let [home, others @ ..] = Genre::ALL;
+                let mut all = (kind.generate)(home, n_train + n_dev + n_test, seed);
+                test = all.split_off(n_train + n_dev);
+                dev = all.split_off(*n_train);
+                train = all;
+                let other =
+                    |genre: Genre| (genre.name().to_owned(), (kind.generate)(genre, *n_test, seed));
+                domains = others.map(other).to_vec();
+            }
+            Source::Files { train: of_train, dev: of_dev, test: of_test, domains: others } => {
+                let mut sentences = |of: &[Selection]| files.read(of, kind.read, kind.id);
+                train = sentences(of_train)?;
+                dev = sentences(of_dev)?;
+                test = sentences(of_test)?;
+                domains = by_domain(kind, sentences(others)?);
+            }
+        }
+        let vectors = files.vectors(vectors)?;
+        Ok(Splits { train, dev, test, domains, vectors, problems: files.problems })
+    }
+
+    /// The first `share` per cent of the training set.
+    pub fn train_share(&self, share: usize) -> &[S] {
+        &self.train[..(self.train.len() * share.min(100)).div_ceil(100)]
+    }
+}
+
+/// Groups sentences by domain, in order of first occurrence.
+fn by_domain<S: Clone>(kind: &Kind<S>, sentences: Vec<S>) -> Vec<(String, Vec<S>)> {
+    let mut domains: Vec<(String, Vec<S>)> = Vec::new();
+    for sentence in sentences {
+        for domain in (kind.domains)(&sentence) {
+            match domains.iter_mut().find(|(other, _)| *other == domain) {
+                Some((_, known)) => known.push(sentence.clone()),
+                None => domains.push((domain, vec![sentence.clone()])),
+            }
+        }
+    }
+    domains
+}

@@ -1,0 +1,152 @@
+//! Named settings of gradient-based inference that are known to work for a task.
+//!
+//! Each task has one file of presets. Other settings files state only what they change; see
+//! [`Presets::changed`].
+
+use cajole_core::Config;
+use serde::{Deserialize, Deserializer, Serialize};
+use toml::{Table, Value};
+
+/// The name of a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Preset {
+    /// Algorithm 1 as printed.
+    Paper,
+    /// The most accurate.
+    Best,
+    /// The fastest on a corpus: only biases move, and inputs are repaired in lockstep.
+    Small,
+}
+
+/// The presets of one task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Presets {
+    /// The preset users get by default, chosen on the dev set.
+    pub default: Preset,
+    /// Algorithm 1 as printed; its step size is tuned per network.
+    pub paper: Config,
+    /// The most accurate.
+    pub best: Config,
+    /// The fastest.
+    pub small: Config,
+}
+
+impl Presets {
+    /// Presets of the paper's synthetic task.
+    pub const TRANSDUCTION: &'static str = include_str!("transduction/presets.toml");
+    /// Presets of constituency parsing.
+    pub const PARSING: &'static str = include_str!("parsing/presets.toml");
+    /// Presets of semantic role labeling.
+    pub const SRL: &'static str = include_str!("srl/presets.toml");
+    /// Presets of users' own pairs.
+    pub const PAIRS: &'static str = include_str!("pairs/presets.toml");
+
+    /// Parses built-in presets.
+    ///
+    /// # Panics
+    /// If `text` is not one of the constants above.
+    pub fn built_in(text: &str) -> Self {
+        toml::from_str(text).expect("the built-in presets are tested")
+    }
+
+    /// Built-in presets with overrides, which are tables of the same shape: `[best]` with `pull =
+    /// 0.1` changes one value. For serde's `deserialize_with`.
+    ///
+    /// # Errors
+    /// If the overrides do not fit.
+    pub fn changed<'de, D: Deserializer<'de>>(text: &str, changes: D) -> Result<Self, D::Error> {
+        let mut presets: Table = toml::from_str(text).map_err(serde::de::Error::custom)?;
+        change(&mut presets, Table::deserialize(changes)?);
+        Value::Table(presets).try_into().map_err(serde::de::Error::custom)
+    }
+
+    /// The settings of a preset.
+    pub fn get(&self, preset: Preset) -> &Config {
+        match preset {
+            Preset::Paper => &self.paper,
+            Preset::Best => &self.best,
+            Preset::Small => &self.small,
+        }
+    }
+
+    /// The paper's settings with this step size.
+    pub fn paper_by(&self, step_size: f32) -> Config {
+        let mut paper = self.paper.clone();
+        paper.schedule.step_size = step_size;
+        paper
+    }
+}
+
+/// Settings that need no tuning, for a network of your own.
+impl Default for Presets {
+    fn default() -> Self {
+        Presets {
+            default: Preset::Best,
+            paper: Config::paper(),
+            best: Config::best(),
+            small: Config::small(),
+        }
+    }
+}
+
+/// Changes a table key by key. Tables that say their kind are alternatives, and replaced as a whole.
+fn change(table: &mut Table, changes: Table) {
+    for (key, value) in changes {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(known)), Value::Table(changes)) if !changes.contains_key("kind") => {
+                change(known, changes);
+            }
+            (_, value) => drop(table.insert(key, value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cajole_core::{Objective, StepRule};
+
+    use super::*;
+
+    fn changed(changes: &str) -> Result<Presets, String> {
+        let changes = toml::Deserializer::parse(changes).map_err(|e| e.to_string())?;
+        Presets::changed(Presets::SRL, changes).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn overrides_leave_the_rest_unchanged() {
+        let srl = Presets::built_in(Presets::SRL);
+        assert_eq!(changed("").unwrap(), srl);
+        let mut expected = srl.clone();
+        (expected.best.pull, expected.best.schedule.max_steps) = (0.1, 7);
+        expected.paper.schedule.rule = StepRule::ADAM;
+        expected.small.objective = Objective::Lower { candidates: 3 };
+        expected.default = Preset::Small;
+        let adam = "{ kind = \"adam\", beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 }";
+        let changes = format!(
+            "default = \"small\"\n\
+             [best]\npull = 0.1\nschedule.max-steps = 7\n\
+             [paper.schedule]\nrule = {adam}\n\
+             [small]\nobjective = {{ kind = \"lower\", candidates = 3 }}\n"
+        );
+        assert_eq!(changed(&changes).unwrap(), expected);
+        for (changes, named) in
+            [("[bets]\npull = 0.1", "bets"), ("[best]\npul = 0.1", "pul"), ("best = 1", "best")]
+        {
+            let error = changed(changes).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn built_in_presets_are_complete() {
+        for text in [Presets::TRANSDUCTION, Presets::PARSING, Presets::SRL, Presets::PAIRS] {
+            let presets = Presets::built_in(text);
+            assert_eq!(presets.small.moves, ["@vectors"]);
+            assert_eq!(presets.paper.width, 1);
+            assert!(presets.paper.sources.is_empty() && presets.paper.restarts.is_empty());
+        }
+    }
+}

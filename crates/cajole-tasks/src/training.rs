@@ -1,0 +1,151 @@
+//! A training run that can be watched, killed and resumed, whatever the task.
+
+use std::fs;
+use std::path::Path;
+
+use cajole_nn::checkpoint::{
+    Precision, TRAINING_FILE, load_training, save_training, write_atomically,
+};
+use cajole_nn::{Example, TrainConfig, TrainState, Trainable, Trainer};
+use serde::Serialize;
+
+use crate::Watch;
+use crate::checkpoint::{self, Checkpoint, LoadError};
+
+/// Identifies the run that the state next to it belongs to.
+const RUN_FILE: &str = "training.json";
+
+/// A training run and where its state is stored.
+pub(crate) struct Training<'a, N: Trainable> {
+    /// The network.
+    pub(crate) net: &'a N,
+    /// The training settings.
+    pub(crate) config: &'a TrainConfig,
+    /// The training examples.
+    pub(crate) examples: Vec<Example<'a, N::Input>>,
+    /// The seed of all randomness.
+    pub(crate) seed: u64,
+    /// The initial weights.
+    pub(crate) initial: Vec<f32>,
+    /// Epochs between two dev evaluations, each of which saves the state.
+    pub(crate) every: usize,
+    /// The folder for the state; `None` saves nothing.
+    pub(crate) folder: Option<&'a Path>,
+}
+
+impl<'a, N: Trainable> Training<'a, N> {
+    /// Trains to the end, resuming from the state in the folder. `score` evaluates weights on the
+    /// dev set (larger is better) and returns a description.
+    ///
+    /// # Errors
+    /// If the state in the folder cannot be read or written, or belongs to a run with other
+    /// `settings`.
+    pub(crate) fn run(
+        self,
+        settings: &impl Serialize,
+        mut score: impl FnMut(&[f32]) -> (f64, String),
+        watch: &dyn Watch,
+    ) -> Result<TrainState, LoadError> {
+        let Training { net, config, examples, seed, initial, every, folder } = self;
+        let file = folder.map(|folder| folder.join(TRAINING_FILE));
+        if let Some(folder) = folder {
+            claim(folder, settings)?;
+        }
+        let state = match &file {
+            Some(file) if file.exists() => {
+                let state = load_training(file, net.layout())?;
+                watch.say(&format!("  resuming from epoch {}", state.progress.epoch));
+                state
+            }
+            _ => TrainState::new(initial),
+        };
+        let mut trainer = Trainer::resume(net, config.clone(), examples, seed, state);
+        let mut note = String::new();
+        let steps = trainer.steps_per_epoch();
+        watch.begin("training", (config.epochs * steps) as u64);
+        while !trainer.is_done() {
+            let before = trainer.state().progress.epoch * steps;
+            let loss = trainer.epoch_with(|step, loss| {
+                watch.advance((before + step) as u64, &format!("loss {loss:.3}{note}"));
+            });
+            let epoch = trainer.state().progress.epoch;
+            if epoch % every == 0 || epoch == config.epochs {
+                let (measured, words) = score(&trainer.state().weights);
+                trainer.judge(measured);
+                note = format!(", {words}");
+                if every == 1 {
+                    watch.say(&format!("  epoch {epoch:>3}: loss {loss:.4}{note}"));
+                }
+                if let Some(file) = &file {
+                    save_training(file, net.layout(), trainer.state())?;
+                }
+            }
+        }
+        watch.end();
+        if trainer.state().progress.epoch == 0 {
+            let (measured, _) = score(&trainer.state().weights); // zero epochs were requested
+            trainer.judge(measured);
+        }
+        Ok(trainer.into_state())
+    }
+}
+
+/// Initial weights for a network whose sizes come from settings.
+///
+/// # Errors
+/// If there would be too many weights.
+pub(crate) fn initial<N: Trainable>(net: &N, seed: u64) -> Result<Vec<f32>, LoadError> {
+    let layout = net.layout();
+    match layout.is_too_large() {
+        true => Err(LoadError::TooManyWeights { weights: layout.len() }),
+        false => Ok(layout.initial(seed)),
+    }
+}
+
+/// Records in `folder` which run it belongs to; an error if another unfinished run owns it.
+fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
+    fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
+    let path = folder.join(RUN_FILE);
+    let text = serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
+    if folder.join(TRAINING_FILE).exists() {
+        let other = fs::read_to_string(&path).map_err(LoadError::io(&path))?;
+        if other != text {
+            return Err(LoadError::OtherRun { path });
+        }
+    }
+    write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))
+}
+
+/// Loads the network in `folder`; otherwise trains one and saves it there, if a folder is given.
+///
+/// # Errors
+/// If the folder cannot be used.
+pub fn kept_or_trained<C: Checkpoint>(
+    folder: Option<&Path>,
+    train: impl FnOnce() -> Result<(C, C::Card), LoadError>,
+) -> Result<(C, C::Card), LoadError> {
+    match folder {
+        Some(folder) if checkpoint::exists(folder) => C::load(folder),
+        Some(folder) => {
+            let (network, card) = train()?;
+            network.save(folder, &card, Precision::F32)?;
+            finish(folder)?;
+            Ok((network, card))
+        }
+        None => train(),
+    }
+}
+
+/// Removes the files that only an unfinished run needs.
+///
+/// # Errors
+/// If a file cannot be removed.
+pub fn finish(folder: &Path) -> Result<(), LoadError> {
+    for name in [TRAINING_FILE, RUN_FILE] {
+        let path = folder.join(name);
+        if path.exists() {
+            fs::remove_file(&path).map_err(LoadError::io(&path))?;
+        }
+    }
+    Ok(())
+}

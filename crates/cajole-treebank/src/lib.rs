@@ -1,0 +1,34 @@
+//! Treebanks: constituency trees and the formats they come in.
+//!
+//! [`read`](read()) reads a file of any supported format, plain or gzipped, and returns its
+//! sentences with cleaned trees. A malformed tree is skipped and listed as a [`Problem`] with its
+//! line.
+//!
+//! [`roles`] reads semantic roles, which are annotated on top of trees in files of their own.
+//! [`shift_reduce`] encodes trees as the commands a parser predicts. [`evalb`] and [`roles::eval`]
+//! score predictions.
+
+pub mod clean;
+pub mod conll2012;
+pub mod corpus;
+pub mod error;
+pub mod evalb;
+pub mod generated;
+pub mod jsonl;
+pub mod penn;
+pub mod pretty;
+pub mod read;
+pub mod roles;
+mod scan;
+pub mod shift_reduce;
+mod spellings;
+pub mod tokenize;
+pub mod tree;
+
+pub use clean::clean;
+pub use corpus::{Corpus, Located, Problem, Sentence};
+pub use error::{Fault, TreeError};
+pub use pretty::Pretty;
+pub use read::{MOST_BYTES, ReadError, read};
+pub use tokenize::tokenize;
+pub use tree::{MOST_DEPTH, Tree};

@@ -1,0 +1,69 @@
+//! The crates are layered as the diagram in `ARCHITECTURE.md` says.
+#![allow(clippy::print_stderr)] // a test has to say that it was skipped
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates of the diagram, from the top: the first words of the lines of the first block of text.
+fn diagram(text: &str) -> Vec<&str> {
+    let (_, rest) = text.split_once("```text\n").expect("a diagram");
+    let (lines, _) = rest.split_once("```").expect("that ends");
+    lines.lines().filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+/// The workspace's crates, each with those that it depends on.
+fn crates(root: &Path) -> BTreeMap<String, Vec<String>> {
+    let table = |path: PathBuf| -> toml::Table {
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    let workspace = table(root.join("Cargo.toml"));
+    let members = workspace["workspace"]["members"].as_array().expect("members");
+    let folders = members.iter().flat_map(|member| {
+        let member = member.as_str().expect("a path");
+        match member.strip_suffix("/*") {
+            Some(folder) => fs::read_dir(root.join(folder))
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").path())
+                .filter(|path| path.join("Cargo.toml").exists())
+                .collect(),
+            None => vec![root.join(member)],
+        }
+    });
+    let named = folders.map(|folder| {
+        let table = table(folder.join("Cargo.toml"));
+        let name = table["package"]["name"].as_str().expect("a name").to_owned();
+        let mut ours = Vec::new();
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let some = table.get(kind).and_then(toml::Value::as_table);
+            let names = some.into_iter().flat_map(toml::Table::keys);
+            ours.extend(names.filter(|name| name.starts_with("cajole")).cloned());
+        }
+        (name, ours)
+    });
+    named.collect()
+}
+
+#[test]
+fn every_crate_depends_only_on_those_below_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let Ok(text) = fs::read_to_string(root.join("ARCHITECTURE.md")) else {
+        assert!(std::env::var_os("CAJOLE_NO_SKIP").is_none(), "not to be skipped");
+        eprintln!("skipped: no ARCHITECTURE.md, as in a packaged crate");
+        return;
+    };
+    let (diagram, crates) = (diagram(&text), crates(&root));
+    let layer = |name: &str| diagram.iter().position(|other| *other == name);
+    for name in &diagram {
+        assert!(crates.contains_key(*name), "{name} is in the diagram, but no crate");
+    }
+    for (name, dependencies) in &crates {
+        let upper = layer(name).unwrap_or_else(|| panic!("{name} is not in the diagram"));
+        for dependency in dependencies {
+            let lower = layer(dependency);
+            assert!(lower.is_some_and(|lower| upper < lower), "{name} depends on {dependency}");
+        }
+    }
+    assert_eq!(diagram.len(), crates.len(), "no crate is in it twice");
+}
