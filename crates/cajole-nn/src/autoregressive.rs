@@ -144,6 +144,9 @@ impl std::ops::Index<usize> for Vars {
     }
 }
 
+/// Floats of an unrecorded pass that may pile up before they are dropped.
+const MOST_DROPPED: usize = 1 << 15;
+
 /// Decoder state of a pass, beside its tape.
 #[derive(Default)]
 pub struct Steps {
@@ -213,10 +216,12 @@ impl Steps {
         self.saved.clear();
     }
 
-    /// Takes one step; an unrecorded pass first drops the previous step.
+    /// Takes one step; an unrecorded pass drops the previous ones before they leave the inner caches.
     fn step<N: AutoRegressive>(&mut self, net: &N, g: &mut Graph<'_>, recording: Recording) {
         let Steps { encoded, state, log_probs, inputs, start, carried, previous, .. } = self;
-        if let (Recording::None, Some(start), Some(_)) = (recording, *start, *log_probs) {
+        if let (Recording::None, Some(start), Some(_)) = (recording, *start, *log_probs)
+            && MOST_DROPPED < g.tape.len_since(start)
+        {
             *state = state.carry(g, start, carried);
         }
         g.list(inputs);

@@ -158,6 +158,11 @@ impl Tape {
         self.len
     }
 
+    /// How many floats were recorded after `position`.
+    pub(crate) fn len_since(&self, position: Position) -> usize {
+        self.len - position.len
+    }
+
     /// Whether nothing has been recorded.
     pub fn is_empty(&self) -> bool {
         self.len == 0
