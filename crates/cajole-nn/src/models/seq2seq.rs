@@ -243,10 +243,8 @@ impl Seq2Seq {
         self.vectors
     }
 
-    /// Whether values are multiplied by every layer's weights before attention mixes them.
-    /// Sentences are shorter than layers are wide, so that takes fewer products. It does not pay
-    /// when many inputs share matrices, since their projected values do not fit an inner cache. Nor
-    /// does it work with dropout, since the context vector is never materialised.
+    /// Whether values are multiplied by every layer's weights before attention mixes them: fewer
+    /// products, but projected values of many inputs fit no inner cache, and dropout needs the context.
     fn projects_beforehand(&self, g: &Graph<'_>) -> bool {
         let keeps_all = g.random.is_none() || self.config.dropout == 0.0;
         self.is_gnmt() && keeps_all && !g.shares_matrices()
