@@ -92,13 +92,13 @@ impl StepRule {
             StepRule::Sgd | StepRule::UnitNorm { .. } => all.for_each(|(w, g)| *w -= eta * g),
             StepRule::Momentum { decay } => {
                 for ((w, g), v) in all.zip(first) {
-                    *v = decay * *v + g;
+                    *v = flush(decay * *v + g);
                     *w -= eta * *v;
                 }
             }
             StepRule::RmsProp { decay, epsilon } => {
                 for ((w, g), v) in all.zip(first) {
-                    *v = decay * *v + (1.0 - decay) * g * g;
+                    *v = flush(decay * *v + (1.0 - decay) * g * g);
                     *w -= eta * g / (v.sqrt() + epsilon);
                 }
             }
@@ -107,21 +107,29 @@ impl StepRule {
                 let eta = eta / (1.0 - beta1.powi(t));
                 let correct = 1.0 / (1.0 - beta2.powi(t)).sqrt();
                 for (((w, g), m), v) in all.zip(first).zip(second) {
-                    *m = beta1 * *m + (1.0 - beta1) * g;
-                    *v = beta2 * *v + (1.0 - beta2) * g * g;
+                    *m = flush(beta1 * *m + (1.0 - beta1) * g);
+                    *v = flush(beta2 * *v + (1.0 - beta2) * g * g);
                     *w -= eta * *m / (v.sqrt() * correct + epsilon);
                 }
             }
             StepRule::Adadelta { rho, epsilon } => {
                 for (((w, g), v), d) in all.zip(first).zip(second) {
-                    *v = rho * *v + (1.0 - rho) * g * g;
+                    *v = flush(rho * *v + (1.0 - rho) * g * g);
                     let step = ((*d + epsilon) / (*v + epsilon)).sqrt() * g;
-                    *d = rho * *d + (1.0 - rho) * step * step;
+                    *d = flush(rho * *d + (1.0 - rho) * step * step);
                     *w -= eta * step;
                 }
             }
         }
     }
+}
+
+/// A moment, or zero if it is tiny. The moments of weights whose gradient has vanished decay into
+/// subnormal floats, which slow down every later step.
+#[inline(always)]
+fn flush(moment: f32) -> f32 {
+    const TINY: f32 = 1e-30;
+    if moment.abs() < TINY { 0.0 } else { moment }
 }
 
 #[cfg(test)]
@@ -228,6 +236,24 @@ mod tests {
             rule.step(t, rule.eta(t, 0.1, norm), &mut w, &grad, (&mut [], &mut []));
             let distance = w[0].hypot(w[1]);
             assert!((distance - far).abs() < 1e-6, "step {t}: moved {distance}, not {far}");
+        }
+    }
+
+    #[test]
+    fn moments_of_vanished_gradients_decay_to_zero_not_to_subnormal_floats() {
+        for rule in [
+            StepRule::Momentum { decay: 0.9 },
+            StepRule::ADAM,
+            StepRule::RmsProp { decay: 0.9, epsilon: 1e-8 },
+            StepRule::Adadelta { rho: 0.9, epsilon: 1e-6 },
+        ] {
+            let (mut w, mut first, mut second) = ([0.0f32], [0.0f32], [0.0f32]);
+            for t in 0..3000 {
+                let grad = if t == 0 { 1e-8 } else { 0.0 };
+                rule.step(t, 0.1, &mut w, &[grad], (&mut first, &mut second));
+                let moments = [first[0], second[0]];
+                assert!(!moments.iter().any(|m| m.is_subnormal()), "{rule:?} at {t}: {moments:?}");
+            }
         }
     }
 }

@@ -106,6 +106,12 @@ impl Tape {
         self.walk_back(w, blame, Of::Vectors { of, sums });
     }
 
+    /// The gradients of the last backward pass, those of dead operations left over from earlier ones.
+    #[cfg(test)]
+    pub(crate) fn gradients(&self) -> &[f32] {
+        &self.way_back.grads[..self.len().min(self.way_back.grads.len())]
+    }
+
     /// Propagates gradients from the blamed values to every parameter.
     fn walk_back(&mut self, w: &[f32], blame: impl Iterator<Item = (Mark, f32)>, of: Of<'_>) {
         let len = self.len();

@@ -34,6 +34,8 @@ mod nudge;
 mod optimizer;
 mod products;
 pub mod settings;
+#[cfg(test)]
+mod subnormal_tests;
 mod tagging;
 pub mod tape;
 mod train;

@@ -1,6 +1,5 @@
 //! A define-by-run tape of a few coarse operations over two arenas.
 //!
-//! Decoding *is* recording: every operation appends its result to one arena of values and one
 //! Decoding *is* recording: every operation appends its result to an arena of values and an entry
 //! to the list of operations. The backward pass (`backward.rs`) walks the list in reverse, with a
 //! second arena of gradients laid out like the first. Both arenas are kept between inputs, so after

@@ -27,9 +27,23 @@ pub(crate) fn exp_with<A: Arithmetic>(x: f32) -> f32 {
     f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
+/// Smaller magnitudes are flushed to zero. The product of two values that are kept is a normal float.
+const TINY: f32 = 1e-18;
+
+/// `x`, or zero if it is tiny.
+///
+/// Arithmetic on subnormal floats can take a hundred times as long. They arise where gates shut,
+/// attention ignores a position or gradients vanish, and would spread from there through every
+/// product. Flushing them here gives the same values on every processor; its own flush-to-zero mode
+/// is not used, because compiled Rust assumes the default mode.
+#[inline(always)]
+pub(crate) fn flush(x: f32) -> f32 {
+    if x.abs() < TINY { 0.0 } else { x }
+}
+
 #[inline(always)]
 fn sigmoid_with<A: Arithmetic>(x: f32) -> f32 {
-    1.0 / (1.0 + exp_with::<A>(-x))
+    flush(1.0 / (1.0 + exp_with::<A>(-x)))
 }
 
 #[inline(always)]
@@ -88,13 +102,13 @@ fn lstm_body<A: Arithmetic>(
     sigmoid_body::<A>(sigmoids);
     let (i, f) = sigmoids.split_at(n);
     for j in 0..n {
-        c[j] = A::mul_add(f[j], c_prev[j], i[j] * g[j]);
+        c[j] = flush(A::mul_add(f[j], c_prev[j], i[j] * g[j]));
         tanh_c[j] = tanh_with::<A>(c[j]);
     }
     // The output gate comes last, so that it overlaps with tanh c.
     sigmoid_body::<A>(o);
     for j in 0..n {
-        h[j] = o[j] * tanh_c[j];
+        h[j] = flush(o[j] * tanh_c[j]);
     }
 }
 
@@ -133,11 +147,11 @@ fn lstm_backward_body<A: Arithmetic>(
     let (dg, d_o) = rest.split_at_mut(n);
     for j in 0..n {
         let dc_total = A::mul_add(dh[j] * o[j], 1.0 - tanh_c[j] * tanh_c[j], dc[j]);
-        di[j] = dc_total * g[j] * i[j] * (1.0 - i[j]);
-        df[j] = dc_total * c_prev[j] * f[j] * (1.0 - f[j]);
-        dg[j] = dc_total * i[j] * (1.0 - g[j] * g[j]);
-        d_o[j] = dh[j] * tanh_c[j] * o[j] * (1.0 - o[j]);
-        dc_prev[j] = A::mul_add(dc_total, f[j], dc_prev[j]);
+        di[j] = flush(dc_total * g[j] * i[j] * (1.0 - i[j]));
+        df[j] = flush(dc_total * c_prev[j] * f[j] * (1.0 - f[j]));
+        dg[j] = flush(dc_total * i[j] * (1.0 - g[j] * g[j]));
+        d_o[j] = flush(dh[j] * tanh_c[j] * o[j] * (1.0 - o[j]));
+        dc_prev[j] = flush(A::mul_add(dc_total, f[j], dc_prev[j]));
     }
 }
 
@@ -171,7 +185,7 @@ fn highway_body<A: Arithmetic>(
     lstm_body::<A>(lstm, c_prev, c, tanh_c, h);
     sigmoid_body::<A>(t);
     for j in 0..n {
-        h[j] = A::mul_add(t[j], h[j] - k[j], k[j]);
+        h[j] = flush(A::mul_add(t[j], h[j] - k[j], k[j]));
     }
 }
 
@@ -203,13 +217,13 @@ fn highway_backward_body<A: Arithmetic>(
     let (dlstm, dt) = dgates.split_at_mut(4 * n);
     // The gradient of o ∘ tanh c, kept in dt until the real dt overwrites it.
     for j in 0..n {
-        dt[j] = dh[j] * t[j];
+        dt[j] = flush(dh[j] * t[j]);
     }
     lstm_backward_body::<A>(lstm, c_prev, tanh_c, dt, dc, dlstm, dc_prev);
     let o = &lstm[3 * n..];
     for j in 0..n {
-        dt[j] = dh[j] * A::mul_add(o[j], tanh_c[j], -k[j]) * t[j] * (1.0 - t[j]);
-        dk[j] = A::mul_add(dh[j], 1.0 - t[j], dk[j]);
+        dt[j] = flush(dh[j] * A::mul_add(o[j], tanh_c[j], -k[j]) * t[j] * (1.0 - t[j]));
+        dk[j] = flush(A::mul_add(dh[j], 1.0 - t[j], dk[j]));
     }
 }
 
@@ -259,9 +273,9 @@ multiversion! {
 #[inline(always)]
 fn log_softmax_backward_body<A: Arithmetic>(out: &[f32], dout: &[f32], dx: &mut [f32]) {
     assert!(out.len() == dout.len() && out.len() == dx.len());
-    let total = fold(dout, 0.0, |a, b| a + b);
+    let total = flush(fold(dout, 0.0, |a, b| a + b));
     for j in 0..out.len() {
-        dx[j] += A::mul_add(-total, exp_with::<A>(out[j]), dout[j]);
+        dx[j] += flush(A::mul_add(-total, exp_with::<A>(out[j]), dout[j]));
     }
 }
 

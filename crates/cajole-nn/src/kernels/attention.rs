@@ -1,6 +1,6 @@
 //! Inner loops of additive attention, one key at a time.
 
-use super::activation::{exp_with, fold, tanh_with};
+use super::activation::{exp_with, flush, fold, tanh_with};
 use super::{Arithmetic, LANES, multiversion, widest};
 
 widest! {
@@ -50,9 +50,10 @@ fn additive_score_backward_body<A: Arithmetic>(
 ) {
     let n = q.len();
     assert!(key.len() == n && v.len() == n && dq.len() == n && dkey.len() == n && dv.len() == n);
+    let dscore = flush(dscore);
     for j in 0..n {
         let squashed = tanh_with::<A>(q[j] + key[j]);
-        let d = dscore * v[j] * A::mul_add(-squashed, squashed, 1.0);
+        let d = flush(dscore * v[j] * A::mul_add(-squashed, squashed, 1.0));
         dq[j] += d;
         dkey[j] += d;
         dv[j] = A::mul_add(dscore, squashed, dv[j]);
@@ -69,7 +70,7 @@ fn softmax_body<A: Arithmetic>(x: &mut [f32]) {
     let max = fold(x, f32::NEG_INFINITY, |a, b| if a < b { b } else { a });
     x.iter_mut().for_each(|x| *x = exp_with::<A>(*x - max));
     let scale = 1.0 / fold(x, 0.0, |a, b| a + b);
-    x.iter_mut().for_each(|x| *x *= scale);
+    x.iter_mut().for_each(|x| *x = flush(*x * scale));
 }
 
 multiversion! {
