@@ -19,7 +19,7 @@ pub(crate) struct Descent {
     pub(crate) job: usize,
     started: Option<Instant>,
     /// The deadline.
-    until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
     /// `g(y, Lˣ)` of the last decode.
     pub(crate) violation: Option<Violation>,
     /// The satisfying candidates to raise; they race if there are several.
@@ -124,7 +124,12 @@ impl Descent {
     ) {
         let (g, now) = (self.g(), Instant::now());
         let elapsed = self.started.map_or(Duration::ZERO, |started| now - started);
-        self.trace.push((self.attempt, t), decoded, (g, distance), (self.passes, elapsed));
+        let is_late = self.until.is_some_and(|until| until <= now);
+        let is_cut_off = is_late && decoded.capped;
+        // An output that was cut off in the middle is used only if there is no other.
+        if t == 0 || !is_cut_off {
+            self.trace.push((self.attempt, t), decoded, (g, distance), (self.passes, elapsed));
+        }
         self.ended = if g == 0.0 && t == 0 {
             Some(Stop::AlreadySatisfied)
         } else if g == 0.0 {
@@ -135,7 +140,7 @@ impl Descent {
             Some(Stop::Unmeasured)
         } else if is_cancelled {
             Some(Stop::Cancelled)
-        } else if t != 0 && self.until.is_some_and(|until| until <= now) {
+        } else if is_late && (t != 0 || is_cut_off) {
             Some(Stop::Deadline)
         } else {
             (self.limit <= t).then_some(Stop::StepLimit)

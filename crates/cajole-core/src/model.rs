@@ -12,6 +12,8 @@
 //! per thread), in which a [`Mark`] points at the log-probability of each decoded position. The
 //! backward pass thus reuses the decoder's activations.
 
+use std::time::Instant;
+
 use crate::config::{Schedule, Source};
 use crate::decoder::{ConstrainedDecoder, Decoder};
 use crate::failure::Failure;
@@ -73,12 +75,19 @@ pub struct Pass<'a, M: Model + ?Sized> {
     pub nudge: Option<&'a M::Nudge>,
     /// Its place in the current recording, if that was made under the same weights.
     pub place: Option<usize>,
+    /// When decoders give up on this input, in the middle of a pass if need be.
+    pub until: Option<Instant>,
 }
 
 impl<'a, M: Model + ?Sized> Pass<'a, M> {
     /// `x` under the network's own weights.
     pub fn base(input: &'a M::Input) -> Self {
-        Pass { input, nudge: None, place: None }
+        Pass { input, nudge: None, place: None, until: None }
+    }
+
+    /// Whether its time is over.
+    pub fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
     }
 }
 

@@ -127,8 +127,10 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
         &'s mut self,
         model: &'s M,
     ) -> (Short<Pass<'s, M>>, Session<'s, M>, &'s mut [Found]) {
-        let Workspace { scratch, buffers, moves, found, .. } = &mut *self.own;
-        let passes = moves.iter().zip(&self.wanted).map(|(own, wanted)| pass(own, wanted, None));
+        let Workspace { scratch, buffers, moves, found, descents, .. } = &mut *self.own;
+        let all = moves.iter().zip(&self.wanted).zip(descents);
+        let passes =
+            all.map(|((own, wanted), of)| Pass { until: of.until, ..pass(own, wanted, None) });
         (passes.collect(), Session { model, scratch, buffers }, found)
     }
 
@@ -303,7 +305,7 @@ pub(crate) fn pass<'s, 'a: 's, M: Model>(
     wanted: &Wanted<'a, M::Input>,
     place: Option<usize>,
 ) -> Pass<'s, M> {
-    Pass { input: wanted.input(), nudge: Some(&own.nudge), place }
+    Pass { input: wanted.input(), nudge: Some(&own.nudge), place, until: None }
 }
 
 fn new_move<M: Model>(nudge: M::Nudge, gbi: &Gbi<'_, M>) -> Move<M::Nudge> {

@@ -9,10 +9,10 @@ use backend::bigram::{Bigram, Prompt};
 use backend::outcomes::{jobs, run_set};
 use backend::table::{Sentence, Table};
 use cajole_core::constraints::{Dfa, Regular};
-use cajole_core::decoders::{BestFirst, DoublingBeam, MaskedBeam, Sampling};
+use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{
-    Config, ConstrainedDecoder, Failure, Found, Gbi, Objective, Pass, Positions, Proposals,
-    Schedule, Session, Sought, StepRule, Stop, Symbol, Wanted, Workspace,
+    Config, ConstrainedDecoder, Decoder, Failure, Found, Gbi, Objective, Pass, Positions,
+    Proposals, Schedule, Session, Sought, StepRule, Stop, Symbol, Wanted, Workspace,
 };
 
 fn never<X>(_: &X, _: &[Symbol]) -> f32 {
@@ -191,6 +191,42 @@ fn searches_that_are_late_find_nothing_and_say_so() {
     let mut workspace = Workspace::new(&model);
     wide.search(&mut workspace.session(&model), &[sought], &mut found).unwrap();
     assert_eq!(found[0].candidates().len(), 0);
+}
+
+#[test]
+fn decoders_that_are_late_stop_in_the_middle_of_an_output() {
+    let x = Prompt { id: 0, kind: 0, cap: 6 };
+    let is_long = |model: &Bigram| {
+        let mut found = vec![Found::default()];
+        let mut workspace = Workspace::new(model);
+        Greedy.decode(&mut workspace.session(model), &[Pass::base(&x)], &mut found).unwrap();
+        4 < found[0].best().unwrap().output.len()
+    };
+    let model = (0..).map(|seed| Bigram::random(4, 0.5, seed)).find(is_long).unwrap();
+    let slow = Prompt { id: 1, kind: 1, cap: 3 };
+    let own: [&dyn Decoder<Bigram>; 2] = [&Greedy, &Beam { width: 3 }];
+    for decoder in own {
+        let in_time =
+            |x| Pass { until: Some(Instant::now() + Duration::from_secs(600)), ..Pass::base(x) };
+        let late = Pass { until: Some(Instant::now()), ..Pass::base(&x) };
+        let mut found = vec![Found::default(); 2];
+        let mut workspace = Workspace::new(&model);
+        decoder
+            .decode(&mut workspace.session(&model), &[late, in_time(&slow)], &mut found)
+            .unwrap();
+        let cut = found[0].best().unwrap();
+        assert!(cut.output.len() <= 1, "{:?}", cut.output);
+        let mut alone = vec![Found::default()];
+        decoder.decode(&mut workspace.session(&model), &[in_time(&slow)], &mut alone).unwrap();
+        assert_eq!(found[1].best().unwrap().output, alone[0].best().unwrap().output);
+    }
+    // Of a descent, the first output is kept, and later ones only if they are whole.
+    let mut config = Config::paper();
+    config.deadline = Some(Duration::ZERO);
+    let satisfied = |_: &Prompt, _: &[Symbol]| 0.0;
+    let gbi = Gbi::with(&model, config).unwrap();
+    let outcome = gbi.run(&x, &satisfied);
+    assert_eq!((outcome.stop, outcome.capped, outcome.steps), (Stop::Deadline, true, 0));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn check<M: Model<Nudge = Deltas>>(
     let mut workspace = Workspace::new(model);
     let mut session = workspace.session(model);
     let mut found = [Found::default()];
-    let pass = Pass { input: x, nudge: Some(&nudge), place: None };
+    let pass = Pass { nudge: Some(&nudge), ..Pass::base(x) };
     model.decoder(1).decode(&mut session, &[pass], &mut found).unwrap();
     let decoded = found[0].best().filter(|y| !y.capped).expect("an output that ends");
     let expected = log_prob(&nudge, &decoded.output);

@@ -144,7 +144,8 @@ mod tests {
     fn built_in_presets_are_complete() {
         for text in [Presets::TRANSDUCTION, Presets::PARSING, Presets::SRL, Presets::PAIRS] {
             let presets = Presets::built_in(text);
-            assert_eq!(presets.small.moves, ["@vectors"]);
+            let is_bias = |pattern: &String| pattern.ends_with('b');
+            assert!(presets.small.moves.iter().all(is_bias), "{:?}", presets.small.moves);
             assert_eq!(presets.paper.width, 1);
             assert!(presets.paper.sources.is_empty() && presets.paper.restarts.is_empty());
         }

@@ -113,7 +113,8 @@ pub(super) fn search<'a, M: Stepper>(
         rows.clear();
         symbols.clear();
         for (i, beam) in beams.iter_mut().enumerate() {
-            let is_over = beam.is_decided(width) || model.cap(set[i].input) <= t || is_late(i);
+            let is_late = || (0 < t && set[i].is_late()) || is_late(i);
+            let is_over = beam.is_decided(width) || model.cap(set[i].input) <= t || is_late();
             if is_over {
                 beam.cut_off();
             }

@@ -55,7 +55,8 @@ fn decode<M: Stepper>(
         rows.clear();
         for (row, &i) in (0..).zip(owners.iter()) {
             let decoded = found[i as usize].best().is_some_and(|y| y.capped);
-            if decoded && t < model.cap(set[i as usize].input) {
+            let pass = &set[i as usize];
+            if decoded && t < model.cap(pass.input) && (t == 0 || !pass.is_late()) {
                 rows.push(row);
             }
         }
