@@ -14,6 +14,17 @@ pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::
     }
 }
 
+/// For `#[serde(deserialize_with)]`: a finite number above 0.
+///
+/// # Errors
+/// If it is zero, negative, infinite or not a number.
+pub fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+    match f32::deserialize(deserializer)? {
+        number if number.is_finite() && 0.0 < number => Ok(number),
+        number => Err(D::Error::custom(format!("{number} is not a finite number above 0"))),
+    }
+}
+
 /// No sane network has a larger dimension, and products of two of them do not overflow.
 pub const MOST_SIZE: usize = 1 << 24;
 
