@@ -3,15 +3,12 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// For `#[serde(deserialize_with)]`: an integer of at least 1.
+/// For `#[serde(deserialize_with)]`: a count, from 1 to [`MOST_SIZE`].
 ///
 /// # Errors
-/// If it is zero or not an integer.
+/// If it is out of range or not an integer.
 pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        0 => Err(D::Error::custom("this must be at least 1")),
-        n => Ok(n),
-    }
+    size(deserializer)
 }
 
 /// For `#[serde(deserialize_with)]`: a finite number above 0.
@@ -25,7 +22,8 @@ pub fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::
     }
 }
 
-/// No sane network has a larger dimension, and products of two of them do not overflow.
+/// No sane network has a larger dimension, no sane run a larger batch or more epochs, and products
+/// of two of them do not overflow.
 pub const MOST_SIZE: usize = 1 << 24;
 
 /// For `#[serde(deserialize_with)]`: a dimension of a network, from 1 to [`MOST_SIZE`].
