@@ -2,17 +2,23 @@
 //! which settings. All commands that answer lines share these flags.
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use cajole_core::{Cancel, Config};
 use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::limits::{
+    MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
+    MOST_WIDTH,
+};
+use cajole_infer::source::Source;
 use cajole_infer::{Opened, Runnable, Settings};
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use cajole_tasks::Preset;
+use clap::value_parser;
 
+use crate::range::within;
 use crate::{Session, settings, source};
 
 #[derive(clap::Args, Debug)]
@@ -44,16 +50,32 @@ pub(crate) struct Asking {
     ///
     /// Outputs then depend on how fast and how busy the machine is. An input that runs out of time
     /// has the status timed-out.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_DEADLINE_MS))]
     deadline_ms: Option<u64>,
 
     /// Nudges for one input, at most, in each descent
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     max_steps: Option<usize>,
 
-    /// Width of the beam that the network decodes with; 1 is greedy [default: the task's]
-    #[arg(long, value_name = "N")]
-    width: Option<NonZeroUsize>,
+    /// Width of the beam that the network decodes with, at most 1024; 1 is greedy [default: the
+    /// task's]
+    #[arg(long, value_name = "N", value_parser = within(1, MOST_WIDTH))]
+    width: Option<usize>,
+
+    /// Tokens of a line; a longer line is bad
+    ///
+    /// Memory grows with the length: the built-in parser takes about 1.5 MB per token and thread.
+    #[arg(long, value_name = "N", default_value_t = MAX_TOKENS, value_parser = within(1, MOST_TOKENS))]
+    pub(crate) max_tokens: usize,
+
+    /// Bytes of a line; a longer line is bad
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = MAX_LINE_BYTES,
+        value_parser = within(1, MOST_LINE_BYTES)
+    )]
+    max_line_bytes: usize,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +151,11 @@ impl Asking {
         }
     }
 
+    /// The lines of a file, or of standard input for `-`.
+    pub(crate) fn source(&self, path: &Path) -> anyhow::Result<Source> {
+        Ok(source::open(path)?.with_max_bytes(self.max_line_bytes))
+    }
+
     /// What outputs have to satisfy: the file that is named, or else what the task demands.
     pub(crate) fn rule_file(&self, network: &dyn Runnable) -> anyhow::Result<Option<RuleFile>> {
         match (&self.constraint, network.usual_rules()) {
@@ -162,8 +189,9 @@ impl Asking {
         }
         let mut limits = network.limits();
         if let Some(width) = self.width {
-            limits.width = width.get();
+            limits.width = width;
         }
+        limits.max_tokens = self.max_tokens;
         limits.deadline = self.deadline_ms.map(Duration::from_millis);
         Ok(Settings { engine, config, limits, cancel: Cancel::default() })
     }

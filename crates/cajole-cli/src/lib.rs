@@ -15,6 +15,7 @@
 
 mod asking;
 mod commands;
+mod range;
 mod screen;
 mod settings;
 mod source;
@@ -52,7 +53,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
 fn run(args: &Args, session: &Session) -> anyhow::Result<()> {
     if let Some(threads) = args.threads {
         rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.get())
+            .num_threads(threads)
             .build_global()
             .with_context(|| format!("cannot start {threads} threads"))?;
     }

@@ -1,6 +1,6 @@
 //! Where lines come from, as the command line names it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use cajole_infer::line::{Line, LineError};
@@ -16,11 +16,9 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Source> {
 }
 
 /// Several files, or standard input if there are none.
-pub(crate) fn open_all<P: AsRef<Path>>(
-    files: &[P],
-) -> impl Iterator<Item = anyhow::Result<Source>> {
-    let stdin = files.is_empty().then(|| open(Path::new("-")));
-    stdin.into_iter().chain(files.iter().map(|path| open(path.as_ref())))
+pub(crate) fn files(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    let stdin = files.is_empty().then(|| Path::new("-"));
+    stdin.into_iter().chain(files.iter().map(PathBuf::as_path))
 }
 
 /// Whether a path stands for standard input.
@@ -33,10 +31,12 @@ pub(crate) fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
 }
 
-/// All lines of a source, at most `most`, and how many of them are bad; these are reported.
+/// All lines of a source, at most `most`, each of at most `max_tokens`; and how many of them are bad:
+/// these are reported.
 pub(crate) fn lines(
     mut source: Source,
     most: Option<usize>,
+    max_tokens: usize,
     screen: &Screen,
 ) -> anyhow::Result<(Vec<Line>, usize)> {
     let name = source.name.clone();
@@ -46,7 +46,7 @@ pub(crate) fn lines(
             source.line().with_context(|| format!("cannot read {name}"))?
     {
         n += 1;
-        match text.map_err(LineError::from).and_then(|text| Line::parse(number, text)) {
+        match text.map_err(LineError::from).and_then(|text| line_of(number, text, max_tokens)) {
             Ok(line) => lines.extend(line),
             Err(error) => {
                 bad += 1;
@@ -55,6 +55,13 @@ pub(crate) fn lines(
         }
     }
     Ok((lines, bad))
+}
+
+/// A line of at most so many tokens.
+fn line_of(number: u64, text: String, max_tokens: usize) -> Result<Option<Line>, LineError> {
+    let line = Line::parse(number, text)?.map(|line| line.with_max_tokens(max_tokens));
+    line.iter().try_for_each(Line::check_fields)?;
+    Ok(line)
 }
 
 /// An error if there were bad lines, which have been reported.

@@ -11,11 +11,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::step_rule::StepRule;
 
+/// The widest beam: memory grows with it, so a larger number is a slip.
+pub const MOST_WIDTH: usize = 1024;
+
+/// The most steps of a descent, or prefixes that a search extends.
+pub const MOST_STEPS: usize = 1_000_000;
+
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Config {
-    /// Beam width of the inner decoder; 1 is greedy.
+    /// Beam width of the inner decoder, from 1 to [`MOST_WIDTH`]; 1 is greedy.
+    #[serde(deserialize_with = "ranges::width")]
     pub width: usize,
     /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam.
     pub sources: Vec<Source>,
@@ -25,7 +32,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// Schedules to restart with, from `W`, when the previous one runs out of steps.
     pub restarts: Vec<Schedule>,
-    /// `α`: how strongly `W_λ` is pulled back towards `W`.
+    /// `α`: how strongly `W_λ` is pulled back towards `W`; at least 0.
+    #[serde(deserialize_with = "ranges::weight")]
     pub pull: f32,
     /// Name patterns of the parameters that move, see [`Moving`](crate::Moving); empty means all.
     pub moves: Vec<String>,
@@ -44,9 +52,11 @@ pub struct Config {
 pub struct Schedule {
     /// How a gradient becomes a step.
     pub rule: StepRule,
-    /// `η`.
+    /// `η`; at least 0.
+    #[serde(deserialize_with = "ranges::weight")]
     pub step_size: f32,
-    /// `M`.
+    /// `M`, at most [`MOST_STEPS`].
+    #[serde(deserialize_with = "ranges::steps")]
     pub max_steps: usize,
 }
 
@@ -58,12 +68,14 @@ pub enum Source {
     /// A masked beam, if the constraint has an automaton; for taggers, exact search in it.
     Masked {
         /// Its width; 1 is masked greedy decoding.
+        #[serde(deserialize_with = "ranges::width")]
         width: usize,
     },
     /// Best-first search, if the constraint has no automaton; for taggers, k-best lists of
     /// increasing length.
     BlackBox {
-        /// Maximum number of prefixes to extend, or of outputs to list.
+        /// Maximum number of prefixes to extend, or of outputs to list; at most [`MOST_STEPS`].
+        #[serde(deserialize_with = "ranges::steps")]
         limit: usize,
     },
 }
@@ -75,7 +87,8 @@ pub enum Objective {
     /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the decoder's best candidates, with `p`
     /// normalised over those candidates. With one candidate this is the paper's `g·Ψ`.
     Lower {
-        /// How many candidates of the inner beam to consider.
+        /// How many candidates of the inner beam to consider, from 1 to [`MOST_WIDTH`].
+        #[serde(deserialize_with = "ranges::width")]
         candidates: usize,
     },
     /// `g·(lower·log p(ŷ) − log p(y⁺))`: lower the decoded output, raise a satisfying one.
@@ -87,9 +100,11 @@ pub enum Objective {
         proposals: Proposals,
         /// Which positions to blame.
         positions: Positions,
-        /// Weight of the decoded output.
+        /// Weight of the decoded output; at least 0.
+        #[serde(deserialize_with = "ranges::weight")]
         lower: f32,
         /// If nothing satisfying is found: how many candidates of the inner beam to lower.
+        #[serde(deserialize_with = "ranges::width")]
         otherwise: usize,
     },
 }
@@ -187,6 +202,42 @@ impl Schedule {
 impl Default for Config {
     fn default() -> Self {
         Config::paper()
+    }
+}
+
+/// Numbers that are out of range are errors where settings are read, with the range.
+mod ranges {
+    use std::ops::RangeInclusive;
+
+    use serde::de::{Deserialize, Deserializer, Error};
+
+    use super::{MOST_STEPS, MOST_WIDTH};
+
+    pub(super) fn width<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
+        within(d, 1..=MOST_WIDTH)
+    }
+
+    pub(super) fn steps<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
+        within(d, 0..=MOST_STEPS)
+    }
+
+    pub(super) fn weight<'de, D: Deserializer<'de>>(d: D) -> Result<f32, D::Error> {
+        match f32::deserialize(d)? {
+            number if number.is_finite() && 0.0 <= number => Ok(number),
+            number => Err(D::Error::custom(format!("{number} is not a finite number from 0"))),
+        }
+    }
+
+    fn within<'de, D: Deserializer<'de>>(
+        d: D,
+        range: RangeInclusive<usize>,
+    ) -> Result<usize, D::Error> {
+        match usize::deserialize(d)? {
+            n if range.contains(&n) => Ok(n),
+            n => {
+                Err(D::Error::custom(format!("{n} is not in {}..={}", range.start(), range.end())))
+            }
+        }
     }
 }
 

@@ -48,7 +48,9 @@ mod wanted;
 mod workspace;
 
 pub use cancel::Cancel;
-pub use config::{Config, Objective, Positions, Proposals, Schedule, Source};
+pub use config::{
+    Config, MOST_STEPS, MOST_WIDTH, Objective, Positions, Proposals, Schedule, Source,
+};
 pub use constraint::{Constraint, Fault, Part, Violation};
 pub use decoder::{ConstrainedDecoder, Decoder, Found, Session, Sought};
 pub use failure::Failure;

@@ -199,6 +199,7 @@ impl<'t, T: Task> Answering<'t, T> {
         for line in lines {
             match line {
                 Ok(line) => {
+                    let line = line.with_max_tokens(self.settings.limits.max_tokens);
                     heads.push((line.number, line.id().cloned()));
                     asked.push(self.read(&line));
                 }
@@ -222,6 +223,7 @@ impl<'t, T: Task> Answering<'t, T> {
 
     /// What a line asks for.
     fn read(&mut self, line: &Line) -> Result<Asked<'t, T::Input>, LineError> {
+        line.check_fields()?;
         let rules = match line.constraint() {
             Some(own) => LineRules::Own(self.own_rules(own)?),
             None => LineRules::Usual(self.rules.ok_or(LineError::NoRules)?),

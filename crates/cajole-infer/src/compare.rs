@@ -127,11 +127,17 @@ impl<'t, T: Task> Comparison<'t, T> {
     fn read(&self, line: &Line, own: &mut OwnRules<'t>) -> Result<ReadLine<T::Input>, LineError> {
         let Some(value) = line.constraint() else {
             let rules = self.rules.ok_or(LineError::NoRules)?;
-            return Ok((self.task.cases(line, rules)?, None));
+            return Ok((self.cases(line, rules)?, None));
         };
         let which =
             own.index(value.to_string(), || Ok(Rules::of_json(value, self.task.vocabulary())?))?;
-        Ok((self.task.cases(line, &own.rules[which])?, Some(which)))
+        Ok((self.cases(line, &own.rules[which])?, Some(which)))
+    }
+
+    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<T::Input>>, LineError> {
+        let line = line.clone().with_max_tokens(self.settings.limits.max_tokens);
+        line.check_fields()?;
+        self.task.cases(&line, rules)
     }
 
     /// The network's own outputs; what it fails on counts as empty.

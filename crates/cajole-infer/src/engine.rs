@@ -8,6 +8,8 @@ use std::time::Duration;
 use cajole_core::{Failure, Fault, Symbol, Trace};
 use serde::Serialize;
 
+use crate::limits::MAX_TOKENS;
+
 /// How outputs are made to obey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
@@ -71,6 +73,8 @@ pub struct Limits {
     pub samples: usize,
     /// When to give up on one input.
     pub deadline: Option<Duration>,
+    /// Tokens that a line may have.
+    pub max_tokens: usize,
 }
 
 impl Default for Limits {
@@ -83,6 +87,7 @@ impl Default for Limits {
             expansions: 4096,
             samples: 64,
             deadline: None,
+            max_tokens: MAX_TOKENS,
         }
     }
 }

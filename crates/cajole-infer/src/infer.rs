@@ -9,8 +9,9 @@ use cajole_rules::Rules;
 
 use crate::answer::{Answering, Record};
 use crate::engine::{Answer, Status};
+use crate::limits::{BYTES_IN_FLIGHT, LOT_BYTES};
 use crate::line::{Line, LineError};
-use crate::ordered::in_order;
+use crate::ordered::{Bounds, in_order};
 use crate::sink::Sink;
 use crate::source::{Lines, Numbered};
 use crate::task::Task;
@@ -18,9 +19,6 @@ use crate::worker::Settings;
 
 /// Lines that a thread answers together: enough that their failures fill a set.
 const LINES: usize = 6 * BATCH;
-
-/// Bytes of lines after which a thread takes no more, so that long lines do not add up.
-const LINE_BYTES: usize = 1 << 20;
 
 /// Lots of lines that may be on their way for each thread.
 const AHEAD: usize = 2;
@@ -109,6 +107,11 @@ impl Tally {
     }
 }
 
+/// The bytes of a lot's lines.
+fn weight(lot: &[Numbered<LineError>]) -> usize {
+    lot.iter().map(|line| line.1.as_ref().map_or(0, String::len)).sum()
+}
+
 impl<'t, T: Task> Inference<'t, T> {
     /// Answers every line of `source` with a record in `sink`, in order. `told` hears of bad lines,
     /// and of every few lines that are done.
@@ -150,7 +153,7 @@ impl<'t, T: Task> Inference<'t, T> {
             let (mut lot, mut bytes) = (Vec::with_capacity(LINES), 0);
             // Who writes a line and waits for its record need not fill a lot first.
             while lot.len() < LINES
-                && bytes < LINE_BYTES
+                && bytes < LOT_BYTES
                 && !is_cancelled()
                 && (lot.is_empty() || source.is_ready())
                 && let Some(line) = source.next().map_err(lost)?
@@ -175,7 +178,12 @@ impl<'t, T: Task> Inference<'t, T> {
             told(None);
             Ok(())
         };
-        in_order((self.threads, AHEAD * self.threads), take, hand, work, &mut put)
+        let bounds = Bounds {
+            threads: self.threads,
+            batches: AHEAD * self.threads,
+            weight: BYTES_IN_FLIGHT,
+        };
+        in_order(bounds, take, |lot| weight(lot), hand, work, &mut put)
     }
 
     /// The records of a lot, one per line; blank lines have none.

@@ -17,6 +17,7 @@ pub mod compare;
 pub mod engine;
 mod fingerprint;
 pub mod infer;
+pub mod limits;
 pub mod line;
 pub mod lint;
 mod ordered;

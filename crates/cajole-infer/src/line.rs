@@ -1,10 +1,11 @@
 //! A line of input: a JSON object, or plain text.
 
 use cajole_tasks::pairs::SpellingError;
-use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
+
+use crate::limits::MAX_TOKENS;
 
 /// A line with what was found in it.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Line {
     pub text: String,
     /// Its fields, if it is an object.
     pub fields: Map<String, Value>,
+    /// Tokens that it may have.
+    max_tokens: usize,
 }
 
 /// Why a line cannot be worked on.
@@ -50,10 +53,10 @@ pub enum LineError {
         source: SpellingError,
     },
     /// It is longer than what a network can be run over in bounded memory.
-    #[error("the input has {found} symbols, more than {MOST_SYMBOLS}")]
+    #[error("the line has more than {most} tokens; --max-tokens allows more")]
     TooLong {
-        /// How many it has.
-        found: usize,
+        /// The most that it may have.
+        most: usize,
     },
     /// The network does not read that.
     #[error("the network reads no symbol {symbol:?}")]
@@ -96,7 +99,49 @@ impl Line {
             object if object.starts_with('{') => serde_json::from_str(object)?,
             _ => Map::new(),
         };
-        Ok(Some(Line { number, text, fields }))
+        Ok(Some(Line { number, text, fields, max_tokens: MAX_TOKENS }))
+    }
+
+    /// Allows so many tokens, instead of [`MAX_TOKENS`].
+    #[must_use]
+    pub fn with_max_tokens(self, max_tokens: usize) -> Line {
+        Line { max_tokens, ..self }
+    }
+
+    /// Tokens that the line may have.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// An error if the line has more tokens than it may. Tasks call this with what they are about to
+    /// build symbols of, so that nothing large is built of a line that is refused: it counts no
+    /// further than it has to.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn check_length<T>(&self, tokens: impl IntoIterator<Item = T>) -> Result<(), LineError> {
+        match tokens.into_iter().nth(self.max_tokens) {
+            Some(_) => Err(LineError::TooLong { most: self.max_tokens }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for the words and lists in fields that tasks read.
+    ///
+    /// # Errors
+    /// If one of them has too many.
+    pub fn check_fields(&self) -> Result<(), LineError> {
+        if self.fields.is_empty() {
+            return self.check_length(self.text.split_whitespace());
+        }
+        for field in ["input", "tokens", "text", "pos"] {
+            match self.fields.get(field) {
+                Some(Value::String(text)) => self.check_length(text.split_whitespace())?,
+                Some(Value::Array(list)) => self.check_length(list)?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// What the line is called, if it has an `id`.
@@ -128,12 +173,6 @@ impl Line {
         let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
         field.filter(|value| !value.is_null())
     }
-}
-
-/// # Errors
-/// If an input of so many symbols is too long.
-pub(crate) fn check_length(found: usize) -> Result<(), LineError> {
-    if MOST_SYMBOLS < found { Err(LineError::TooLong { found }) } else { Ok(()) }
 }
 
 /// A list of texts as it is; nothing, if the value is one text.

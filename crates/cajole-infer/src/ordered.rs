@@ -5,18 +5,30 @@
 //! buffer. The buffer is bounded, and with it all memory: whoever is too far ahead of the slowest
 //! waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Takes batches, works on them on so many threads, each with a state of its own, and puts the
-/// results in the order of the batches. At most `window` batches are on their way at any time.
+/// How much may be on its way at any time.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Threads that work.
+    pub(crate) threads: usize,
+    /// Batches.
+    pub(crate) batches: usize,
+    /// The weight of batches after which no more are taken.
+    pub(crate) weight: usize,
+}
+
+/// Takes batches, works on them on several threads, each with a state of its own, and puts the
+/// results in the order of the batches. A batch counts by `weigh` until its result is put.
 ///
 /// # Errors
 /// The first error of taking, working or putting, in the order of the batches; what comes before
 /// it is put.
 pub(crate) fn in_order<B, S, R, E>(
-    (threads, window): (usize, usize),
+    bounds: Bounds,
     take: impl FnMut() -> Result<Option<B>, E> + Send,
+    weigh: impl Fn(&B) -> usize + Sync,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, B) -> Result<R, E> + Sync,
     put: impl FnMut(R) -> Result<(), E> + Send,
@@ -32,19 +44,21 @@ where
             put,
             taken: 0,
             written: 0,
+            weights: VecDeque::new(),
             early: BTreeMap::new(),
             end: None,
         }),
         changed: Condvar::new(),
-        window: window.max(1),
+        bounds,
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
+        for _ in 0..bounds.threads.max(1) {
             scope.spawn(|| {
                 let _watch = OnUnwind(&desk);
-                let mut own = state();
-                while let Some((number, batch)) = desk.take() {
-                    desk.put(number, work(&mut own, batch));
+                // A thread that finds nothing to do costs nothing.
+                let mut own = None;
+                while let Some((number, batch)) = desk.take(&weigh) {
+                    desk.put(number, work(own.get_or_insert_with(&state), batch));
                 }
             });
         }
@@ -59,17 +73,28 @@ struct Desk<T, P, R, E> {
     take: Mutex<T>,
     state: Mutex<Progress<P, R, E>>,
     changed: Condvar,
-    window: usize,
+    bounds: Bounds,
 }
 
 struct Progress<P, R, E> {
     put: P,
     taken: usize,
     written: usize,
+    /// Those of the batches on their way, in order.
+    weights: VecDeque<usize>,
     /// Results whose turn has not come. An error waits for its turn like any other.
     early: BTreeMap<usize, Result<R, E>>,
     /// Why no more batches are handed out.
     end: Option<Result<(), E>>,
+}
+
+impl<P, R, E> Progress<P, R, E> {
+    /// Whether the next batch has to wait. One may always be on its way.
+    fn is_full(&self, most: Bounds) -> bool {
+        let weight: usize = self.weights.iter().sum();
+        let n = self.weights.len();
+        most.batches.max(1) <= n || 0 < n && most.weight <= weight
+    }
 }
 
 impl<B, R, E, T, P> Desk<T, P, R, E>
@@ -78,10 +103,10 @@ where
     P: FnMut(R) -> Result<(), E>,
 {
     /// The next batch, with its number, once there is room for its result; none at the end.
-    fn take(&self) -> Option<(usize, B)> {
+    fn take(&self, weigh: impl Fn(&B) -> usize) -> Option<(usize, B)> {
         let mut take = self.take.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
-        while state.end.is_none() && state.written + self.window <= state.taken {
+        while state.end.is_none() && state.is_full(self.bounds) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.end.is_some() {
@@ -93,6 +118,7 @@ where
         match batch {
             Ok(Some(batch)) => {
                 state.taken += 1;
+                state.weights.push_back(weigh(&batch));
                 Some((state.taken - 1, batch))
             }
             Ok(None) => {
@@ -126,7 +152,10 @@ where
             let next = state.written;
             let Some(result) = state.early.remove(&next) else { break };
             match result.and_then(|result| (state.put)(result)) {
-                Ok(()) => state.written += 1,
+                Ok(()) => {
+                    state.written += 1;
+                    state.weights.pop_front();
+                }
                 Err(error) => state.end = Some(Err(error)),
             }
         }
@@ -161,6 +190,34 @@ mod tests {
 
     use super::*;
 
+    fn bounds(threads: usize, batches: usize) -> Bounds {
+        Bounds { threads, batches, weight: usize::MAX }
+    }
+
+    #[test]
+    fn heavy_batches_wait_for_each_other_and_one_may_always_go() {
+        let (mut n, light) = (0, AtomicUsize::new(0));
+        let most = AtomicUsize::new(0);
+        let take = || {
+            n += 1;
+            most.fetch_max(light.fetch_add(10, Ordering::SeqCst) + 10, Ordering::SeqCst);
+            Ok::<_, ()>((n <= 40).then_some(n))
+        };
+        let work = |_: &mut (), i: u64| {
+            std::thread::sleep(Duration::from_micros(i * 7919 % 300));
+            Ok(i)
+        };
+        let put = |_| {
+            light.fetch_sub(10, Ordering::SeqCst);
+            Ok(())
+        };
+        // Weights of 10 where 15 are allowed: a second is taken below the limit, a third is not.
+        let bounds = Bounds { threads: 4, batches: 16, weight: 15 };
+        in_order(bounds, take, |_| 10, || (), work, put).unwrap();
+        // The one that finds the end is counted too.
+        assert!(most.load(Ordering::SeqCst) <= 30, "{most:?}");
+    }
+
     #[test]
     fn results_come_in_order_and_nobody_runs_ahead() {
         for (threads, window) in [(1, 1), (2, 1), (4, 2), (8, 16)] {
@@ -180,7 +237,7 @@ mod tests {
                 results.push(r);
                 Ok(())
             };
-            in_order((threads, window), take, || (), work, put).unwrap();
+            in_order(bounds(threads, window), take, |_| 0, || (), work, put).unwrap();
             assert!(results.iter().copied().eq((1..=200).map(|i| 2 * i)), "{threads} {window}");
             // The one that finds the end is counted too.
             assert!(most.load(Ordering::SeqCst) <= window + 1, "{threads} {window}");
@@ -197,7 +254,7 @@ mod tests {
                 fail("take", n).map(Some)
             };
             let put = |i: u32| fail("put", i).map(|i| results.push(i));
-            let end = in_order((4, 8), take, || (), |(), i| fail("work", i), put);
+            let end = in_order(bounds(4, 8), take, |_| 0, || (), |(), i| fail("work", i), put);
             assert_eq!(end, Err(place));
             assert!(results.iter().copied().eq(1..50), "{place}: {results:?}");
         }
@@ -218,7 +275,7 @@ mod tests {
             results.push(i);
             tell.send(()).map_err(|_| ())
         };
-        in_order((2, 4), take, || (), |(): &mut (), i: u32| Ok(i), put).unwrap();
+        in_order(bounds(2, 4), take, |_| 0, || (), |(): &mut (), i: u32| Ok(i), put).unwrap();
         assert_eq!(results, [1, 2]);
     }
 
@@ -234,7 +291,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20 / i));
             if i < 3 { Err(i) } else { Ok(i) }
         };
-        assert_eq!(in_order((4, 8), take, || (), work, |_| Ok(())), Err(1));
+        assert_eq!(in_order(bounds(4, 8), take, |_| 0, || (), work, |_| Ok(())), Err(1));
     }
 
     #[test]
@@ -246,6 +303,6 @@ mod tests {
             Ok::<_, ()>((n < 100).then_some(n))
         };
         let work = |_: &mut (), i| if i == 5 { panic!("on purpose") } else { Ok(i) };
-        let _ = in_order((3, 4), take, || (), work, |_| Ok(()));
+        let _ = in_order(bounds(3, 4), take, |_| 0, || (), work, |_| Ok(()));
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::limits::{ENDLESS_LINE_BYTES, MAX_LINE_BYTES};
 use crate::line::LineError;
 
 /// The lines of one source, in order; gzipped or not.
@@ -18,6 +19,7 @@ pub struct Source {
     pub name: String,
     reader: BufReader<Box<dyn Read + Send>>,
     number: u64,
+    max_bytes: usize,
 }
 
 /// A line with its number, from 1.
@@ -66,12 +68,12 @@ pub enum BadLine {
     #[error("the line is not UTF-8")]
     NotText,
     /// It goes on and on.
-    #[error("the line is longer than {} MiB", LONGEST >> 20)]
-    TooLong,
+    #[error("the line is longer than {most} bytes; --max-line-bytes allows more")]
+    TooLong {
+        /// The most that is taken.
+        most: usize,
+    },
 }
-
-/// Bytes of the longest line that is taken.
-pub const LONGEST: usize = 16 << 20;
 
 impl Lines for Source {
     fn name(&self) -> &str {
@@ -115,7 +117,13 @@ impl Source {
         if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
             reader = BufReader::with_capacity(1 << 16, Box::new(MultiGzDecoder::new(reader)));
         }
-        Ok(Source { name, reader, number: 0 })
+        Ok(Source { name, reader, number: 0, max_bytes: MAX_LINE_BYTES })
+    }
+
+    /// Takes lines of at most so many bytes, instead of [`MAX_LINE_BYTES`].
+    #[must_use]
+    pub fn with_max_bytes(self, max_bytes: usize) -> Source {
+        Source { max_bytes, ..self }
     }
 
     /// Whether a line is at hand: if not, [`Source::line`] may have to wait for whoever writes it.
@@ -126,23 +134,39 @@ impl Source {
     /// The next line, without its end; nothing after the last.
     ///
     /// # Errors
-    /// If the source cannot be read on. A line that is no text is no such error.
+    /// If the source cannot be read on, or a line does not end within [`ENDLESS_LINE_BYTES`]. A line
+    /// that is no text is no such error.
     pub fn line(&mut self) -> io::Result<Option<Numbered>> {
         let mut bytes = Vec::new();
-        let most = LONGEST as u64 + 1;
-        if self.reader.by_ref().take(most).read_until(b'\n', &mut bytes)? == 0 {
+        let most = self.max_bytes;
+        if self.reader.by_ref().take(most as u64 + 1).read_until(b'\n', &mut bytes)? == 0 {
             return Ok(None);
         }
         self.number += 1;
         let is_whole = bytes.last() == Some(&b'\n');
-        if !is_whole && LONGEST < bytes.len() {
-            self.reader.skip_until(b'\n')?;
-            return Ok(Some((self.number, Err(BadLine::TooLong))));
+        if !is_whole && most < bytes.len() {
+            drop(bytes);
+            self.skip_rest()?;
+            return Ok(Some((self.number, Err(BadLine::TooLong { most }))));
         }
         let text = String::from_utf8(bytes).map_err(|_| BadLine::NotText);
         // Some editors begin a file with a byte order mark.
         let text = text.map(|text| text.trim_start_matches('\u{feff}').trim_end().to_owned());
         Ok(Some((self.number, text)))
+    }
+
+    /// Passes over what is left of a line.
+    fn skip_rest(&mut self) -> io::Result<()> {
+        let mut rest = self.reader.by_ref().take(ENDLESS_LINE_BYTES as u64);
+        rest.skip_until(b'\n')?;
+        if 0 < rest.limit() {
+            return Ok(()); // at the end of the line, or of the file
+        }
+        let problem = format!(
+            "line {} does not end within {ENDLESS_LINE_BYTES} bytes: this is no file of lines",
+            self.number
+        );
+        Err(io::Error::new(io::ErrorKind::InvalidData, problem))
     }
 
     /// Passes over the lines up to number `last`.
@@ -197,14 +221,23 @@ mod tests {
 
     #[test]
     fn a_line_without_end_costs_only_itself() {
-        let mut bytes = vec![b'x'; LONGEST + 5];
+        let mut bytes = vec![b'x'; MAX_LINE_BYTES + 5];
         bytes.extend(b"\nnext\n");
         let lines = all(source(&bytes));
-        assert_eq!(lines, [(1, Err(BadLine::TooLong)), (2, Ok("next".to_owned()))]);
+        let most = MAX_LINE_BYTES;
+        assert_eq!(lines, [(1, Err(BadLine::TooLong { most })), (2, Ok("next".to_owned()))]);
+        assert!(all(source(&bytes).with_max_bytes(most + 5))[0].1.is_ok());
         // Just as long as may be.
-        let mut bytes = vec![b'x'; LONGEST];
+        let mut bytes = vec![b'x'; MAX_LINE_BYTES];
         bytes.push(b'\n');
         assert!(all(source(&bytes))[0].1.is_ok());
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_an_error() {
+        let mut source = Source::of("zeros".to_owned(), io::repeat(0)).unwrap();
+        let error = source.line().unwrap_err().to_string();
+        assert!(error.contains("line 1 does not end within 536870912 bytes"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use cajole_core::{
 use cajole_rules::{Bound, Rules};
 
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
+use crate::limits::TOKENS_TOGETHER;
 use crate::task::{Case, Task};
 
 /// How engines work, whatever the input.
@@ -84,11 +85,10 @@ impl<'t, T: Task> Worker<'t, T> {
     /// The network's own output for every input, in batches of similar size.
     pub fn firsts(&mut self, cases: &[&Case<T::Input>]) -> Vec<Result<Candidate, Failure>> {
         let model = self.task.model();
-        let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(model.size(input::<T>(cases[i]))));
+        let order = lots((0..cases.len()).collect(), |i| model.size(input::<T>(cases[i])));
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
-        for batch in order.chunks(BATCH) {
+        for batch in order.iter().flat_map(|lot| lot.chunks(BATCH)) {
             if let Err(failure) = self.skim(cases, batch, &mut firsts) {
                 // The others of a batch must not suffer for one.
                 for &i in batch {
@@ -132,9 +132,11 @@ impl<'t, T: Task> Worker<'t, T> {
             let rules = failing[one].1;
             let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
             let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            let outputs: Vec<Failing<'_, T>> = same.iter().map(|&i| failing[i].0).collect();
-            let repaired = self.repair(engine, rules, &outputs);
-            same.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
+            for some in lots(same, |i| failing[i].0.case.subject.symbols.len()) {
+                let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
+                let repaired = self.repair(engine, rules, &outputs);
+                some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
+            }
             open = others;
         }
         answers.into_iter().flatten().collect()
@@ -443,6 +445,23 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
     }
 }
 
+/// Inputs that may go through the network together: of these, a set of [`BATCH`] has no more than
+/// [`TOKENS_TOGETHER`] tokens, or there is one input only.
+fn lots(mut inputs: Vec<usize>, tokens: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
+    inputs.sort_by_key(|&i| (std::cmp::Reverse(tokens(i)), i));
+    let mut lots: Vec<Vec<usize>> = Vec::new();
+    for i in inputs {
+        let fits = |lot: &Vec<usize>| {
+            BATCH.min(lot.len() + 1) * tokens(lot[0]) <= TOKENS_TOGETHER // its longest comes first
+        };
+        match lots.last_mut().filter(|lot| fits(lot)) {
+            Some(lot) => lot.push(i),
+            None => lots.push(vec![i]),
+        }
+    }
+    lots
+}
+
 /// The network's own output as an answer.
 pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
     let status = match g {
@@ -478,4 +497,18 @@ pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
 /// What the network reads.
 pub(crate) fn input<T: Task>(case: &Case<T::Input>) -> &<T::Model as Model>::Input {
     std::borrow::Borrow::borrow(&case.input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_inputs_are_repaired_in_smaller_sets() {
+        let sizes = [10, 300, 1500, 250, 20, 250, 260];
+        let lots = lots((0..sizes.len()).collect(), |i| sizes[i]);
+        assert_eq!(lots, [vec![2], vec![1, 6, 3], vec![5, 4, 0]]);
+        assert_eq!(super::lots((0..500).collect(), |_| 51).len(), 1);
+        assert!(super::lots(Vec::new(), |_| 1).is_empty());
+    }
 }

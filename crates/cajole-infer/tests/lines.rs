@@ -9,9 +9,10 @@ use std::sync::Mutex;
 use cajole_core::Cancel;
 use cajole_infer::engine::{Engine, Rival};
 use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::limits::MAX_LINE_BYTES;
 use cajole_infer::runnable::{Each, Stream};
 use cajole_infer::sink::Sink;
-use cajole_infer::source::{LONGEST, Source};
+use cajole_infer::source::Source;
 use cajole_infer::{Ask, Opened, Registry, Runnable, Settings};
 use cajole_rules::Rules;
 use cajole_tasks::transduction::USUAL_RULES as COUNT;
@@ -196,9 +197,9 @@ fn bad_lines() -> Vec<(Vec<u8>, &'static str)> {
     ]
     .map(|(line, said)| (line.as_bytes().to_vec(), said))
     .to_vec();
-    lines.push(("az".repeat(501).into_bytes(), "1002 symbols"));
+    lines.push(("az".repeat(501).into_bytes(), "more than 256 tokens"));
     lines.push((b"az\xff".to_vec(), "not UTF-8"));
-    lines.push((vec![b'a'; LONGEST + 1], "longer than 16 MiB"));
+    lines.push((vec![b'a'; MAX_LINE_BYTES + 1], "longer than 1048576 bytes"));
     let deep = format!("{{\"input\": {}{}}}", "[".repeat(50_000), "]".repeat(50_000));
     lines.push((deep.into_bytes(), "no JSON object"));
     lines
@@ -259,7 +260,7 @@ fn a_strict_run_stops_at_the_first_bad_line() {
 
 #[test]
 fn empty_and_endless_inputs_are_answered() {
-    let long = |field: &str, symbol: &str| json!({field: vec![symbol; 1001]}).to_string();
+    let long = |field: &str, symbol: &str| json!({field: vec![symbol; 257]}).to_string();
     let of = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
     for (name, mut lines, long) in [
         ("transducer", of(&[r#"{"input": ""}"#, r#"{"input": []}"#]), long("input", "a")),
@@ -282,7 +283,7 @@ fn check_answered(task: &dyn Runnable, lines: &[String]) {
         let records = ran.records();
         assert_eq!(records.len(), lines.len(), "{}: {records:?}", task.task());
         let last = records[lines.len() - 1]["error"].to_string();
-        assert!(last.contains("1001 symbols, more than 1000"), "{}: {last}", task.task());
+        assert!(last.contains("more than 256 "), "{}: {last}", task.task());
     }
 }
 

@@ -283,6 +283,7 @@ impl<N: AutoRegressive> Stepper for Trained<N> {
             lanes.lanes[lane as usize].own.previous.push(symbol);
         }
         for lane in lanes.used().iter_mut().filter(|lane| !lane.own.inputs.is_empty()) {
+            lane.tape.check_room()?;
             let (mut g, steps) = lane.graph(lane.nudge(set), self.weights());
             steps.step(&self.net, &mut g, recording);
         }

@@ -55,6 +55,21 @@ pub enum CheckpointError {
         /// The missing or mismatched tensor.
         problem: String,
     },
+    /// A weight is not a finite number, or would not be one in half precision.
+    #[error(
+        "{path}: the tensor {tensor:?} has {value} at {at}; weights must be finite",
+        path = path.display()
+    )]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        tensor: String,
+        /// The position of the first such weight, row after row.
+        at: usize,
+        /// The weight.
+        value: f32,
+    },
 }
 
 type Result<T> = std::result::Result<T, CheckpointError>;
@@ -62,8 +77,9 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 /// Writes the weights `w` of a network with this layout.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// If the file cannot be written, or a weight is not finite in this precision.
 pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Result<()> {
+    check_finite(path, layout, w, precision)?;
     let tensors =
         layout.entries().iter().map(|entry| (entry.name.clone(), tensor(entry, w, precision)));
     write(path, tensors)
@@ -72,7 +88,7 @@ pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Re
 /// Reads the weights of a network with this layout.
 ///
 /// # Errors
-/// If the file is missing, damaged, or for another network.
+/// If the file is missing, damaged, or for another network, or a weight is not finite.
 pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
     from_bytes(path, &read(path)?, layout)
 }
@@ -80,7 +96,8 @@ pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
 /// Reads the weights of a network with this layout from the bytes of a file.
 ///
 /// # Errors
-/// If the bytes are damaged or for another network; `path` is used in error messages.
+/// If the bytes are damaged or for another network, or a weight is not finite; `path` is used in
+/// error messages.
 pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>> {
     let file = parse(path, bytes)?;
     let w = weights(path, &file, layout, "")?;
@@ -94,8 +111,9 @@ pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>
 /// Writes the state of a training run.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// If the file cannot be written, or a weight is not finite.
 pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result<()> {
+    check_finite(path, layout, &state.weights, Precision::F32)?;
     let Progress { epoch, step, best_score, best_epoch } = state.progress;
     let numbers = [epoch as f64, step as f64, best_score, best_epoch as f64];
     let progress = Owned {
@@ -248,7 +266,32 @@ fn copy(path: &Path, name: &str, found: &TensorView<'_>, w: &mut [f32]) -> Resul
             return Err(misfit(path, problem));
         }
     }
+    match w.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(not_finite(path, name, at, w[at])),
+        None => Ok(()),
+    }
+}
+
+/// The first weight that is not finite, as an error.
+///
+/// # Errors
+/// If there is one.
+pub fn check_finite(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Result<()> {
+    let is_finite = |v: f32| match precision {
+        Precision::F32 => v.is_finite(),
+        Precision::F16 => f16::from_f32(v).is_finite(),
+    };
+    for entry in layout.entries() {
+        let values = entry.param.of(w);
+        if let Some(at) = values.iter().position(|&v| !is_finite(v)) {
+            return Err(not_finite(path, &entry.name, at, values[at]));
+        }
+    }
     Ok(())
+}
+
+fn not_finite(path: &Path, tensor: &str, at: usize, value: f32) -> CheckpointError {
+    CheckpointError::NotFinite { path: path.to_owned(), tensor: tensor.to_owned(), at, value }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -3,18 +3,27 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// For `#[serde(deserialize_with)]`: an integer of at least 1.
+/// For `#[serde(deserialize_with)]`: a count, from 1 to [`MOST_SIZE`].
 ///
 /// # Errors
-/// If it is zero or not an integer.
+/// If it is out of range or not an integer.
 pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        0 => Err(D::Error::custom("this must be at least 1")),
-        n => Ok(n),
+    size(deserializer)
+}
+
+/// For `#[serde(deserialize_with)]`: a finite number above 0.
+///
+/// # Errors
+/// If it is zero, negative, infinite or not a number.
+pub fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+    match f32::deserialize(deserializer)? {
+        number if number.is_finite() && 0.0 < number => Ok(number),
+        number => Err(D::Error::custom(format!("{number} is not a finite number above 0"))),
     }
 }
 
-/// No sane network has a larger dimension, and products of two of them do not overflow.
+/// No sane network has a larger dimension, no sane run a larger batch or more epochs, and products
+/// of two of them do not overflow.
 pub const MOST_SIZE: usize = 1 << 24;
 
 /// For `#[serde(deserialize_with)]`: a dimension of a network, from 1 to [`MOST_SIZE`].

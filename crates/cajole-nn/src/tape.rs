@@ -9,6 +9,7 @@
 //! hypotheses of a beam; a single input under repair has one row. Each operation lives in its own
 //! file under `layers/`, forward beside backward.
 
+use cajole_core::Failure;
 use cajole_core::model::Mark;
 use cajole_core::random::Random;
 
@@ -20,6 +21,9 @@ use crate::layers::{
 };
 use crate::layout::Param;
 use crate::vectors::Shifts;
+
+/// Floats of a recording beyond which no step is begun.
+const MOST_FLOATS: usize = 1 << 31;
 
 /// Floats in a cache line; every operation's region of the arena starts on one.
 const LINE: usize = 16;
@@ -167,6 +171,19 @@ impl Tape {
         self.len == 0
     }
 
+    /// An error if the recording has grown so far that another step may not fit: offsets have 32
+    /// bits, and a step takes far less than half of them.
+    pub(crate) fn check_room(&self) -> Result<(), Failure> {
+        match self.len < MOST_FLOATS {
+            true => Ok(()),
+            false => Err(Failure::new(format!(
+                "the recording has {} floats, and the limit is {MOST_FLOATS}: the input is too long \
+                 for this network",
+                self.len
+            ))),
+        }
+    }
+
     /// A mark on element `j` of row `i` of `v`.
     pub fn mark(&self, v: Var, i: usize, j: usize) -> Mark {
         assert!(i < v.rows as usize && j < v.cols as usize);
@@ -299,5 +316,19 @@ impl<'a> Graph<'a> {
         self.tape.split(at).1.copy_from_slice(values);
         let op = self.tape.record(Op::Param(p), at);
         Var { op, at: at as u32, rows: p.rows, cols: p.cols, shared: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_that_is_full_is_a_failure() {
+        let mut tape = Tape::default();
+        assert!(tape.check_room().is_ok());
+        tape.len = MOST_FLOATS;
+        let failure = tape.check_room().unwrap_err().to_string();
+        assert!(failure.contains("2147483648 floats"), "{failure}");
     }
 }

@@ -19,7 +19,7 @@ use crate::layout::Entry;
 use crate::network::Trainable;
 use crate::optimizer::{self, Momenta};
 use crate::random::Random;
-use crate::settings::positive;
+use crate::settings::{above_zero, optional_size, positive};
 use crate::tape::{Graph, Tape};
 
 /// How a network is trained.
@@ -27,6 +27,7 @@ use crate::tape::{Graph, Tape};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TrainConfig {
     /// Passes over the training data.
+    #[serde(deserialize_with = "optional_size")]
     pub epochs: usize,
     /// Examples per step.
     #[serde(deserialize_with = "positive")]
@@ -37,10 +38,12 @@ pub struct TrainConfig {
     /// How a gradient becomes a step.
     pub rule: StepRule,
     /// Initial `η`.
+    #[serde(deserialize_with = "above_zero")]
     pub step_size: f32,
     /// Schedule of `η`.
     pub decay: Decay,
     /// Gradient norms above this are clipped to it.
+    #[serde(deserialize_with = "above_zero")]
     pub clip: f32,
     /// Early stopping: epochs without a better score. `None` never stops early.
     pub patience: Option<usize>,
@@ -74,6 +77,7 @@ pub enum Decay {
     /// Multiplied by a factor after each epoch.
     Exponential {
         /// The factor.
+        #[serde(deserialize_with = "above_zero")]
         factor: f32,
     },
 }
@@ -195,7 +199,9 @@ impl<'a, N: Trainable> Trainer<'a, N> {
             grad.freeze(frozen.iter().cloned());
             Shard { tape: Tape::default(), grad, blame: Vec::new(), loss: 0.0 }
         };
-        let shards = (0..config.batch_size.div_ceil(config.shard_size)).map(|_| shard()).collect();
+        // A batch never has more examples than there are.
+        let most = config.batch_size.min(examples.len());
+        let shards = (0..most.div_ceil(config.shard_size)).map(|_| shard()).collect();
         Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n) }
     }
 
@@ -273,7 +279,7 @@ impl<'a, N: Trainable> Trainer<'a, N> {
         let mut order: Vec<_> = due.copied().collect();
         random.shuffle(&mut order);
         let mut batches = Vec::new();
-        for pool in order.chunks_mut(POOL * self.config.batch_size) {
+        for pool in order.chunks_mut(POOL.saturating_mul(self.config.batch_size)) {
             pool.sort_by_key(|example| example.output.len());
             batches.extend(pool.chunks(self.config.batch_size).map(<[_]>::to_vec));
         }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use cajole_nn::TrainState;
 use cajole_nn::checkpoint::{self, Precision};
 use cajole_nn::layout::{Init, Layout};
 
@@ -87,4 +88,38 @@ fn a_network_of_too_many_weights_is_refused() {
 fn a_missing_file_is_named() {
     let error = checkpoint::load(&file("nowhere"), &layout(5)).unwrap_err().to_string();
     assert!(error.contains("cajole-nowhere") && error.contains("No such file"), "{error}");
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused_by_name() {
+    let layout = layout(5);
+    for (name, value) in [("nan", f32::NAN), ("inf", f32::INFINITY)] {
+        // The last number of the file: tensors are stored by name, and "a.w" is the last.
+        let spoil = move |mut bytes: Vec<u8>| {
+            let end = bytes.len() - 4;
+            bytes[end..].copy_from_slice(&value.to_le_bytes());
+            bytes
+        };
+        check(name, spoil, &layout, &[&format!("\"a.w\" has {value} at 14"), "must be finite"]);
+
+        let file = file(&format!("save-{name}"));
+        let mut w = layout.initial(4);
+        w[1] = value;
+        let error = checkpoint::save(&file, &layout, &w, Precision::F32).unwrap_err().to_string();
+        assert!(error.contains(&format!("\"a.w\" has {value} at 1")), "{error}");
+        let state = TrainState::new(w);
+        assert!(checkpoint::save_training(&file, &layout, &state).is_err());
+        assert!(!file.exists(), "nothing is written");
+    }
+}
+
+#[test]
+fn a_weight_too_large_for_half_precision_is_refused() {
+    let (layout, file) = (layout(5), file("large"));
+    let mut w = layout.initial(4);
+    w[2] = 70_000.0; // the largest finite f16 is 65504
+    let error = checkpoint::save(&file, &layout, &w, Precision::F16).unwrap_err().to_string();
+    assert!(error.contains("\"a.w\" has 70000 at 2"), "{error}");
+    checkpoint::save(&file, &layout, &w, Precision::F32).unwrap();
+    fs::remove_file(file).unwrap();
 }

@@ -146,6 +146,19 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
+    /// Weights have overflowed in training.
+    #[error(
+        "training diverged in epoch {epoch}: the tensor {tensor:?} has {value}; nothing of this epoch \
+         is kept, try a smaller training.step-size"
+    )]
+    Diverged {
+        /// The epoch.
+        epoch: usize,
+        /// The first tensor with such a weight.
+        tensor: String,
+        /// The weight.
+        value: f32,
+    },
     /// The settings describe a network that is too large.
     #[error("the network would have {weights} weights; the limit is 2³²")]
     TooManyWeights {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use cajole_nn::checkpoint::{
-    Precision, TRAINING_FILE, load_training, save_training, write_atomically,
+    CheckpointError, MODEL_FILE, Precision, TRAINING_FILE, check_finite, load_training,
+    save_training, write_atomically,
 };
 use cajole_nn::{Example, TrainConfig, TrainState, Trainable, Trainer};
 use serde::Serialize;
@@ -69,6 +70,7 @@ impl<'a, N: Trainable> Training<'a, N> {
                 watch.advance((before + step) as u64, &format!("loss {loss:.3}{note}"));
             });
             let epoch = trainer.state().progress.epoch;
+            check_diverged(net, &trainer.state().weights, epoch)?;
             if epoch % every == 0 || epoch == config.epochs {
                 let (measured, words) = score(&trainer.state().weights);
                 trainer.judge(measured);
@@ -87,6 +89,17 @@ impl<'a, N: Trainable> Training<'a, N> {
             trainer.judge(measured);
         }
         Ok(trainer.into_state())
+    }
+}
+
+/// Ends a run whose weights have overflowed, before anything is made of them.
+fn check_diverged<N: Trainable>(net: &N, weights: &[f32], epoch: usize) -> Result<(), LoadError> {
+    let checked = check_finite(Path::new(MODEL_FILE), net.layout(), weights, Precision::F32);
+    match checked {
+        Err(CheckpointError::NotFinite { tensor, value, .. }) => {
+            Err(LoadError::Diverged { epoch, tensor, value })
+        }
+        other => Ok(other?),
     }
 }
 

@@ -6,6 +6,7 @@ mod killer;
 use std::fs;
 use std::path::Path;
 
+use cajole_core::StepRule;
 use cajole_core::decoders::Greedy;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint::LoadError;
@@ -64,6 +65,28 @@ fn resuming_with_other_pairs_is_an_error() {
     splits.train.swap(0, 1);
     let refused = run(&splits, Some(folder.path()), 1, &Silent);
     assert!(matches!(refused, Err(LoadError::OtherRun { .. })));
+}
+
+#[test]
+fn a_step_size_that_is_no_finite_number_above_zero_is_rejected() {
+    assert!(PairsConfig::DEFAULT.contains("step-size = 6e-3"));
+    for size in ["nan", "inf", "-0.1", "0.0"] {
+        let text = PairsConfig::DEFAULT.replace("step-size = 6e-3", &format!("step-size = {size}"));
+        let error = toml::from_str::<PairsConfig>(&text).unwrap_err().to_string();
+        assert!(error.contains("is not a finite number above 0"), "{size}: {error}");
+    }
+}
+
+#[test]
+fn a_run_that_diverges_writes_no_checkpoint() {
+    let (mut config, folder) = (config(), tempfile::tempdir().unwrap());
+    // Adam divides by 1 − beta1.
+    config.training.rule = StepRule::Adam { beta1: 1.0, beta2: 0.999, epsilon: 1e-8 };
+    let diverged = train(&config, &splits(), 1, Some(folder.path()), &Silent).err().unwrap();
+    let said = diverged.to_string();
+    assert!(matches!(diverged, LoadError::Diverged { epoch: 1, .. }), "{said}");
+    assert!(said.contains("has NaN") && said.contains("training.step-size"), "{said}");
+    assert!(!folder.path().join("training.safetensors").exists());
 }
 
 #[test]

@@ -8,13 +8,15 @@ use cajole_infer::Ask;
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
 use cajole_nn::checkpoint::write_atomically;
+use cajole_nn::settings::MOST_SIZE;
 use cajole_report::Report;
 use cajole_tasks::Watch;
 
 use crate::Session;
 use crate::asking::{Asking, EngineName};
+use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
-use crate::source::{check_bad, lines, open};
+use crate::source::{check_bad, lines};
 
 /// Compare all ways of making outputs obey on one file: satisfaction, quality, cost
 #[derive(clap::Args, Debug)]
@@ -31,11 +33,11 @@ pub(crate) struct Compare {
     engines: Vec<EngineName>,
 
     /// Only the first so many lines
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within(1, MOST_SIZE))]
     lines: Option<usize>,
 
     /// How many failures are shown one by one
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = within(0, MOST_SHOWN))]
     shown: usize,
 
     /// Where compare.json, compare.md and compare.html go
@@ -53,9 +55,9 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     };
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let screen = Screen::new();
-    let source = open(&what.input)?;
+    let source = what.asking.source(&what.input)?;
     let name = source.name.clone();
-    let (lines, unreadable) = lines(source, what.lines, &screen)?;
+    let (lines, unreadable) = lines(source, what.lines, what.asking.max_tokens, &screen)?;
     if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
         bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
     }

@@ -18,7 +18,7 @@ use super::explain::line_of;
 use crate::Session;
 use crate::asking::Asking;
 use crate::screen::{self, Screen};
-use crate::source::{check_bad, lines, open};
+use crate::source::{check_bad, lines};
 
 /// Measure a network before and after gradient-based inference
 ///
@@ -82,9 +82,9 @@ fn inputs(
     screen: &Screen,
 ) -> anyhow::Result<(String, Vec<Line>, usize)> {
     if let Some(path) = &what.input {
-        let source = open(path)?;
+        let source = what.asking.source(path)?;
         let name = source.name.clone();
-        let (lines, bad) = lines(source, None, screen)?;
+        let (lines, bad) = lines(source, None, what.asking.max_tokens, screen)?;
         return Ok((name, lines, bad));
     }
     if network.task() != "transduction" {

@@ -2,10 +2,12 @@
 
 use std::io::{BufWriter, Write, stdout};
 
+use cajole_nn::settings::MOST_SIZE;
 use cajole_tasks::pairs::generated::{Operands, Split, generate};
 use serde_json::json;
 
 use crate::Session;
+use crate::range::within;
 
 /// Write data to try things out with, as JSON Lines
 #[derive(clap::Args, Debug)]
@@ -34,7 +36,7 @@ pub(crate) enum Kind {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Expressions {
     /// How many pairs
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = within(0, MOST_SIZE))]
     pub(crate) n: usize,
 
     /// How many operands expressions have: a number, or a range of them

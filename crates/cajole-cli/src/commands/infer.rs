@@ -116,7 +116,7 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     };
     // All that can be wrong is found out before an output is begun, or begun anew.
     network.answer(Vec::new(), &ask)?;
-    let mut source = open(&what.input)?;
+    let mut source = what.asking.source(&what.input)?;
     let (mut sink, last) = match &what.out {
         None => (Sink::of(stdout()), 0),
         Some(out) => sink(out, what, || note::note(what, &*network, file.as_ref(), &ask))?,

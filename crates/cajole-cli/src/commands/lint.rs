@@ -9,6 +9,7 @@ use cajole_tasks::Watch;
 
 use crate::Session;
 use crate::asking::RuleFile;
+use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, open};
 
@@ -39,7 +40,7 @@ pub(crate) struct Lint {
     characters: bool,
 
     /// Examples shown of each rule
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = within(0, MOST_SHOWN))]
     examples: usize,
 }
 

@@ -14,11 +14,11 @@ mod srl_eval;
 mod tag;
 mod train;
 
-use std::num::NonZeroUsize;
-
+use cajole_infer::limits::MOST_THREADS;
 use clap::{Parser, Subcommand};
 
 use crate::Session;
+use crate::range::within;
 
 /// Make a trained network's output obey hard constraints, without retraining.
 ///
@@ -30,9 +30,9 @@ use crate::Session;
 #[derive(Parser, Debug)]
 #[command(name = "cajole", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Threads to use [default: all cores]; results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Threads to use, at most 512 [default: all cores]; results do not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = within(1, MOST_THREADS))]
+    pub(crate) threads: Option<usize>,
 
     /// Print JSON instead of text
     #[arg(long, global = true)]

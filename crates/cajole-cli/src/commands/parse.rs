@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::Session;
 use crate::asking::Asking;
 use crate::screen;
-use crate::source::{check_bad, open_all};
+use crate::source::{check_bad, files};
 
 /// Parse sentences into trees, each of them a tree over its sentence
 ///
@@ -48,8 +48,8 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
     let mut bad = 0;
-    for source in open_all(&what.files) {
-        let mut source = source?;
+    for path in files(&what.files) {
+        let mut source = what.asking.source(path)?;
         let mut printer = Printer::new(what, &source, session);
         let tally = Tally::default();
         let mut put = |records: Vec<Record>| records.iter().try_for_each(|r| printer.print(r));

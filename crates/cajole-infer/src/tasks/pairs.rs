@@ -5,6 +5,7 @@ use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::pairs::model::Net;
+use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use serde_json::{Map, Value};
 
 use super::sequences;
@@ -27,8 +28,13 @@ impl Pairs {
         Pairs { pairs, vocabulary, presets: Presets::built_in(Presets::PAIRS) }
     }
 
-    fn symbols(&self, field: &'static str, value: &Value) -> Result<Vec<String>, LineError> {
-        let symbols = self.pairs.spelling.symbols(value);
+    fn symbols(
+        &self,
+        field: &'static str,
+        value: &Value,
+        most: usize,
+    ) -> Result<Vec<String>, LineError> {
+        let symbols = self.pairs.spelling.symbols_up_to(most, value);
         symbols.map_err(|source| LineError::Symbols { field, source })
     }
 }
@@ -56,8 +62,10 @@ impl Task for Pairs {
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Token>>>, LineError> {
         let value = line.input()?;
-        let symbols = self.symbols("input", &value)?;
-        let gold = line.gold().map(|gold| self.symbols("output", gold)).transpose()?;
+        let most = line.max_tokens();
+        let symbols = self.symbols("input", &value, most)?;
+        let gold = |gold| self.symbols("output", gold, most.max(MOST_SYMBOLS));
+        let gold = line.gold().map(gold).transpose()?;
         // What the network cannot write has no right output to be compared with.
         let known = |gold: Vec<String>| gold.iter().map(|s| self.vocabulary.symbol(s)).collect();
         let gold = gold.and_then(known);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
-use crate::line::{Line, LineError, check_length};
+use crate::line::{Line, LineError};
 use crate::task::{Case, Output, Search, Task};
 
 /// Width of the beam that sentences are parsed with.
@@ -85,7 +85,7 @@ impl Task for Parsing {
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
-        check_length(sentence.leaves.len())?;
+        line.check_length(&sentence.leaves)?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
         let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
         // A label that the network does not know it cannot write: such a tree has no right output.

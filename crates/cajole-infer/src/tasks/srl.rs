@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
-use crate::line::{Line, LineError, check_length};
+use crate::line::{Line, LineError};
 use crate::task::{Case, Output, Search, Task};
 
 /// Prefixes that A* may make for one input before it gives up, as in the experiment.
@@ -100,7 +100,7 @@ impl Task for Roles {
 
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Instance>>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
-        check_length(query.tokens.len())?;
+        line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
         // Whoever puts a tree into a line may say where it is from.
         let tree_from = line.fields.get("tree_from").and_then(Value::as_str).unwrap_or("input");

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
-use crate::line::{Line, LineError, check_length, list};
+use crate::line::{Line, LineError, list};
 use crate::task::{Case, Search, Task};
 
 /// A transducer.
@@ -60,8 +60,8 @@ impl Task for Transduction {
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         let value = line.input()?;
+        line.check_length(value.as_str().unwrap_or_default().chars())?;
         let symbols = self.letters("input", &value)?;
-        check_length(symbols.len())?;
         // The letters that are read are those that are written.
         let symbol = |letter: &String| {
             let unknown = || LineError::UnknownInput { symbol: letter.clone() };

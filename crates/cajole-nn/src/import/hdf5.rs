@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hdf5_reader::error::Error;
 use hdf5_reader::{Datatype, Hdf5File, OpenOptions};
 
-use super::{ImportError, Tensor, check_shape, damaged, missing, read_file};
+use super::{ImportError, Tensor, check_finite, check_shape, damaged, missing, read_file};
 
 /// An HDF5 file, held in memory.
 pub struct Hdf5 {
@@ -62,10 +62,11 @@ impl Hdf5 {
     /// The values of the dataset `name`, which must have this shape.
     ///
     /// # Errors
-    /// As [`Hdf5::dataset`], or if the shape differs.
+    /// As [`Hdf5::dataset`], or if the shape differs or a number is not finite.
     pub fn dataset_of(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ImportError> {
         let tensor = self.dataset(name)?;
         check_shape(&self.path, name, &tensor.shape, shape)?;
+        check_finite(&self.path, name, &tensor.values)?;
         Ok(tensor.values)
     }
 }

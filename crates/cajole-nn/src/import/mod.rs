@@ -71,6 +71,21 @@ pub enum ImportError {
         /// What the file has.
         found: Vec<usize>,
     },
+    /// A weight is not a finite number.
+    #[error(
+        "{path}: {name:?} has {value} at {at}; weights must be finite",
+        path = path.display()
+    )]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// The tensor or dataset.
+        name: String,
+        /// The position of the first such weight, row after row.
+        at: usize,
+        /// The weight.
+        value: f32,
+    },
     /// A tensor the network does not use.
     #[error("{path}: {name:?}, of shape {found:?}, has no place in the network", path = path.display())]
     Surplus {
@@ -94,7 +109,7 @@ pub enum ImportError {
 /// The tensor `name` of the file `path`.
 ///
 /// # Errors
-/// If it is missing or has another shape.
+/// If it is missing, has another shape, or holds a number that is not finite.
 pub fn expect<'t>(
     tensors: &'t Tensors,
     path: &Path,
@@ -103,7 +118,14 @@ pub fn expect<'t>(
 ) -> Result<&'t Tensor, ImportError> {
     let tensor = tensors.get(name).ok_or_else(|| missing(path, name))?;
     check_shape(path, name, &tensor.shape, shape)?;
+    check_finite(path, name, &tensor.values)?;
     Ok(tensor)
+}
+
+fn check_finite(path: &Path, name: &str, values: &[f32]) -> Result<(), ImportError> {
+    let Some(at) = values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
+    let (path, name) = (path.to_owned(), name.to_owned());
+    Err(ImportError::NotFinite { path, name, at, value: values[at] })
 }
 
 fn check_shape(

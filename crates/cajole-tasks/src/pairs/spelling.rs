@@ -30,10 +30,10 @@ pub enum SpellingError {
         found: String,
     },
     /// It is too long.
-    #[error("has {found} symbols, more than {MOST_SYMBOLS}")]
+    #[error("has more than {most} symbols")]
     TooMany {
-        /// How many symbols it has.
-        found: usize,
+        /// The most that it may have.
+        most: usize,
     },
     /// A word in a list is empty or contains white space.
     #[error("has the symbol {symbol:?} at {at}, which is no word")]
@@ -76,6 +76,23 @@ impl Spelling {
     /// # Errors
     /// If it is neither, or has symbols that cannot occur in text of this spelling.
     pub fn symbols(self, value: &Value) -> Result<Vec<String>, SpellingError> {
+        self.symbols_up_to(MOST_SYMBOLS, value)
+    }
+
+    /// The same with at most so many symbols. They are counted before any is built.
+    ///
+    /// # Errors
+    /// As [`Spelling::symbols`].
+    pub fn symbols_up_to(self, most: usize, value: &Value) -> Result<Vec<String>, SpellingError> {
+        let is_too_long = match (value, self) {
+            (Value::String(text), Spelling::Words) => text.split_whitespace().nth(most).is_some(),
+            (Value::String(text), Spelling::Characters) => text.chars().nth(most).is_some(),
+            (Value::Array(list), _) => most < list.len(),
+            _ => false,
+        };
+        if is_too_long {
+            return Err(SpellingError::TooMany { most });
+        }
         let kind = |value: &Value| SpellingError::Kind { found: excerpt(&value.to_string()) };
         let symbols: Vec<String> = match (value, self) {
             (Value::String(text), Spelling::Words) => {
@@ -89,9 +106,6 @@ impl Spelling {
             }
             _ => return Err(kind(value)),
         };
-        if MOST_SYMBOLS < symbols.len() {
-            return Err(SpellingError::TooMany { found: symbols.len() });
-        }
         (0..).zip(&symbols).try_for_each(|(at, symbol)| self.check(at, symbol))?;
         Ok(symbols)
     }
@@ -144,7 +158,7 @@ mod tests {
             ),
             (Characters, json!([""]), "the symbol \"\" at 0, which is no single"),
             (Characters, json!("a\nb"), "has a line break, \"\\n\", at 1"),
-            (Characters, json!("x".repeat(1001)), "has 1001 symbols, more than 1000"),
+            (Characters, json!("x".repeat(1001)), "has more than 1000 symbols"),
         ] {
             let error = spelling.symbols(&value).unwrap_err().to_string();
             assert!(error.contains(expected), "{value}: {error}");

@@ -349,6 +349,11 @@ fn what_does_not_fit_is_named() {
     let set = |pointer: &'static str, value: Value| {
         move |archive: &mut Archive| *archive.config.pointer_mut(pointer).unwrap() = value.clone()
     };
+    let output = "tag_projection_layer._module.bias";
+    check(
+        &|a| a.tensors.get_mut(output).unwrap().values[1] = f32::NAN,
+        &["a.tar.gz", &format!("{output:?} has NaN at 1; weights must be finite")],
+    );
     let config = "a.tar.gz/config.json";
     check(&|a| a.config = Value::Null, &["a.tar.gz has no \"config.json\""]);
     check(&|a| a.config = json!([]), &[config, "has no \"model\""]);

@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use cajole_infer::answer::Record;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::limits::{BYTES_IN_FLIGHT, MOST_STEPS};
 use cajole_infer::line::LineError;
 use cajole_infer::runnable::Each;
 use cajole_infer::source::{Listed, Numbered, Source};
@@ -23,8 +24,9 @@ use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
 use crate::asking::{Asking, RuleFile};
+use crate::range::within;
 use crate::screen;
-use crate::source::{cannot_read, check_bad, open};
+use crate::source::{cannot_read, check_bad, files};
 
 /// Nudges before an output is let be where the tree is predicted, chosen on development data.
 const CAUTION: usize = 1;
@@ -90,7 +92,7 @@ pub(crate) struct Tag {
     ///
     /// A tree may be wrong where the network is right. What a network does not give up within a few
     /// nudges had better stay. By default, given trees are insisted on, and predicted ones for 1.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     patience: Option<usize>,
 
     /// Show what was decoded at every step, and which arguments are no nodes
@@ -142,13 +144,11 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         bad += job.some(name, some, &mut forest, &printer)?;
         anyhow::Ok(())
     };
-    if what.files.is_empty() {
-        lines(open(Path::new("-"))?, &mut answer)?;
-    }
-    for path in &what.files {
+    let most = what.asking.max_tokens;
+    for path in files(&what.files) {
         match is_columns(path) {
-            true => columns(path, &mut answer)?,
-            false => lines(open(path)?, &mut answer)?,
+            true => columns(path, most, &mut answer)?,
+            false => lines(what.asking.source(path)?, most, &mut answer)?,
         }
     }
     forest.finish()?;
@@ -198,25 +198,45 @@ struct Read {
     query: Option<Query>,
 }
 
+/// A sentence of at most so many tokens. What is no query is answered all the same: the record says
+/// why.
+fn sentence(line: u64, text: Result<String, LineError>, most: usize) -> Read {
+    let query = text.as_ref().ok().and_then(|text| Query::parse(text).ok().flatten());
+    short(Read { line, text, query }, most)
+}
+
+/// The same sentence, unless it has more tokens than it may.
+fn short(read: Read, most: usize) -> Read {
+    match &read.query {
+        Some(query) if most < query.tokens.len() => {
+            Read { text: Err(LineError::TooLong { most }), query: None, ..read }
+        }
+        _ => read,
+    }
+}
+
 /// Hands over all lines of a source, some at a time. Blank ones are no sentences.
 fn lines(
     mut source: Source,
+    most: usize,
     answer: &mut dyn FnMut(&str, Vec<Read>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = source.name.clone();
     loop {
-        let mut some = Vec::new();
+        let (mut some, mut bytes) = (Vec::new(), 0);
         // Someone who types wants an answer to every line.
-        while some.len() < CHUNK && (some.is_empty() || source.has_line()) {
+        while some.len() < CHUNK
+            && bytes < BYTES_IN_FLIGHT
+            && (some.is_empty() || source.has_line())
+        {
             let next = source.line().with_context(|| format!("cannot read {name}"))?;
             let Some((line, text)) = next else { break };
             let text = text.map_err(LineError::from);
             if text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
                 continue;
             }
-            // What is no query is answered all the same: the record says why.
-            let query = text.as_ref().ok().and_then(|text| Query::parse(text).ok().flatten());
-            some.push(Read { line, text, query });
+            bytes += text.as_ref().map_or(0, String::len);
+            some.push(sentence(line, text, most));
         }
         if some.is_empty() {
             return Ok(());
@@ -228,6 +248,7 @@ fn lines(
 /// Hands over all sentences of a CoNLL-2012 file, some at a time.
 fn columns(
     path: &Path,
+    most: usize,
     answer: &mut dyn FnMut(&str, Vec<Read>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let text = text_of(path).with_context(|| cannot_read(path))?;
@@ -235,7 +256,7 @@ fn columns(
         Ok(Located { line, item }) => {
             let query = Query::from(item);
             let text = Ok(trees::line_of(&query));
-            Read { line: line as u64, text, query: Some(query) }
+            short(Read { line: line as u64, text, query: Some(query) }, most)
         }
         Err(error) => {
             let text = Err(LineError::other(error.fault));

@@ -1,0 +1,12 @@
+//! The ranges of numbers on the command line. A number outside of its range is refused at the flag,
+//! with the range, before anything is allocated by it.
+
+use clap::builder::RangedU64ValueParser;
+
+/// Examples, failures or other items that a report shows one by one, at most.
+pub(crate) const MOST_SHOWN: usize = 100_000;
+
+/// A flag's number from `least` to `most`.
+pub(crate) fn within(least: usize, most: usize) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least as u64..=most as u64)
+}
