@@ -93,7 +93,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let set: Vec<Pass<'_, M>> = xs
             .iter()
             .zip(&*moves)
-            .map(|(&x, own)| Pass { input: x, nudge: Some(&own.nudge), place: None })
+            .map(|(&x, own)| Pass { nudge: Some(&own.nudge), ..Pass::base(x) })
             .collect();
         let mut session = workspace.session(of.model);
         of.decoder.decode(&mut session, &set, &mut found[..xs.len()]).expect("the CPU decodes");

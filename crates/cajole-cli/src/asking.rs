@@ -1,7 +1,6 @@
 //! What is asked of a network, as the command line says it: which network, under which rules, with
 //! which settings. All commands that answer lines share these flags.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,10 +15,12 @@ use cajole_infer::source::Source;
 use cajole_infer::{Opened, Runnable, Settings};
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use cajole_tasks::Preset;
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_treebank::text_of;
 use clap::value_parser;
 
 use crate::range::within;
-use crate::{Session, settings, source};
+use crate::{Session, screen, settings, source};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Asking {
@@ -212,7 +213,7 @@ pub(crate) struct RuleFile {
 impl RuleFile {
     /// A constraint file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<RuleFile> {
-        let text = fs::read_to_string(path).with_context(|| source::cannot_read(path))?;
+        let text = text_of(path, MOST_SETTINGS_BYTES)?;
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         Ok(RuleFile {
             title: stem.to_string_lossy().into_owned(),
@@ -227,11 +228,15 @@ impl RuleFile {
         RuleFile { name: title.clone(), title, text: text.into(), folder: None }
     }
 
-    /// The rules, about outputs in this vocabulary.
+    /// The rules, about outputs in this vocabulary. Warns of rules that no output can satisfy.
     pub(crate) fn compile<'v>(
         &self,
         vocabulary: &'v Vocabulary,
     ) -> Result<Rules<'v>, RuleFileError> {
-        Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
+        let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
+        for rule in rules.unsatisfiable() {
+            screen::warn(&format!("{}: no output can satisfy {rule}", self.name));
+        }
+        Ok(rules)
     }
 }

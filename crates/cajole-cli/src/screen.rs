@@ -35,6 +35,11 @@ pub(crate) fn complain_of(error: &InferError) {
     let _ = writeln!(stderr().lock(), "passed over: {error}");
 }
 
+/// Tells of something that is probably a mistake.
+pub(crate) fn warn(text: &str) {
+    let _ = writeln!(stderr().lock(), "warning: {text}");
+}
+
 /// Tells what went wrong, with all its causes.
 pub(crate) fn complain(error: &anyhow::Error) {
     let (start, end) = match stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {

@@ -1,9 +1,10 @@
 //! Settings: the built-in file, or one of the user's, with single values overridden.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_treebank::text_of;
 use serde::de::DeserializeOwned;
 
 /// Settings that come from a file and can be overridden.
@@ -34,8 +35,7 @@ pub(crate) struct Data {
 pub(crate) fn read<T: DeserializeOwned>(built_in: &str, settings: &Settings) -> anyhow::Result<T> {
     match &settings.config {
         Some(path) => {
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("cannot read the settings in {}", path.display()))?;
+            let text = text_of(path, MOST_SETTINGS_BYTES).context("cannot read the settings")?;
             parse(&path.display().to_string(), &text, &settings.overrides)
         }
         None => overridden(built_in, &settings.overrides),

@@ -102,6 +102,25 @@ fn parameters_come_from_a_file() {
     check_error(at, &["gold", "test", "--param=no.prm"], &["no.prm", "No such file"]);
 }
 
+/// With MAX_ERROR 10, evalb still sums up after eleven errors, and stops at the twelfth before it
+/// prints its row.
+#[test]
+fn the_twelfth_error_is_one_too_many() {
+    for (errors, sums_up) in [(11, true), (12, false)] {
+        let gold = "(X (Y y) (Z z))\n".repeat(errors);
+        let folder = folder(&gold, &"(X (Y y))\n".repeat(errors));
+        let output = evalb(folder.path(), &["gold", "test"]);
+        assert_eq!(output.status.success(), sums_up);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said.contains("=== Summary ==="), sums_up, "{said}");
+        assert_eq!(
+            said.lines().filter(|line| line.contains("    1    0.00")).count(),
+            11,
+            "{said}"
+        );
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let folder = folder(&GOLD.repeat(12), &"(X (Y y))\n".repeat(12));
@@ -110,12 +129,15 @@ fn what_is_wrong_is_said() {
     check_error(
         at,
         &["gold", "test"],
-        &["11 : Length unmatch (3|1)", "more than 10 errors (MAX_ERROR)", "line 11"],
+        &["12 : Length unmatch (3|1)", "12 errors, and MAX_ERROR is 10: stopped at test:12"],
     );
     fs::write(at.join("few"), GOLD).unwrap();
     check_error(at, &["gold", "few"], &["numbers of lines differ", "12 in gold", "1 in few"]);
     fs::write(at.join("latin"), b"(X a)\n(X \xe9)\n").unwrap();
     check_error(at, &["latin", "few"], &["latin:2", "UTF-8"]);
+
+    fs::write(at.join("long"), "x".repeat(1 << 21)).unwrap();
+    check_error(at, &["long", "few"], &["long:1", "a line of more than 1048576 bytes"]);
 
     fs::write(at.join("empty"), "").unwrap();
     let output = evalb(at, &["empty", "empty"]);

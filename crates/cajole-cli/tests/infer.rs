@@ -374,3 +374,14 @@ fn memory_does_not_grow_with_the_number_of_lines() {
     assert!(0 < few && many < 200 << 10, "{many} KiB");
     assert!(many < few + (8 << 10), "{few} KiB for 50,000 lines, {many} KiB for 200,000");
 }
+
+#[test]
+fn a_rule_that_nothing_satisfies_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rules"), "pattern = 'a[^abz]'").unwrap();
+    let args = ["--constraint=rules", "--max-steps=1", "-"];
+    let output = fed(command(folder.path(), &args), b"az\n");
+    assert!(output.status.success(), "{}", said(&output));
+    let warning = "warning: rules: no output can satisfy the rule \"pattern\"\n";
+    assert!(said(&output).contains(warning), "{}", said(&output));
+}

@@ -203,3 +203,22 @@ fn what_is_wrong_is_said() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["rows"][0]["total"], 0);
 }
+
+#[test]
+fn rules_that_nothing_satisfies_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("gold"), GOLD).unwrap();
+    for (rules, warning) in [
+        ("symbols = '\"a\"*'", ""),
+        (
+            "arithmetic = 'len(out) < 0'",
+            "warning: rules: no output can satisfy the rule \"arithmetic\"\n",
+        ),
+    ] {
+        fs::write(at.join("rules"), rules).unwrap();
+        let output = lint(at, &["rules", "gold"]);
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), warning);
+    }
+}

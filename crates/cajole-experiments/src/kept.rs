@@ -4,13 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::write_atomically;
+use cajole_treebank::limits::MOST_CORPUS_BYTES;
+use cajole_treebank::{ReadError, text_of};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Why results cannot be saved or reused.
 #[derive(Debug, thiserror::Error)]
 pub enum KeptError {
-    /// A file cannot be read or written.
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file cannot be written.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
@@ -60,7 +65,7 @@ impl Kept {
         let text =
             serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
         if path.exists() {
-            if fs::read_to_string(&path).map_err(io)? != text {
+            if text_of(&path, MOST_CORPUS_BYTES)? != text {
                 return Err(KeptError::OtherSettings { path });
             }
         } else {
@@ -82,7 +87,7 @@ impl Kept {
         let path = folder.join(format!("{}.json", file_name(name)));
         let io = |source| KeptError::Io { path: path.clone(), source };
         if path.exists() {
-            let text = fs::read_to_string(&path).map_err(io)?;
+            let text = text_of(&path, MOST_CORPUS_BYTES).map_err(KeptError::from)?;
             let damaged = |source| KeptError::Damaged { path: path.clone(), source };
             return Ok(serde_json::from_str(&text).map_err(damaged)?);
         }

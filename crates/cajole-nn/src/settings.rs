@@ -11,17 +11,6 @@ pub fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::
     size(deserializer)
 }
 
-/// For `#[serde(deserialize_with)]`: a finite number above 0.
-///
-/// # Errors
-/// If it is zero, negative, infinite or not a number.
-pub fn above_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
-    match f32::deserialize(deserializer)? {
-        number if number.is_finite() && 0.0 < number => Ok(number),
-        number => Err(D::Error::custom(format!("{number} is not a finite number above 0"))),
-    }
-}
-
 /// No sane network has a larger dimension, no sane run a larger batch or more epochs, and products
 /// of two of them do not overflow.
 pub const MOST_SIZE: usize = 1 << 24;
@@ -80,6 +69,72 @@ pub fn non_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     match Vec::deserialize(deserializer)? {
         list if list.is_empty() => Err(D::Error::custom("there must be at least one")),
         list => Ok(list),
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: a list of integers of at least 1, at least one of them.
+///
+/// # Errors
+/// If it is empty, or one of them is zero or not an integer.
+pub fn positives<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<usize>, D::Error> {
+    match non_empty::<D, usize>(deserializer)? {
+        list if list.contains(&0) => Err(D::Error::custom("each must be at least 1")),
+        list => Ok(list),
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: an integer of at least 1, or nothing.
+///
+/// # Errors
+/// If it is zero or not an integer.
+pub fn optional_positive<'de, D: Deserializer<'de>>(d: D) -> Result<Option<usize>, D::Error> {
+    positive(d).map(Some)
+}
+
+/// For `#[serde(deserialize_with)]`: a finite number above 0, such as a step size.
+///
+/// # Errors
+/// If it is out of range, infinite or not a number.
+pub fn positive_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+    check_number(f32::deserialize(deserializer)?)
+}
+
+/// For `#[serde(deserialize_with)]`: a list of finite numbers above 0, at least one of them.
+///
+/// # Errors
+/// If it is empty, or one of them is out of range, infinite or not a number.
+pub fn positive_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    non_empty::<D, f32>(deserializer)?.into_iter().map(check_number).collect()
+}
+
+/// For `#[serde(deserialize_with)]`: a number above 0, which may be infinite, such as a limit.
+///
+/// # Errors
+/// If it is out of range or not a number.
+pub fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+    match f32::deserialize(deserializer)? {
+        number if 0.0 < number => Ok(number),
+        number => Err(D::Error::custom(format!("{number} is not above 0"))),
+    }
+}
+
+/// For `#[serde(deserialize_with)]`: a list of penalties, which may be infinite, at least one of
+/// them.
+///
+/// # Errors
+/// If it is empty, or one of them is negative or not a number.
+pub fn penalties<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    let list = non_empty::<D, f32>(deserializer)?;
+    match list.iter().find(|number| number.is_nan() || **number < 0.0) {
+        Some(number) => Err(D::Error::custom(format!("{number} is not at least 0"))),
+        None => Ok(list),
+    }
+}
+
+fn check_number<E: Error>(number: f32) -> Result<f32, E> {
+    match 0.0 < number && number.is_finite() {
+        true => Ok(number),
+        false => Err(E::custom(format!("{number} is not a finite number above 0"))),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::layout::Entry;
 use crate::network::Trainable;
 use crate::optimizer::{self, Momenta};
 use crate::random::Random;
-use crate::settings::{above_zero, optional_size, positive};
+use crate::settings::{limit, optional_size, positive, positive_number};
 use crate::tape::{Graph, Tape};
 
 /// How a network is trained.
@@ -38,12 +38,12 @@ pub struct TrainConfig {
     /// How a gradient becomes a step.
     pub rule: StepRule,
     /// Initial `η`.
-    #[serde(deserialize_with = "above_zero")]
+    #[serde(deserialize_with = "positive_number")]
     pub step_size: f32,
     /// Schedule of `η`.
     pub decay: Decay,
     /// Gradient norms above this are clipped to it.
-    #[serde(deserialize_with = "above_zero")]
+    #[serde(deserialize_with = "limit")]
     pub clip: f32,
     /// Early stopping: epochs without a better score. `None` never stops early.
     pub patience: Option<usize>,
@@ -77,7 +77,7 @@ pub enum Decay {
     /// Multiplied by a factor after each epoch.
     Exponential {
         /// The factor.
-        #[serde(deserialize_with = "above_zero")]
+        #[serde(deserialize_with = "positive_number")]
         factor: f32,
     },
 }

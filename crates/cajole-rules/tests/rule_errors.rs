@@ -139,7 +139,7 @@ fn missing_files_are_reported() {
         assert!(error.contains(part), "{error}");
     }
     fs::write(&path, b"pattern = '\xff'").unwrap();
-    assert!(matches!(Rules::read(&path, &letters()), Err(RuleFileError::Io { .. })));
+    assert!(matches!(Rules::read(&path, &letters()), Err(RuleFileError::Read(_))));
 }
 
 #[test]

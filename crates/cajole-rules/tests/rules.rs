@@ -370,3 +370,26 @@ fn json_and_text_say_the_same_as_a_file() {
         }
     }
 }
+
+/// The rules that no output satisfies are found, by their own names or together.
+#[test]
+fn unsatisfiable_rules_are_found() {
+    let vocabulary = Vocabulary::new(["a", "b"], "");
+    for (text, expected) in [
+        ("pattern = '(ab)*'", &[][..]),
+        ("pattern = 'a[^ab]'", &["the rule \"pattern\""]),
+        ("grammar = 'S = \"a\" S ;'", &["the rule \"grammar\""]),
+        ("arithmetic = 'len(out) < 0'", &["the rule \"arithmetic\""]),
+        ("name = 'both'\nmust-have = ['ab']\nmust-not-have = ['b']", &["the rule \"both\""]),
+        ("[[any]]\npattern = 'a[^ab]'\n[[any]]\npattern = 'a'", &[]),
+        (
+            "[[all]]\npattern = 'a*'\n[[all]]\narithmetic = 'count(out, \"b\") = 1'",
+            &["all of the rules together"],
+        ),
+        ("[[all]]\npattern = 'a*'\n[[all]]\narithmetic = 'len(out) = 2'", &[]),
+        // For some inputs an output satisfies it.
+        ("arithmetic = 'len(out) = len( in ) - 1'", &[]),
+    ] {
+        assert_eq!(rules(text, &vocabulary).unsatisfiable(), expected, "{text}");
+    }
+}

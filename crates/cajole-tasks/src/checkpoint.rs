@@ -4,6 +4,7 @@
 //! assemble the network from files. Saving, loading and built-in networks follow from that.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,12 @@ use std::path::{Path, PathBuf};
 use cajole_nn::checkpoint::{self, CheckpointError, MODEL_FILE, Precision, write_atomically};
 use cajole_nn::import::ImportError;
 use cajole_nn::{Network, Trainable, Trained};
+use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
+use cajole_treebank::{ReadError, text_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::pairs::symbols::UNKNOWN;
 
 /// The contents of `config.json`, which also determine the model card.
 pub trait Card: Serialize + DeserializeOwned {
@@ -103,6 +108,9 @@ pub enum LoadError {
     /// Imported weights in the folder are unusable.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// A text file is missing or cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// A file is missing or cannot be read or written.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -128,6 +136,28 @@ pub enum LoadError {
         entries: usize,
         /// How many it should have.
         expected: usize,
+    },
+    /// A network has too few output symbols for its task.
+    #[error("{path}: {n_symbols} output symbols, of at least {least}", path = path.display())]
+    FewSymbols {
+        /// The file that says so.
+        path: PathBuf,
+        /// How many there are.
+        n_symbols: usize,
+        /// How many there must be.
+        least: usize,
+    },
+    /// An entry of a vocabulary is invalid.
+    #[error("{path}:{line}: the entry {entry:?} {why}", path = path.display())]
+    Entry {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The entry.
+        entry: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// A tag list is invalid.
     #[error("{path}: {source}", path = path.display())]
@@ -212,7 +242,9 @@ impl Files<'_> {
     /// If it is missing or not UTF-8.
     pub fn text(&self, name: &str) -> Result<Cow<'static, str>, LoadError> {
         let text = match self {
-            Files::Folder(folder) => fs::read_to_string(folder.join(name)).map(Cow::Owned),
+            Files::Folder(folder) => {
+                return Ok(text_of(&folder.join(name), MOST_VOCABULARY_BYTES)?.into());
+            }
             Files::BuiltIn(files) => find(files, name).and_then(|bytes| {
                 let text = str::from_utf8(bytes)
                     .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
@@ -222,16 +254,53 @@ impl Files<'_> {
         text.map_err(LoadError::io(&self.path(name)))
     }
 
-    /// Reads a vocabulary, one entry per line, and checks its size.
+    /// Reads a vocabulary, one entry per line: `expected` different ones, each of them of a `kind`.
     ///
     /// # Errors
-    /// If the size is wrong, or the file is missing.
-    pub fn entries(&self, name: &str, expected: usize) -> Result<Vec<String>, LoadError> {
-        let lines: Vec<String> = self.text(name)?.lines().map(str::to_owned).collect();
+    /// If the number is wrong, an entry is invalid or a duplicate, or the file is missing.
+    pub fn entries(
+        &self,
+        name: &str,
+        expected: usize,
+        kind: Entries,
+    ) -> Result<Vec<String>, LoadError> {
+        let lines = self.list(name, kind)?;
         let (path, entries) = (self.path(name), lines.len());
         match entries == expected {
             true => Ok(lines),
             false => Err(LoadError::Vocabulary { path, entries, expected }),
+        }
+    }
+
+    /// Reads a vocabulary of any size, whose entries are of a `kind`.
+    ///
+    /// # Errors
+    /// If an entry is invalid or a duplicate, or the file is missing.
+    pub fn list(&self, name: &str, kind: Entries) -> Result<Vec<String>, LoadError> {
+        let lines: Vec<String> = self.text(name)?.lines().map(str::to_owned).collect();
+        let mut known = HashMap::with_capacity(lines.len());
+        for (line, entry) in (1..).zip(&lines) {
+            let why = match known.insert(entry, line) {
+                Some(first) => Some(format!("is also on line {first}")),
+                None => kind.fault(entry).map(str::to_owned),
+            };
+            if let Some(why) = why {
+                let (path, entry) = (self.path(name), entry.clone());
+                return Err(LoadError::Entry { path, line, entry, why });
+            }
+        }
+        Ok(lines)
+    }
+
+    /// How many of `n_symbols` a vocabulary names, if a network has `unnamed` others.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn beyond(&self, n_symbols: usize, unnamed: usize) -> Result<usize, LoadError> {
+        let path = self.path(CONFIG_FILE);
+        match n_symbols.checked_sub(unnamed) {
+            None | Some(0) => Err(LoadError::FewSymbols { path, n_symbols, least: unnamed + 1 }),
+            Some(named) => Ok(named),
         }
     }
 
@@ -274,6 +343,35 @@ impl Files<'_> {
         }
         let card = self.config()?;
         Ok((C::assemble(&card, self)?, card))
+    }
+}
+
+/// What the entries of a vocabulary are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Anything but nothing.
+    Texts,
+    /// Symbols of text in which blanks separate.
+    Words,
+    /// Labels of phrases, which stand in brackets.
+    Labels,
+    /// Single characters, and what stands for unknown ones.
+    Characters,
+}
+
+impl Entries {
+    /// What is wrong with an entry, if anything.
+    fn fault(self, entry: &str) -> Option<&'static str> {
+        let has_blank = entry.contains(char::is_whitespace);
+        match self {
+            _ if entry.is_empty() => Some("is empty"),
+            Entries::Words | Entries::Labels if has_blank => Some("contains a blank"),
+            Entries::Labels if entry.contains(['(', ')']) => Some("contains a bracket"),
+            Entries::Characters if 1 < entry.chars().count() && entry != UNKNOWN => {
+                Some("is more than one character")
+            }
+            _ => None,
+        }
     }
 }
 
@@ -332,5 +430,68 @@ mod tests {
         let (loaded, _) = C::load(folder.path()).unwrap();
         assert_eq!(loaded.trained().weights(), network.trained().weights());
         assert_eq!(loaded.vocabularies(), network.vocabularies());
+    }
+
+    /// Loads a built-in network with one file changed, and checks the error.
+    #[track_caller]
+    fn check_refused<C: Checkpoint>(file: &str, change: impl Fn(&str) -> String, expected: &str) {
+        let (network, card): (C, C::Card) = Files::BuiltIn(C::BUILT_IN).read().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        network.save(folder.path(), &card, Precision::F32).unwrap();
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let changed = change(&text);
+        assert_ne!(text, changed);
+        fs::write(&path, changed).unwrap();
+        let error = C::load(folder.path()).err().expect("it is refused").to_string();
+        assert!(error.contains(file) && error.contains(expected), "{error}");
+    }
+
+    /// Replaces a line, counted from 1.
+    fn with_line(number: usize, line: &'static str) -> impl Fn(&str) -> String {
+        move |text| {
+            let lines = (1..).zip(text.lines());
+            to_lines(lines.map(|(i, old)| if i == number { line } else { old }))
+        }
+    }
+
+    #[test]
+    fn invalid_vocabularies_are_refused() {
+        use parsing::Parser;
+        let labels = "vocab.labels.txt";
+        check_refused::<Parser>(
+            labels,
+            with_line(3, "("),
+            ":3: the entry \"(\" contains a bracket",
+        );
+        check_refused::<Parser>(labels, with_line(2, ""), ":2: the entry \"\" is empty");
+        check_refused::<Parser>(
+            labels,
+            with_line(2, "N P"),
+            ":2: the entry \"N P\" contains a blank",
+        );
+        check_refused::<Parser>(
+            labels,
+            |text| format!("{text}NEW\n"),
+            "30 entries, but the network",
+        );
+        let twice = |text: &str| {
+            let first = text.lines().next().unwrap();
+            to_lines([first, first].into_iter().chain(text.lines().skip(2)))
+        };
+        check_refused::<Parser>(labels, twice, ":2: the entry");
+        check_refused::<Parser>("vocab.words.txt", twice, "is also on line 1");
+        check_refused::<srl::RoleTagger>("vocab.predicates.txt", twice, "is also on line 1");
+        check_refused::<srl::RoleTagger>("vocab.tags.txt", with_line(4, "X"), "tag 3 is \"X\"");
+        let target = "vocab.target.txt";
+        check_refused::<pairs::PairsModel>(target, with_line(1, "a b"), ":1: the entry \"a b\"");
+        check_refused::<transduction::Net>(
+            target,
+            with_line(2, "q"),
+            ":2: the entry \"q\" should be",
+        );
+        check_refused::<transduction::Net>("vocab.source.txt", |_| String::new(), "0 entries");
+        let few = |text: &str| text.replace("\"output-symbols\": 32", "\"output-symbols\": 3");
+        check_refused::<Parser>(CONFIG_FILE, few, "3 output symbols, of at least 4");
     }
 }

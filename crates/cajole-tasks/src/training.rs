@@ -8,6 +8,8 @@ use cajole_nn::checkpoint::{
     save_training, write_atomically,
 };
 use cajole_nn::{Example, TrainConfig, TrainState, Trainable, Trainer};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_treebank::text_of;
 use serde::Serialize;
 
 use crate::Watch;
@@ -121,7 +123,7 @@ fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
     let path = folder.join(RUN_FILE);
     let text = serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
     if folder.join(TRAINING_FILE).exists() {
-        let other = fs::read_to_string(&path).map_err(LoadError::io(&path))?;
+        let other = text_of(&path, MOST_SETTINGS_BYTES)?;
         if other != text {
             return Err(LoadError::OtherRun { path });
         }

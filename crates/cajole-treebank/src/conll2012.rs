@@ -6,7 +6,8 @@
 
 use super::corpus::{Located, Sentence};
 use super::error::{Fault, TreeError, excerpt};
-use super::tree::{MOST_DEPTH, Tree, unescape};
+use super::limits::{MOST_DEPTH, MOST_WORDS};
+use super::tree::{Tree, unescape};
 
 /// Iterates over the sentences of a file. The genre is the first component of the document's name;
 /// the id is the document, the part and an index from 0. A malformed sentence yields an error and
@@ -40,11 +41,21 @@ impl Iterator for Sentences<'_> {
         let first = self.rows.find(|(_, row)| is_row(row))?;
         // The terminating row is blank or a comment, so consuming it loses nothing.
         let rest = self.rows.by_ref().take_while(|(_, row)| is_row(row));
-        let rows: Vec<_> = std::iter::once(first).chain(rest).collect();
+        let rows = bounded(std::iter::once(first).chain(rest));
         let (id, genre) = self.numbering.name(first.1);
         let line = first.0 + 1;
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(fault) => return Some(Err(fault.on(line))),
+        };
         Some(tree(&rows).map(|tree| Located { line, item: Sentence { id, genre, tree } }))
     }
+}
+
+/// The rows of a sentence, unless it has too many. Consumes all of them in any case.
+pub(crate) fn bounded<R>(mut rows: impl Iterator<Item = R>) -> Result<Vec<R>, Fault> {
+    let kept = rows.by_ref().take(MOST_WORDS).collect();
+    if rows.count() == 0 { Ok(kept) } else { Err(Fault::TooLong) }
 }
 
 /// Whether a line belongs to a sentence.

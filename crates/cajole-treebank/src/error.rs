@@ -1,6 +1,6 @@
 //! Errors in a single tree, shared by all treebank formats.
 
-use super::tree::MOST_DEPTH;
+use super::limits::{MOST_DEPTH, MOST_WORDS};
 
 /// A malformed tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +74,9 @@ pub enum Fault {
     /// The brackets are nested too deeply.
     #[error("more than {MOST_DEPTH} brackets within one another")]
     TooDeep,
+    /// The sentence has too many rows.
+    #[error("a sentence of more than {MOST_WORDS} words")]
+    TooLong,
     /// All leaves are traces.
     #[error("nothing is left of the tree without its traces")]
     OnlyTraces,

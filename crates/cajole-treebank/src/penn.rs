@@ -10,8 +10,9 @@
 
 use super::corpus::Located;
 use super::error::{Fault, TreeError, excerpt};
+use super::limits::MOST_DEPTH;
 use super::scan::{Scan, Token};
-use super::tree::{MOST_DEPTH, Tree, unescape};
+use super::tree::{Tree, unescape};
 
 /// An iterator over the trees of a file; see [`trees`].
 #[derive(Clone, Debug)]

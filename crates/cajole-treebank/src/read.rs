@@ -1,18 +1,16 @@
 //! Reads any treebank file; the name determines the format.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-
-use flate2::read::MultiGzDecoder;
 
 use super::clean::clean;
 use super::corpus::{Corpus, Located, Problem, Sentence};
 use super::error::{Fault, TreeError};
+use super::limits::{
+    MOST_CORPUS_BYTES, MOST_EXPANSION, MOST_LINE_BYTES, MOST_SENTENCES, MOST_WORDS,
+};
+use super::text::text_of;
 use super::{conll2012, jsonl, penn};
-
-/// Larger files, after decompression, are rejected: the text is held in memory as a whole.
-pub const MOST_BYTES: u64 = 2 << 30;
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +32,46 @@ pub enum ReadError {
         source: io::Error,
     },
     /// It is too large.
-    #[error("{path} holds more than {most} bytes of text", path = path.display())]
+    #[error("{path} holds more than {most} bytes of text: split it", path = path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
         /// The limit.
         most: u64,
     },
+    /// It has too many sentences.
+    #[error("{path} has more than {MOST_SENTENCES} sentences: split it", path = path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line is too long.
+    #[error("{path}:{line}: a line of more than {MOST_LINE_BYTES} bytes", path = path.display())]
+    LongLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A sentence is too long.
+    #[error("{path}:{line}: a sentence of more than {MOST_WORDS} words", path = path.display())]
+    LongSentence {
+        /// The file.
+        path: PathBuf,
+        /// The line that is one too many, from 1.
+        line: usize,
+    },
+    /// It is gzipped and holds suspiciously much.
+    #[error(
+        "{path} holds more than {MOST_EXPANSION} times its size: if you trust it, unpack it first",
+        path = path.display()
+    )]
+    Expands {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is not UTF-8.
-    #[error("{path} is not UTF-8: see byte {offset}, on line {line}", path = path.display())]
+    #[error("{path}:{line}: not UTF-8, see byte {offset} of the file", path = path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
@@ -81,7 +110,7 @@ pub fn read(path: &Path) -> Result<Corpus, ReadError> {
     let name = bare_name(path);
     let unknown = || ReadError::UnknownFormat { path: path.to_owned(), kind: KIND };
     let format = Format::of(&name).ok_or_else(unknown)?;
-    let text = text_of(path)?;
+    let text = text_of(path, MOST_CORPUS_BYTES)?;
     let found: Box<dyn Iterator<Item = Result<Located<Sentence>, TreeError>>> = match format {
         Format::Jsonl => Box::new(jsonl::sentences(&text)),
         Format::Conll2012 => Box::new(conll2012::sentences(&text)),
@@ -100,13 +129,16 @@ impl<S> Corpus<S> {
     /// Separates sentences from problems.
     ///
     /// # Errors
-    /// If there are no sentences.
+    /// If there are no sentences, or too many.
     pub fn collect(
         path: &Path,
         found: impl Iterator<Item = Result<S, Problem>>,
     ) -> Result<Self, ReadError> {
         let (mut sentences, mut problems) = (Vec::new(), Vec::new());
         for found in found {
+            if sentences.len() + problems.len() == MOST_SENTENCES {
+                return Err(ReadError::TooMany { path: path.to_owned() });
+            }
             match found {
                 Ok(sentence) => sentences.push(sentence),
                 Err(problem) => problems.push(problem),
@@ -166,36 +198,6 @@ pub fn is_columns(path: &Path) -> bool {
 pub(crate) fn bare_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(".gz").unwrap_or(&name).to_owned()
-}
-
-/// The text of a file, decompressed if its name ends in `.gz`.
-///
-/// # Errors
-/// If it cannot be read or decompressed, exceeds [`MOST_BYTES`], or is not UTF-8.
-pub fn text_of(path: &Path) -> Result<String, ReadError> {
-    bounded_text_of(path, MOST_BYTES)
-}
-
-fn bounded_text_of(path: &Path, most: u64) -> Result<String, ReadError> {
-    let io = |source| ReadError::Io { path: path.to_owned(), source };
-    let gzip = |source| ReadError::Gzip { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
-    let mut bytes = Vec::new();
-    // Reading one byte past the limit distinguishes a file that is too large from one that just
-    // fits.
-    if path.extension().is_some_and(|end| end == "gz") {
-        MultiGzDecoder::new(file).take(most + 1).read_to_end(&mut bytes).map_err(gzip)?;
-    } else {
-        file.take(most + 1).read_to_end(&mut bytes).map_err(io)?;
-    }
-    if most < bytes.len() as u64 {
-        return Err(ReadError::TooLarge { path: path.to_owned(), most });
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count();
-        ReadError::NotUtf8 { path: path.to_owned(), offset, line }
-    })
 }
 
 /// The end of the message when every tree is malformed.
@@ -288,7 +290,7 @@ mod tests {
         }
         check_refused("a.ptb", b"# (A b)\n", "has no sentence");
         check_refused("a.ptb", b"\n(A)\n(B)", "the first of 2 problems is on line 2: (A) has");
-        check_refused("a.ptb", b"(A b)\n(C \xff)", "not UTF-8: see byte 9, on line 2");
+        check_refused("a.ptb", b"(A b)\n(C \xff)", "a.ptb:2: not UTF-8, see byte 9");
         check_refused("a.ptb.gz", b"(A b)", "damaged or not gzipped");
         check_refused("a.ptb.gz", b"", "damaged or not gzipped");
         check_refused("a.ptb.gz", &gzip(b""), "has no sentence");
@@ -306,18 +308,6 @@ mod tests {
     fn all_gzip_members_are_read() {
         let members = [gzip(b"(A b)\n"), gzip(b"(C d)\n")].concat();
         assert_eq!(read_as("a.ptb.gz", &members).unwrap().sentences.len(), 2);
-    }
-
-    #[test]
-    fn the_size_limit_applies_after_decompression() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, content) in [("a.ptb", b"(A b)".to_vec()), ("a.ptb.gz", gzip(b"(A b)"))] {
-            let path = folder.path().join(name);
-            fs::write(&path, content).unwrap();
-            assert_eq!(bounded_text_of(&path, 5).unwrap(), "(A b)");
-            let error = bounded_text_of(&path, 4).unwrap_err().to_string();
-            assert!(error.ends_with("holds more than 4 bytes of text"), "{error}");
-        }
     }
 
     #[test]

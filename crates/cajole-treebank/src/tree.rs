@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A phrase with its children, or a word with its POS tag.
 ///
-/// Readers limit the depth of a tree to [`MOST_DEPTH`], so recursing over one is safe.
+/// Readers limit the depth of a tree to [`MOST_DEPTH`](crate::limits::MOST_DEPTH), so recursing over one is safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tree {
     /// A word and its POS tag, `(DT the)`.
@@ -22,9 +22,6 @@ pub enum Tree {
         children: Vec<Tree>,
     },
 }
-
-/// Trees deeper than this are rejected when read or built.
-pub const MOST_DEPTH: usize = 1000;
 
 impl Tree {
     /// The (tag, word) pairs, left to right.

@@ -1,9 +1,8 @@
 //! `cajole evalb`: trees against gold's, by evalb's measure.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cajole_tasks::Watch;
 use cajole_treebank::evalb::{Evaluation, Params, Score, SentenceScore};
 use serde_json::{Value, json};
@@ -28,10 +27,7 @@ pub(crate) struct Evalb {
 pub(crate) fn run(what: &Evalb, session: &Session) -> anyhow::Result<()> {
     let params = match &what.param {
         None => Params::collins(),
-        Some(path) => {
-            let name = || path.display().to_string();
-            Params::parse(&fs::read_to_string(path).with_context(name)?).with_context(name)?
-        }
+        Some(path) => Params::read(path)?,
     };
     let evaluation = Evaluation::of_files(&what.gold, &what.test, &params)?;
     let screen = Screen::new();
@@ -42,7 +38,11 @@ pub(crate) fn run(what: &Evalb, session: &Session) -> anyhow::Result<()> {
     }
     if evaluation.is_cut_off {
         let (line, most) = (evaluation.sentences.len(), params.most_errors);
-        bail!("more than {most} errors (MAX_ERROR): stopped at line {line}");
+        let errors = evaluation.all.errors;
+        bail!(
+            "{errors} errors, and MAX_ERROR is {most}: stopped at {}:{line}",
+            what.test.display()
+        );
     }
     Ok(())
 }

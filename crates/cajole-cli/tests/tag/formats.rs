@@ -59,11 +59,10 @@ fn formats_say_the_same() {
     }
     assert!(!text.contains('\x1b'), "no colours but on a terminal");
 
-    // What was written in columns can be tagged again, and two propositions of a word cannot be.
+    // What was written in columns can be tagged again.
     write("again.gold_conll", &tagged(&[&file, "--format=conll"]));
     assert_eq!(tagged(&["again.gold_conll"]), text);
     write("twice", r#"{"tokens": ["Owners", "left"], "predicates": [1, 1]}"#);
-    assert_eq!(tagged(&["twice"]).lines().count(), 3);
-    let columns = ["tag", "--model=words", "twice", "--format=props"];
-    check_error(&columns, &["twice:1", "the word 1, counted from 0", "several propositions"]);
+    let twice = ["tag", "--model=words", "twice"];
+    check_error(&twice, &["twice:1", "predicate 1, counted from 0", "more than once"]);
 }

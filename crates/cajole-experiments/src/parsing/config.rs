@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cajole_nn::TrainConfig;
-use cajole_nn::settings::positive;
+use cajole_nn::settings::{non_empty, positive, positive_numbers, positives};
 use cajole_tasks::Presets;
 use cajole_tasks::parsing::{NetworkConfig, Recipe, Sizes, TreebankConfig};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -17,10 +17,12 @@ pub struct ParsingConfig {
     /// The seed of all training randomness.
     pub seed: u64,
     /// The beam widths that the networks decode with; 1 is greedy.
+    #[serde(deserialize_with = "positives")]
     pub widths: Vec<usize>,
     /// The treebanks, by name.
     pub treebanks: BTreeMap<String, TreebankConfig>,
     /// The parsers.
+    #[serde(deserialize_with = "non_empty")]
     pub networks: Vec<NetworkConfig>,
     /// The sizes that all networks share.
     pub sizes: Sizes,
@@ -43,6 +45,7 @@ pub struct Tuning {
     #[serde(deserialize_with = "positive")]
     pub failures: usize,
     /// The candidate step sizes.
+    #[serde(deserialize_with = "positive_numbers")]
     pub step_sizes: Vec<f32>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cajole_nn::TrainConfig;
-use cajole_nn::settings::{non_empty, positive};
+use cajole_nn::settings::{non_empty, penalties, positive, positive_numbers, positives};
 use cajole_tasks::Presets;
 use cajole_tasks::srl::{CorpusConfig, NetworkConfig, Noise, Nudge, Recipe, Sizes};
 use cajole_treebank::roles::Reading;
@@ -24,10 +24,12 @@ pub struct SrlConfig {
     #[serde(deserialize_with = "non_empty")]
     pub noise: Vec<Noise>,
     /// The step limits whose trade-off is shown.
+    #[serde(deserialize_with = "positives")]
     pub limits: Vec<usize>,
     /// The corpora, by name.
     pub corpora: BTreeMap<String, CorpusConfig>,
     /// The taggers.
+    #[serde(deserialize_with = "non_empty")]
     pub networks: Vec<NetworkConfig>,
     /// The settings that all networks share.
     pub sizes: Sizes,
@@ -50,8 +52,10 @@ pub struct Tuning {
     #[serde(deserialize_with = "positive")]
     pub failures: usize,
     /// Candidate step sizes of plain SGD.
+    #[serde(deserialize_with = "positive_numbers")]
     pub step_sizes: Vec<f32>,
     /// Candidate penalties of A* for an argument that is not a constituent.
+    #[serde(deserialize_with = "penalties")]
     pub penalties: Vec<f32>,
     /// Candidate nudges of the best preset, cheapest first; empty keeps the preset's.
     #[serde(default)]

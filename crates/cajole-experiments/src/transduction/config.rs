@@ -2,6 +2,7 @@
 
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{StartState, TransducerConfig};
+use cajole_nn::settings::{non_empty, optional_positive, positive, positive_numbers};
 use cajole_tasks::Presets;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -10,11 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TransductionConfig {
     /// The seeds; one network each.
+    #[serde(deserialize_with = "non_empty")]
     pub seeds: Vec<u64>,
     /// The initial decoder states; one network each, for every seed.
+    #[serde(deserialize_with = "non_empty")]
     pub start_states: Vec<StartState>,
     /// How many test inputs to use, evenly spaced; all by default.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_positive")]
     pub test_inputs: Option<usize>,
     /// The network.
     pub network: TransducerConfig,
@@ -34,12 +37,16 @@ pub struct TransductionConfig {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Tuning {
     /// The number of longer inputs to search for failures.
+    #[serde(deserialize_with = "positive")]
     pub inputs: usize,
     /// The maximum number of failures to use.
+    #[serde(deserialize_with = "positive")]
     pub failures: usize,
     /// The candidate step sizes.
+    #[serde(deserialize_with = "positive_numbers")]
     pub step_sizes: Vec<f32>,
     /// Candidates for matching the paper's own operating point, in decreasing order.
+    #[serde(deserialize_with = "positive_numbers")]
     pub shorter_step_sizes: Vec<f32>,
 }
 
@@ -48,12 +55,16 @@ pub struct Tuning {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rivals {
     /// The initial width of the doubling beam.
+    #[serde(deserialize_with = "positive")]
     pub beam_from: usize,
     /// Its final width.
+    #[serde(deserialize_with = "positive")]
     pub beam_to: usize,
     /// Width of the masked beam.
+    #[serde(deserialize_with = "positive")]
     pub masked_width: usize,
     /// The number of samples.
+    #[serde(deserialize_with = "positive")]
     pub samples: usize,
 }
 
@@ -96,6 +107,40 @@ mod tests {
         expected.gbi.best.pull = 0.1;
         let text = TransductionConfig::DEFAULT.to_owned() + "\n[gbi.best]\npull = 0.1\n";
         assert_eq!(read(&text), expected);
+    }
+
+    /// Empty lists, zero counts and numbers that are none would end in a report full of NaN.
+    #[test]
+    fn settings_that_measure_nothing_are_refused_by_name() {
+        for (key, value, why) in [
+            ("seeds", "[]", "there must be at least one"),
+            ("start-states", "[]", "there must be at least one"),
+            ("tuning.step-sizes", "[]", "there must be at least one"),
+            ("tuning.step-sizes", "[1.0, nan]", "NaN is not above 0 and finite"),
+            ("tuning.shorter-step-sizes", "[0.0]", "0 is not above 0 and finite"),
+            ("tuning.failures", "0", "this must be at least 1"),
+            ("tuning.inputs", "0", "this must be at least 1"),
+            ("rivals.samples", "0", "this must be at least 1"),
+            ("rivals.masked-width", "0", "this must be at least 1"),
+            ("test-inputs", "0", "this must be at least 1"),
+            ("training.step-size", "inf", "inf is not above 0 and finite"),
+        ] {
+            let mut table: toml::Table = toml::from_str(TransductionConfig::DEFAULT).unwrap();
+            let value: toml::Table = toml::from_str(&format!("value = {value}")).unwrap();
+            let (section, name) = key.split_once('.').unwrap_or(("", key));
+            let place = match section {
+                "" => &mut table,
+                _ => table[section].as_table_mut().unwrap(),
+            };
+            place.insert(name.to_owned(), value["value"].clone());
+            // Both ways to read settings: from text, and from values that flags override.
+            let text = toml::to_string(&table).unwrap();
+            let of_text = toml::from_str::<TransductionConfig>(&text).unwrap_err().to_string();
+            let of_value = table.try_into::<TransductionConfig>().unwrap_err().to_string();
+            for error in [of_text, of_value] {
+                assert!(error.contains(name) && error.contains(why), "{key}: {error}");
+            }
+        }
     }
 
     #[test]

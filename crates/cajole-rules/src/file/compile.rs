@@ -1,6 +1,5 @@
 //! Compiles tables of a constraint file to constraints.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{
@@ -8,8 +7,10 @@ use cajole_core::constraints::{
     TagSet, UniqueRoles,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
+use cajole_treebank::text_of;
 use toml::Spanned;
 
 use super::Rules;
@@ -54,7 +55,8 @@ impl<'v> Compiler<'_, 'v> {
             _ => None,
         };
         let reads = self.reads(&tables);
-        let mut rules = Rules { all: All::new(), names: Vec::new(), spans, reads };
+        let fixed = tables.iter().map(|table| table.get_ref().is_fixed()).collect();
+        let mut rules = Rules { all: All::new(), names: Vec::new(), fixed, spans, reads };
         for table in tables {
             let at = table.span().start;
             let table = table.into_inner();
@@ -203,11 +205,7 @@ impl<'v> Compiler<'_, 'v> {
                 let folder =
                     self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
                 let path = folder.join(&file);
-                let text = fs::read_to_string(&path);
-                (
-                    path.display().to_string(),
-                    text.map_err(|source| RuleError::GrammarFile { path, source })?,
-                )
+                (path.display().to_string(), text_of(&path, MOST_SETTINGS_BYTES)?)
             }
         };
         let rule = NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);

@@ -1,7 +1,6 @@
 //! Errors in constraint files.
 
-use std::io;
-use std::path::PathBuf;
+use cajole_treebank::ReadError;
 
 use crate::checker::CheckerError;
 use crate::ebnf::{EbnfError, Problem};
@@ -13,13 +12,8 @@ use crate::pattern::PatternError;
 #[derive(Debug, thiserror::Error)]
 pub enum RuleFileError {
     /// It cannot be read.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
@@ -142,13 +136,8 @@ pub enum RuleError {
         program: String,
     },
     /// The grammar's file cannot be read.
-    #[error("{path}: {source}", path = path.display())]
-    GrammarFile {
-        /// The file.
-        path: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    GrammarFile(#[from] ReadError),
     /// The automaton of a rule is too large.
     #[error("the expression needs more than {most} states")]
     TooManyStates {

@@ -36,12 +36,13 @@ mod compile;
 mod error;
 mod table;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{All, Automaton, RoleSet};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
+use cajole_treebank::text_of;
 
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
@@ -54,6 +55,8 @@ pub struct Rules<'v> {
     all: All<'v, Subject>,
     /// Their names, in the same order.
     names: Vec<String>,
+    /// Whether each of them is the same rule for all inputs.
+    fixed: Vec<bool>,
     /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt.
     spans: Option<(Reading, RoleSet)>,
     /// The files that the rules name.
@@ -66,8 +69,7 @@ impl<'v> Rules<'v> {
     /// # Errors
     /// If the file cannot be read, or a rule is invalid.
     pub fn read(path: &Path, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
-        let text = fs::read_to_string(path);
-        let text = text.map_err(|source| RuleFileError::Io { path: path.to_owned(), source })?;
+        let text = text_of(path, MOST_SETTINGS_BYTES)?;
         Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
     }
 
@@ -113,6 +115,24 @@ impl<'v> Rules<'v> {
     ) -> impl Iterator<Item = (&str, f32, &(dyn Constraint<Subject> + Send + 'v))> {
         let names = self.names.iter().map(String::as_str);
         names.zip(self.all.iter()).map(|(name, (weight, rule))| (name, weight, rule))
+    }
+
+    /// The rules that no output satisfies, whatever the input, as messages name them. Also finds
+    /// rules that exclude each other. Rules that depend on the input, and checkers, are not examined.
+    pub fn unsatisfiable(&self) -> Vec<String> {
+        let anything = Subject::new(Vec::new(), serde_json::Value::Null);
+        let is_empty = |automaton: Option<Box<dyn Automaton + '_>>| {
+            automaton.is_some_and(|automaton| automaton.is_empty())
+        };
+        let fixed = self.iter().zip(&self.fixed).filter(|(_, is_fixed)| **is_fixed);
+        let empty = fixed.filter(|((_, _, rule), _)| is_empty(rule.automaton(&anything)));
+        let named: Vec<String> =
+            empty.map(|((name, _, _), _)| format!("the rule {name:?}")).collect();
+        let all_fixed = self.fixed.iter().all(|is_fixed| *is_fixed);
+        match named.is_empty() && all_fixed && is_empty(self.all.automaton(&anything)) {
+            true => vec!["all of the rules together".to_owned()],
+            false => named,
+        }
     }
 
     /// The files that the rules depend on besides their own file: grammars, and the programs and

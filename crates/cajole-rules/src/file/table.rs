@@ -109,6 +109,22 @@ impl Kind {
 }
 
 impl Table {
+    /// Whether it is the same rule for all inputs.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.kinds().iter().all(|kind| match kind {
+            Kind::Pattern | Kind::Symbols | Kind::Grammar | Kind::Lexical => true,
+            Kind::Arithmetic => {
+                let text = self.arithmetic.iter().flat_map(|text| text.split_whitespace());
+                !text.collect::<String>().contains("(in")
+            }
+            Kind::All | Kind::Any => {
+                let mut inner = self.all.iter().chain(&self.any).flatten();
+                inner.all(|table| table.get_ref().is_fixed())
+            }
+            _ => false,
+        })
+    }
+
     /// The kinds that its keys imply; exactly one in a valid rule.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let said = [

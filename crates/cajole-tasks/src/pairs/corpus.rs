@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cajole_treebank::jsonl::rows;
-use cajole_treebank::read::text_of;
-use cajole_treebank::{Corpus, Located, Problem, ReadError};
+use cajole_treebank::limits::MOST_CORPUS_BYTES;
+use cajole_treebank::{Corpus, Located, Problem, ReadError, text_of};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ impl Splits {
 /// # Errors
 /// If the file as a whole is unusable. Problems with single lines are listed in the corpus.
 pub fn read(path: &Path, spelling: Spelling) -> Result<Corpus<Pair>, PairsError> {
-    let text = text_of(path)?;
+    let text = text_of(path, MOST_CORPUS_BYTES)?;
     let found = rows(&text).map(|Located { line, item }| {
         pair(item, spelling).map_err(|fault| Problem::new(path, line, &fault))
     });

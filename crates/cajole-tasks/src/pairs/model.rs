@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spelling::{Spelling, SpellingError};
 use super::symbols::{Symbols, UNKNOWN};
-use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
+use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
 
 /// The networks of this task.
 pub type Net = Trained<Seq2Seq>;
@@ -100,9 +100,14 @@ impl Checkpoint for PairsModel {
 
     fn assemble(card: &Card, files: &Files<'_>) -> Result<PairsModel, LoadError> {
         let network = &card.network;
-        let source = Symbols::new(files.entries(SOURCE, network.words)?);
-        let outputs = network.output_symbols.saturating_sub(1);
-        let target = Symbols::new(files.entries(TARGET, outputs)?);
+        let kind = match card.symbols {
+            Spelling::Words => Entries::Words,
+            Spelling::Characters => Entries::Characters,
+        };
+        let source = Symbols::new(files.entries(SOURCE, network.words, kind)?);
+        // Besides the end.
+        let outputs = files.beyond(network.output_symbols, 1)?;
+        let target = Symbols::new(files.entries(TARGET, outputs, kind)?);
         let model = files.trained(Seq2Seq::new(network.clone()))?;
         Ok(PairsModel { model, source, target, spelling: card.symbols })
     }

@@ -10,7 +10,7 @@ use cajole_treebank::shift_reduce::constraint::ShiftReduce;
 use cajole_treebank::shift_reduce::repair::{Repairs, repair};
 use serde::{Deserialize, Serialize};
 
-use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
+use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
@@ -100,9 +100,12 @@ impl Checkpoint for Parser {
 
     fn assemble(card: &Card, files: &Files<'_>) -> Result<Parser, LoadError> {
         let network = &card.network;
-        let labels = files.entries(LABELS, network.output_symbols.saturating_sub(3))?;
-        let words = files.entries(WORDS, network.words)?;
-        let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1))?;
+        // Besides shift, reduce and the end.
+        let n_labels = files.beyond(network.output_symbols, 3)?;
+        let labels = files.entries(LABELS, n_labels, Entries::Labels)?;
+        let words = files.entries(WORDS, network.words, Entries::Texts)?;
+        let n_vectors = network.vectors.saturating_sub(1);
+        let vectors = files.entries(VECTORS, n_vectors, Entries::Texts)?;
         let model = files.trained(Seq2Seq::new(network.clone()))?;
         let lexicon = Lexicon::new(card.reads, words, vectors);
         Ok(Parser { model, lexicon, commands: Commands::new(labels) })

@@ -1,7 +1,7 @@
 //! The settings of a role tagger: its data and architecture.
 
 use cajole_nn::models::{CellKind, Reading as Direction};
-use cajole_nn::settings::{depth, dropout, optional_size, positive, size};
+use cajole_nn::settings::{depth, dropout, optional_size, positive, positive_number, size};
 use serde::{Deserialize, Serialize};
 
 use crate::corpora::Source;
@@ -65,6 +65,7 @@ pub struct Unlabelled {
     /// The percentage of the unlabelled training data that is used.
     pub share: usize,
     /// Weight of the constraint loss.
+    #[serde(deserialize_with = "positive_number")]
     pub weight: f32,
 }
 
@@ -103,5 +104,6 @@ pub struct Nudge {
     /// Names of parameter groups; empty means all.
     pub moves: Vec<String>,
     /// The initial step size.
+    #[serde(deserialize_with = "positive_number")]
     pub step_size: f32,
 }

@@ -1,6 +1,8 @@
 //! A user's sentence whose predicates' arguments are wanted: a line of text, a JSON object, or a
 //! sentence of a corpus.
 
+use std::collections::BTreeSet;
+
 use cajole_treebank::roles::error::RoleFault;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::{Fault, Tree, clean, penn, tokenize};
@@ -50,6 +52,12 @@ pub enum QueryError {
         predicate: usize,
         /// The number of words.
         tokens: usize,
+    },
+    /// A predicate that is listed more than once.
+    #[error("predicate {predicate}, counted from 0, is listed more than once")]
+    SamePredicate {
+        /// The index.
+        predicate: usize,
     },
     /// The network reads POS tags, but there are none.
     #[error(
@@ -135,7 +143,7 @@ impl Query {
         if let Some(leaves) = leaves.filter(|leaves| leaves.len() != n) {
             return Err(QueryError::Leaves { leaves: leaves.len(), tokens: n });
         }
-        let predicates = match (predicates, srl) {
+        let predicates: Option<Vec<Proposition>> = match (predicates, srl) {
             (Some(predicates), _) => {
                 Some(predicates.into_iter().map(|p| at(p, n)).collect::<Result<_, _>>()?)
             }
@@ -144,6 +152,11 @@ impl Query {
             }
             (None, None) => None,
         };
+        let mut known = BTreeSet::new();
+        let mut listed = predicates.iter().flatten().map(|proposition| proposition.predicate);
+        if let Some(predicate) = listed.find(|&predicate| !known.insert(predicate)) {
+            return Err(QueryError::SamePredicate { predicate });
+        }
         let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
         Ok(Query { id, tokens, pos, tree, predicates })
     }
@@ -295,6 +308,14 @@ mod tests {
             (
                 r#"{"tokens": ["a"], "srl": [{"p": 3, "bio": "O"}]}"#,
                 "is word 3, counted from 0, of only 1",
+            ),
+            (
+                r#"{"tokens": ["a", "b"], "predicates": [0, 1, 0]}"#,
+                "predicate 0, counted from 0, is listed more than once",
+            ),
+            (
+                r#"{"tokens": ["a"], "srl": [{"p": 0}, {"p": 0, "lemma": "be"}]}"#,
+                "predicate 0, counted from 0, is listed more than once",
             ),
             (r#"{"tokens": ["a"], "srl": [{"p": 0, "bio": "O O"}]}"#, "has 2 tags for 1 words"),
             (r#"{"tokens": ["a"], "srl": [{"p": 0, "bio": "X"}]}"#, "the tag \"X\""),

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use super::embedder::{ElmoFiles, Embedder};
 use super::import::Imported;
 use super::instance::Instance;
-use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
-use crate::words::{Lexicon, Reads};
+use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
+use crate::words::{Lexicon, Reads, is_entry};
 
 /// The networks of this task.
 pub type Net = Trained<Tagging<LstmTagger<Instance>>>;
@@ -79,11 +79,11 @@ impl Vocabulary {
         &self.lemmas
     }
 
-    /// The lemmas that occur at least `often` times, and an entry for all others. Multi-line lemmas
-    /// are excluded, since vocabulary files have one entry per line.
+    /// The lemmas that occur at least `often` times, and an entry for all others.
     pub fn frequent<'a>(lemmas: impl Iterator<Item = &'a str>, often: usize) -> Vec<String> {
         let mut counts = BTreeMap::<&str, usize>::new();
-        let lemmas = lemmas.filter(|lemma| !lemma.contains(['\n', '\r']));
+        let is_entry = |lemma: &&str| is_entry(lemma) && *lemma != UNKNOWN;
+        let lemmas = lemmas.filter(is_entry);
         lemmas.for_each(|lemma| *counts.entry(lemma).or_default() += 1);
         let known = counts.into_iter().filter(|(_, n)| often <= *n).map(|(lemma, _)| lemma);
         [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
@@ -207,12 +207,12 @@ impl Checkpoint for RoleTagger {
 /// Reads the vocabularies of a checkpoint and checks their sizes.
 fn vocabulary(card: &Card, files: &Files<'_>) -> Result<Vocabulary, LoadError> {
     let network = &card.network;
-    let words = files.entries(WORDS, network.words)?;
-    let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1))?;
-    let lemmas = files.entries(LEMMAS, network.lemmas)?;
-    let tags = TagSet::new(files.entries(TAGS, network.tags)?)
+    let words = files.entries(WORDS, network.words, Entries::Texts)?;
+    let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1), Entries::Texts)?;
+    let lemmas = files.entries(LEMMAS, network.lemmas, Entries::Texts)?;
+    let tags = TagSet::new(files.entries(TAGS, network.tags, Entries::Words)?)
         .map_err(|source| LoadError::Tags { path: files.path(TAGS), source })?;
-    let predicates: Vec<String> = files.text(PREDICATES)?.lines().map(str::to_owned).collect();
+    let predicates = files.list(PREDICATES, Entries::Texts)?;
     let lexicon = Lexicon::new(card.reads, words, vectors);
     let mut vocabulary = Vocabulary::new(lexicon, tags, lemmas, predicates);
     if let Some(imported) = &card.imported {

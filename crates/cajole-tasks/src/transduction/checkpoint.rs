@@ -5,7 +5,7 @@ use cajole_nn::models::{Transducer, TransducerConfig};
 use serde::{Deserialize, Serialize};
 
 use super::language::ALPHABET;
-use crate::checkpoint::{self, Checkpoint, Files, LoadError, to_lines};
+use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
 
 /// The networks of this task.
 pub type Net = Trained<Transducer>;
@@ -28,6 +28,11 @@ pub struct Card {
     pub dev_exact: f64,
 }
 
+const SOURCE: &str = "vocab.source.txt";
+const TARGET: &str = "vocab.target.txt";
+/// What the vocabulary calls the end of an output.
+const END: &str = "</s>";
+
 impl Checkpoint for Net {
     type Card = Card;
     type Network = Transducer;
@@ -39,12 +44,27 @@ impl Checkpoint for Net {
 
     fn vocabularies(&self) -> Vec<(&'static str, String)> {
         let letters = to_lines(ALPHABET.map(String::from));
-        let target = letters.clone() + "</s>\n";
-        vec![("vocab.source.txt", letters), ("vocab.target.txt", target)]
+        let target = letters.clone() + END + "\n";
+        vec![(SOURCE, letters), (TARGET, target)]
     }
 
     fn assemble(card: &Card, files: &Files<'_>) -> Result<Net, LoadError> {
-        files.trained(Transducer::new(card.network.clone()))
+        let network = &card.network;
+        let letters = ALPHABET.map(String::from);
+        let [source, target] = [(SOURCE, network.input_symbols), (TARGET, network.output_symbols)]
+            .map(|(name, n_symbols)| files.entries(name, n_symbols, Entries::Words));
+        let expected = letters.iter().map(String::as_str).chain([END]);
+        for (name, found) in [(SOURCE, source?), (TARGET, target?)] {
+            let mut pairs = (1..).zip(found.iter().zip(expected.clone()));
+            if let Some((line, (entry, letter))) =
+                pairs.find(|(_, (entry, letter))| entry != letter)
+            {
+                let (path, entry) = (files.path(name), entry.clone());
+                let why = format!("should be {letter:?}");
+                return Err(LoadError::Entry { path, line, entry, why });
+            }
+        }
+        files.trained(Transducer::new(network.clone()))
     }
 }
 

@@ -71,13 +71,18 @@ impl Lexicon {
         for leaf in sentences.into_iter().flatten() {
             *counts.entry(reads.of(leaf)).or_default() += 1;
         }
-        let mut known: Vec<(&str, usize)> =
-            counts.iter().filter(|(_, n)| often <= **n).map(|(word, n)| (*word, *n)).collect();
-        known.sort_by_key(|&(word, n)| (std::cmp::Reverse(n), word));
+        // A vocabulary file has one entry per line.
+        counts.retain(|word, _| is_entry(word));
         let rare = counts.iter().filter(|(_, n)| **n < often).map(|(word, _)| class(word));
         let mut classes: Vec<String> = rare.chain([UNKNOWN.to_owned()]).collect();
         classes.sort();
         classes.dedup();
+        // A word may be spelled like a class.
+        let is_known =
+            |(word, n): &(&str, usize)| often <= *n && !classes.iter().any(|class| class == word);
+        let mut known: Vec<(&str, usize)> =
+            counts.iter().map(|(word, n)| (*word, *n)).filter(is_known).collect();
+        known.sort_by_key(|&(word, n)| (std::cmp::Reverse(n), word));
         let words = classes.into_iter().chain(known.into_iter().map(|(word, _)| word.to_owned()));
         Lexicon::new(reads, words.collect(), vectors)
     }
@@ -144,6 +149,11 @@ impl Reads {
     }
 }
 
+/// Whether a vocabulary file, which has one entry per line, can represent a word.
+pub(crate) fn is_entry(word: &str) -> bool {
+    !word.is_empty() && !word.contains(['\n', '\r'])
+}
+
 /// The class of an unknown word: its digits, hyphen, capitals and suffix.
 fn class(word: &str) -> String {
     let mut class = UNKNOWN.to_owned();
@@ -207,6 +217,14 @@ mod tests {
         assert_eq!(of(Lookup::AsSpelled, text), [2, 3, 1, 1]);
         assert_eq!(of(Lookup::LowerCase, text), [2, 2, 2, 1]);
         assert_eq!(of(Lookup::Classes, text), [2, 3, 2, 4]);
+    }
+
+    #[test]
+    fn entries_are_distinct_and_on_one_line() {
+        let words = ["UNK", "UNK", "", "", "a\nb", "a\nb", "dog", "dog"];
+        let leaves: Vec<(&str, &str)> = words.iter().map(|word| ("X", *word)).collect();
+        let lexicon = Lexicon::of(Reads::Words, [leaves.as_slice()], 2, Vec::new());
+        assert_eq!(lexicon.words(), ["UNK", "dog"]);
     }
 
     #[test]

@@ -3,5 +3,6 @@
 pub mod lexicon;
 pub mod vectors;
 
+pub(crate) use lexicon::is_entry;
 pub use lexicon::{Lexicon, Lookup, Reads};
 pub use vectors::{Vectors, VectorsError};

@@ -1,10 +1,11 @@
 //! Word vectors in GloVe format: a word and its numbers per line, optionally gzipped.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use cajole_treebank::error::excerpt;
+use cajole_treebank::limits::MOST_VECTORS_BYTES;
+use cajole_treebank::{Lines, Located, ReadError};
 
 /// Words with their vectors.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,16 +21,11 @@ pub struct Vectors {
 /// Why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorsError {
-    /// It is missing, damaged or not text.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: std::io::Error,
-    },
+    /// It is missing, damaged, too large or not text.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// A line that is not a word and as many numbers as on the first line.
-    #[error("{path}:{line}: expected a word and {size} numbers, not {text:?}", path = path.display())]
+    #[error("{path}:{line}: expected a word and {size} finite numbers, not {text:?}", path = path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -49,54 +45,48 @@ pub enum VectorsError {
 }
 
 impl Vectors {
-    /// Reads a file of vectors.
+    /// Reads a file of vectors, line by line. Of several vectors of a word, the first stays.
     ///
     /// # Errors
     /// If it cannot be read, or a line has another format than the first.
     pub fn read(path: &Path) -> Result<Self, VectorsError> {
-        let io = |source| VectorsError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
-        let is_packed = path.extension().is_some_and(|e| e == "gz");
-        let text: Box<dyn Read> =
-            if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Vectors::from_reader(path, BufReader::new(text))
-    }
-
-    /// Reads vectors from text; errors call it `path`.
-    ///
-    /// # Errors
-    /// See [`Vectors::read`].
-    pub fn from_reader(path: &Path, text: impl BufRead) -> Result<Self, VectorsError> {
-        let mut vectors = Vectors::default();
-        for (i, line) in text.lines().enumerate() {
-            let line = line.map_err(|source| VectorsError::Io { path: path.to_owned(), source })?;
-            let mut fields = line.split_ascii_whitespace();
-            let word = fields.next();
+        let mut lines = Lines::open(path, MOST_VECTORS_BYTES)?;
+        let (mut vectors, mut known) = (Vectors::default(), HashSet::new());
+        while let Some(Located { line, item: text }) = lines.next()? {
             let before = vectors.values.len();
-            vectors.values.extend(fields.map_while(|field| field.parse::<f32>().ok()));
-            let size = vectors.values.len() - before;
-            if i == 0 {
-                vectors.size = size;
-            }
-            let n_fields = line.split_ascii_whitespace().count();
-            match word {
-                Some(word) if 0 < size && size == vectors.size && n_fields == size + 1 => {
-                    vectors.words.push(word.to_owned());
-                }
-                _ => {
-                    return Err(VectorsError::Line {
-                        path: path.to_owned(),
-                        line: i + 1,
-                        size: vectors.size,
-                        text: line.chars().take(60).collect(),
-                    });
-                }
+            let Some(word) = vectors.add(text, line == 1) else {
+                return Err(VectorsError::Line {
+                    path: path.to_owned(),
+                    line,
+                    size: vectors.size,
+                    text: excerpt(text),
+                });
+            };
+            match known.insert(word.to_owned()) {
+                true => vectors.words.push(word.to_owned()),
+                false => vectors.values.truncate(before),
             }
         }
         match vectors.words.is_empty() {
             true => Err(VectorsError::Empty { path: path.to_owned() }),
             false => Ok(vectors),
         }
+    }
+
+    /// Adds the numbers of a line and returns its word; `None` if the line is malformed. The first
+    /// line determines how many there are.
+    fn add<'l>(&mut self, line: &'l str, is_first: bool) -> Option<&'l str> {
+        let mut fields = line.split_ascii_whitespace();
+        let word = fields.next()?;
+        let before = self.values.len();
+        for field in fields {
+            self.values.push(field.parse().ok().filter(|value: &f32| value.is_finite())?);
+        }
+        let size = self.values.len() - before;
+        if is_first {
+            self.size = size;
+        }
+        (0 < size && size == self.size).then_some(word)
     }
 }
 
@@ -114,10 +104,12 @@ mod tests {
             fs::write(&path, text).unwrap();
             Vectors::read(&path).map_err(|e| e.to_string())
         };
-        let vectors = read("the 0.5 -1\n, 2e-1 3\n").unwrap();
+        let vectors = read("the 0.5 -1\n, 2e-1 3\nthe 7 7\n").unwrap();
         assert_eq!((vectors.words, vectors.size), (vec!["the".to_owned(), ",".to_owned()], 2));
         assert_eq!(vectors.values, [0.5, -1.0, 0.2, 3.0]);
-        for (text, line) in [("a 1 2\nb 1\n", ":2:"), ("a 1 x\n", ":1:"), ("a\n", ":1:")] {
+        for (text, line) in
+            [("a 1 2\nb 1\n", ":2:"), ("a 1 x\n", ":1:"), ("a\n", ":1:"), ("a 1\nb nan\n", ":2:")]
+        {
             let error = read(text).unwrap_err();
             assert!(error.contains(line), "{text:?}: {error}");
         }

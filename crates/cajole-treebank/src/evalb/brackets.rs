@@ -1,5 +1,6 @@
 //! Reduces a tree to what evalb compares: its words and brackets, after deletions.
 
+use super::outline::{Outline, restore_quotes};
 use super::params::Params;
 use crate::Tree;
 
@@ -21,17 +22,9 @@ pub struct Brackets<'t> {
     pub length: usize,
     /// The words that remain, as (tag, word).
     pub words: Vec<(&'t str, &'t str)>,
-    /// The brackets, children before parents.
+    /// The brackets in the order they open. Where `EQ_LABEL`s make a bracket equal to several, the
+    /// first one takes it.
     pub brackets: Vec<Bracket<'t>>,
-    /// Words that may be quotation marks with a wrong tag.
-    quotes: Vec<Quote>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Quote {
-    /// The index of the leaf, counting deleted ones.
-    leaf: usize,
-    is_deleted: bool,
 }
 
 /// A label without its function tags: `NP` for `NP-SBJ-1` and for `NP=2`.
@@ -45,55 +38,17 @@ impl<'t> Brackets<'t> {
     /// Words with deleted tags are dropped, and so is every phrase left without words. Phrases with
     /// deleted labels are not brackets, but their children stay.
     pub fn of(trees: &'t [Tree], params: &Params) -> Self {
-        Brackets::with(trees, params, &[])
+        Outline::of(trees, params).brackets(params)
     }
 
     /// The gold and test sides of one sentence. If their word counts differ because a quotation
     /// mark was deleted on one side only, it is restored.
     pub fn of_pair(gold: &'t [Tree], test: &'t [Tree], params: &Params) -> (Self, Self) {
-        let (g, t) = (Brackets::of(gold, params), Brackets::of(test, params));
-        if g.words.len() == t.words.len() || g.quotes.len() != t.quotes.len() {
-            return (g, t);
+        let (mut gold, mut test) = (Outline::of(gold, params), Outline::of(test, params));
+        if !test.words.is_empty() && gold.words.len() != test.words.len() {
+            restore_quotes(&mut gold, &mut test, params);
         }
-        let deleted_in = |one: &Self, other: &Self| -> Vec<usize> {
-            let pairs = one.quotes.iter().zip(&other.quotes);
-            pairs.filter(|(a, b)| a.is_deleted && !b.is_deleted).map(|(a, _)| a.leaf).collect()
-        };
-        let (back_in_gold, back_in_test) = (deleted_in(&g, &t), deleted_in(&t, &g));
-        (Brackets::with(gold, params, &back_in_gold), Brackets::with(test, params, &back_in_test))
-    }
-
-    /// Leaves in `kept` stay whatever their tag.
-    fn with(trees: &'t [Tree], params: &Params, kept: &[usize]) -> Self {
-        let mut found = Brackets::default();
-        let mut n_leaves = 0;
-        trees.iter().for_each(|tree| found.visit(tree, params, kept, &mut n_leaves));
-        found
-    }
-
-    fn visit(&mut self, tree: &'t Tree, params: &Params, kept: &[usize], n_leaves: &mut usize) {
-        match tree {
-            Tree::Leaf { tag, word } => {
-                let is_deleted = params.deletes(tag);
-                let leaf = *n_leaves;
-                *n_leaves += 1;
-                self.length += usize::from(params.counts(tag));
-                if params.may_be_quote(tag, word) {
-                    self.quotes.push(Quote { leaf, is_deleted });
-                }
-                if !is_deleted || kept.contains(&leaf) {
-                    self.words.push((tag, word));
-                }
-            }
-            Tree::Node { label, children } => {
-                let start = self.words.len();
-                children.iter().for_each(|child| self.visit(child, params, kept, n_leaves));
-                let (label, end) = (bare(label), self.words.len());
-                if start < end && !params.deletes(label) {
-                    self.brackets.push(Bracket { label, start, end });
-                }
-            }
-        }
+        (gold.brackets(params), test.brackets(params))
     }
 }
 
@@ -127,13 +82,13 @@ mod tests {
         check(
             "(TOP (S (NP-SBJ (NN a)) (, ,) (VP=2 (VB b)) (. .)))",
             "a b",
-            "NP[0,1] VP[1,2] S[0,2]",
+            "S[0,2] NP[0,1] VP[1,2]",
         );
         // An emptied phrase is dropped, and so is a parent that held nothing else.
         check("(VP (V a) (SBAR (-NONE- 0) (S (-NONE- *T*-1))))", "a", "VP[0,1]");
         // Tags are not cut at a hyphen.
         check("(NP (-LRB- -LRB-) (NN a))", "-LRB- a", "NP[0,2]");
-        check("( (S (NN a)))", "a", "S[0,1] [0,1]");
+        check("( (S (NN a)))", "a", "[0,1] S[0,1]");
         check("(NN a) (. .) (NN b)", "a b", "");
         check("", "", "");
     }
@@ -145,19 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_mark_deleted_on_one_side_is_restored() {
-        let read = |line| read_line(line).unwrap();
-        let params =
-            Params { quote_labels: vec!["''".to_owned(), "NN".to_owned()], ..Params::collins() };
-        let gold = read("(S (NP (NN a) ('' ')) (VP ('' ') (V b)))");
-        let test = read("(S (NP (NN a) (NN ')) (VP ('' ') (V b)))");
-        let (g, t) = Brackets::of_pair(&gold, &test, &params);
-        assert_eq!(g.words, [("NN", "a"), ("''", "'"), ("V", "b")]);
-        assert_eq!(g.brackets, t.brackets);
-        // Without a counterpart, nothing is restored.
-        let test = read("(S (NP (NN a) (NN ')) (VP (V b)))");
-        let (g, t) = Brackets::of_pair(&gold, &test, &params);
-        assert_eq!((g.words.len(), t.words.len()), (2, 3));
+    fn labels_equal_to_deleted_ones_delete_phrases_but_no_words() {
+        let params = Params::parse("DELETE_LABEL X\nEQ_LABEL X Y\nEQ_LABEL Y Z").unwrap();
+        let trees = read_line("(Z (Y-1 (X a) (Y b)) (X (Z c)))").unwrap();
+        let found = Brackets::of(&trees, &params);
+        assert_eq!(found.words, [("Y", "b"), ("Z", "c")]);
+        assert_eq!(found.brackets, [Bracket { label: "Z", start: 0, end: 2 }]);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Scores whole files, sentence by sentence.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::brackets::Brackets;
-use super::params::Params;
+use super::params::{Params, ParamsError};
 use super::read::read_line;
 use super::score::{Score, SentenceScore, Status, score, score_forests};
-use crate::Tree;
+use crate::limits::{MOST_CORPUS_BYTES, MOST_SENTENCES, MOST_SETTINGS_BYTES};
+use crate::{Lines, ReadError, Tree, text_of};
 
 /// The scores of many sentences. Displays as evalb's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,24 +24,19 @@ pub struct Evaluation {
     pub is_cut_off: bool,
 }
 
-/// Why two files cannot be compared.
+/// Why two files cannot be compared, or a file of parameters cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
-    /// A file is missing or cannot be read.
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A parameter file has an invalid line.
     #[error("{path}: {source}", path = path.display())]
-    Io {
+    Params {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
-        source: std::io::Error,
-    },
-    /// A file is not in UTF-8.
-    #[error("{path}:{line}: not UTF-8", path = path.display())]
-    Encoding {
-        /// The file.
-        path: PathBuf,
-        /// The first invalid line, counting from 1.
-        line: usize,
+        /// The line, and what is wrong with it.
+        source: ParamsError,
     },
     /// The files have different numbers of lines.
     #[error(
@@ -64,57 +59,66 @@ pub enum EvaluationError {
 impl Evaluation {
     /// Scores (gold, test) pairs of trees in memory.
     pub fn of<'t>(pairs: impl IntoIterator<Item = (&'t Tree, &'t Tree)>, params: &Params) -> Self {
-        let scores = pairs.into_iter().map(|(gold, test)| score(gold, test, params));
-        Evaluation::sum(scores, params, usize::MAX)
+        let mut evaluation = Evaluation::new(params);
+        pairs.into_iter().for_each(|(gold, test)| evaluation.add(score(gold, test, params)));
+        evaluation
     }
 
-    /// Scores a test file against a gold file, line by line. A blank line is a sentence without a
-    /// parse; a line that cannot be read counts as an error in its sentence.
+    /// Scores a test file against a gold file, line by line; either may be gzipped. A blank line is
+    /// a sentence without a parse; a line that cannot be read counts as an error in its sentence.
     ///
     /// # Errors
     /// If a file cannot be read, or the numbers of lines differ.
     pub fn of_files(gold: &Path, test: &Path, params: &Params) -> Result<Self, EvaluationError> {
-        let (gold_text, test_text) = (read_text(gold)?, read_text(test)?);
-        let (gold_lines, test_lines) = (gold_text.lines().count(), test_text.lines().count());
-        if gold_lines != test_lines {
-            let (gold, test) = (gold.to_owned(), test.to_owned());
-            return Err(EvaluationError::Lines { gold, gold_lines, test, test_lines });
-        }
-        let pairs = gold_text.lines().zip(test_text.lines()).enumerate();
-        let scores = pairs.map(|(i, (g, t))| {
+        let open = |path| Lines::open(path, MOST_CORPUS_BYTES);
+        let (mut gold_lines, mut test_lines) = (open(gold)?, open(test)?);
+        let mut evaluation = Evaluation::new(params);
+        loop {
+            let (g, t) = match (gold_lines.next()?, test_lines.next()?) {
+                (Some(g), Some(t)) => (g.item, t.item),
+                (None, None) => return Ok(evaluation),
+                (g, t) => {
+                    let found = [g.is_some(), t.is_some()].map(usize::from);
+                    let shared = evaluation.sentences.len();
+                    let gold_lines = shared + found[0] + rest(&mut gold_lines)?;
+                    let test_lines = shared + found[1] + rest(&mut test_lines)?;
+                    let (gold, test) = (gold.to_owned(), test.to_owned());
+                    return Err(EvaluationError::Lines { gold, gold_lines, test, test_lines });
+                }
+            };
+            let number = evaluation.sentences.len() + 1;
+            if MOST_SENTENCES < number {
+                return Err(ReadError::TooMany { path: gold.to_owned() }.into());
+            }
             let read = |path: &Path, line: &str| {
-                let reason = |e| format!("{}:{}: {e}", path.display(), i + 1);
+                let reason = |e| format!("{}:{number}: {e}", path.display());
                 read_line(line).map_err(|e| Status::Malformed { reason: reason(e) })
             };
-            score_read(read(gold, g), read(test, t), params)
-        });
-        Ok(Evaluation::sum(scores, params, params.most_errors))
+            evaluation.add(score_read(read(gold, g), read(test, t), params));
+            // As evalb does, which compares before it counts.
+            if params.most_errors.saturating_add(1) < evaluation.all.errors {
+                evaluation.is_cut_off = true;
+                return Ok(evaluation);
+            }
+        }
     }
 
-    fn sum(
-        scores: impl Iterator<Item = SentenceScore>,
-        params: &Params,
-        most_errors: usize,
-    ) -> Self {
-        let mut evaluation = Evaluation {
+    fn new(params: &Params) -> Self {
+        Evaluation {
             sentences: Vec::new(),
             all: Score::default(),
             short: Score::default(),
             cutoff_length: params.cutoff_length,
             is_cut_off: false,
-        };
-        for sentence in scores {
-            evaluation.all += sentence.score;
-            if sentence.length <= params.cutoff_length {
-                evaluation.short += sentence.score;
-            }
-            evaluation.sentences.push(sentence);
-            if evaluation.all.errors > most_errors {
-                evaluation.is_cut_off = true;
-                break;
-            }
         }
-        evaluation
+    }
+
+    fn add(&mut self, sentence: SentenceScore) {
+        self.all += sentence.score;
+        if sentence.length <= self.cutoff_length {
+            self.short += sentence.score;
+        }
+        self.sentences.push(sentence);
     }
 
     /// evalb's message for each error, such as `18 : Length unmatch (7|6)`.
@@ -122,6 +126,17 @@ impl Evaluation {
         let numbered = (1..).zip(&self.sentences);
         let errors = numbered.filter(|(_, sentence)| sentence.status.code() == 1);
         errors.map(|(id, sentence)| format!("{id} : {}", sentence.status))
+    }
+}
+
+impl Params {
+    /// Reads a parameter file; see [`Params::parse`].
+    ///
+    /// # Errors
+    /// If it cannot be read, a parameter is unknown, or its value is invalid.
+    pub fn read(path: &Path) -> Result<Self, EvaluationError> {
+        let named = |source| EvaluationError::Params { path: path.to_owned(), source };
+        Params::parse(&text_of(path, MOST_SETTINGS_BYTES)?).map_err(named)
     }
 }
 
@@ -140,14 +155,13 @@ fn score_read(
     }
 }
 
-fn read_text(path: &Path) -> Result<String, EvaluationError> {
-    let bytes =
-        fs::read(path).map_err(|source| EvaluationError::Io { path: path.to_owned(), source })?;
-    String::from_utf8(bytes).map_err(|e| {
-        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        EvaluationError::Encoding { path: path.to_owned(), line }
-    })
+/// How many lines follow.
+fn rest(lines: &mut Lines) -> Result<usize, ReadError> {
+    let mut n_lines = 0;
+    while lines.next()?.is_some() {
+        n_lines += 1;
+    }
+    Ok(n_lines)
 }
 
 #[cfg(test)]

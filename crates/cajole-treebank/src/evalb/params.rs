@@ -5,7 +5,7 @@
 /// The default, [`Params::collins`], gives scores comparable with the literature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Scoring a file stops once it has more errors than this.
+    /// `MAX_ERROR`. evalb tolerates one more: with 10, scoring stops at the twelfth error.
     pub most_errors: usize,
     /// Sentences of up to this many words get a separate summary.
     pub cutoff_length: usize,
@@ -19,10 +19,10 @@ pub struct Params {
     pub quote_labels: Vec<String>,
     /// The words that are quotation marks.
     pub quote_terms: Vec<String>,
-    /// Sets of labels treated as equal.
-    pub equal_labels: Vec<Vec<String>>,
-    /// Sets of words treated as equal.
-    pub equal_words: Vec<Vec<String>>,
+    /// Pairs of labels treated as equal. They do not chain: with `A B` and `B C`, `A` and `C` differ.
+    pub equal_labels: Vec<[String; 2]>,
+    /// Pairs of words treated as equal.
+    pub equal_words: Vec<[String; 2]>,
 }
 
 /// Why a parameter file cannot be used.
@@ -56,7 +56,7 @@ impl Params {
         Params {
             deleted: words(&["TOP", "-NONE-", ",", ":", "``", "''", "."]),
             deleted_for_length: words(&["-NONE-"]),
-            equal_labels: vec![words(&["ADVP", "PRT"])],
+            equal_labels: vec![["ADVP", "PRT"].map(str::to_owned)],
             ..Params::bare()
         }
     }
@@ -70,7 +70,7 @@ impl Params {
             deleted: Vec::new(),
             deleted_for_length: Vec::new(),
             quote_labels: Vec::new(),
-            quote_terms: words(&["\"", "``", "''", "`", "'"]),
+            quote_terms: words(&["'", "\"", "/"]),
             equal_labels: Vec::new(),
             equal_words: Vec::new(),
         }
@@ -104,8 +104,8 @@ impl Params {
             "DELETE_LABEL_FOR_LENGTH" => self.deleted_for_length.push(entry.one()?),
             "QUOTE_LABEL" => self.quote_labels.push(entry.one()?),
             "QUOTE_TERM" => self.quote_terms.push(entry.one()?),
-            "EQ_LABEL" => self.equal_labels.push(entry.several()?),
-            "EQ_WORD" => self.equal_words.push(entry.several()?),
+            "EQ_LABEL" => self.equal_labels.push(entry.two()?),
+            "EQ_WORD" => self.equal_words.push(entry.two()?),
             // Used only by variants of evalb for discontinuous trees.
             "DISC_ONLY" => {
                 if entry.flag()? {
@@ -117,9 +117,14 @@ impl Params {
         Ok(())
     }
 
-    /// Whether phrases with this label, or words with this tag, are deleted.
-    pub fn deletes(&self, label: &str) -> bool {
-        has(&self.deleted, label)
+    /// Whether words with this tag are deleted.
+    pub fn deletes_tag(&self, tag: &str) -> bool {
+        has(&self.deleted, tag)
+    }
+
+    /// Whether phrases with this label are deleted; also if it equals a deleted one.
+    pub fn deletes_label(&self, label: &str) -> bool {
+        self.deleted.iter().any(|deleted| self.same_label(deleted, label))
     }
 
     /// Whether words with this tag count towards sentence length.
@@ -134,12 +139,12 @@ impl Params {
 
     /// Whether two labels, or two tags, count as equal.
     pub fn same_label(&self, a: &str, b: &str) -> bool {
-        a == b || self.equal_labels.iter().any(|class| has(class, a) && has(class, b))
+        a == b || self.equal_labels.iter().any(|pair| joins(pair, a, b))
     }
 
     /// Whether two words count as equal.
     pub fn same_word(&self, a: &str, b: &str) -> bool {
-        a == b || self.equal_words.iter().any(|class| has(class, a) && has(class, b))
+        a == b || self.equal_words.iter().any(|pair| joins(pair, a, b))
     }
 }
 
@@ -183,12 +188,17 @@ impl Entry<'_> {
         }
     }
 
-    fn several(&self) -> Result<Vec<String>, ParamsError> {
+    fn two(&self) -> Result<[String; 2], ParamsError> {
         match self.values[..] {
-            [] | [_] => Err(self.wrong("two values or more")),
-            _ => Ok(words(&self.values)),
+            [a, b] => Ok([a, b].map(str::to_owned)),
+            _ => Err(self.wrong("two values")),
         }
     }
+}
+
+fn joins(pair: &[String; 2], a: &str, b: &str) -> bool {
+    let [one, other] = pair;
+    (one == a && other == b) || (one == b && other == a)
 }
 
 fn has(list: &[String], word: &str) -> bool {
@@ -207,13 +217,14 @@ mod tests {
     fn a_file_is_read() {
         let text = "# comment\n\nDEBUG 2\nMAX_ERROR 3\r\nCUTOFF_LEN 70 \nLABELED 0\n\
                     DELETE_LABEL #\nDELETE_LABEL_FOR_LENGTH -NONE-\nQUOTE_LABEL POS\n\
-                    QUOTE_TERM «\nEQ_LABEL ADVP PRT ADV\nEQ_WORD  This this\nDISC_ONLY 0";
+                    QUOTE_TERM «\nEQ_LABEL ADVP PRT\nEQ_LABEL PRT ADV\nEQ_WORD  This this\nDISC_ONLY 0";
         let params = Params::parse(text).unwrap();
         assert_eq!((params.most_errors, params.cutoff_length, params.labeled), (3, 70, false));
-        assert!(params.deletes("#") && !params.counts("-NONE-"));
+        assert!(params.deletes_tag("#") && !params.counts("-NONE-"));
         assert!(params.may_be_quote("POS", "«") && params.may_be_quote("POS", "'"));
         assert!(!params.may_be_quote("NN", "'") && !params.may_be_quote("POS", "'s"));
         assert!(params.same_label("PRT", "ADV") && !params.same_label("PRT", "NP"));
+        assert!(!params.same_label("ADVP", "ADV"), "pairs do not chain");
         assert!(params.same_word("This", "this") && !params.same_word("That", "that"));
         assert_eq!(Params::parse(""), Ok(Params::bare()));
     }
@@ -227,7 +238,8 @@ mod tests {
             ("LABELED 2", "line 1: LABELED takes 0 or 1, not \"2\""),
             ("DELETE_LABEL", "line 1: DELETE_LABEL takes one value, not \"\""),
             ("DELETE_LABEL , .", "line 1: DELETE_LABEL takes one value, not \", .\""),
-            ("EQ_LABEL ADVP", "line 1: EQ_LABEL takes two values or more, not \"ADVP\""),
+            ("EQ_LABEL ADVP", "line 1: EQ_LABEL takes two values, not \"ADVP\""),
+            ("EQ_WORD a b c", "line 1: EQ_WORD takes two values, not \"a b c\""),
             (
                 "DISC_ONLY 1",
                 "line 1: DISC_ONLY takes 0, as brackets here are continuous, not \"1\"",

@@ -1,7 +1,7 @@
 //! Reads lines of bracketed trees as evalb does: words verbatim, zero or more trees per line.
 
 use crate::Tree;
-use crate::tree::MOST_DEPTH;
+use crate::limits::MOST_DEPTH;
 
 /// Why a line is not a sequence of trees.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +42,10 @@ pub enum Malformed {
     },
 }
 
-/// The trees of a line; none if it is blank. Empty brackets are dropped.
+/// The trees of a line; none if it is blank.
+///
+/// A label is what follows a bracket at once. `(NP)` has no words and is dropped, but `(NP )` is an
+/// empty word with the tag `NP`, and `( a)` a word without a tag.
 ///
 /// # Errors
 /// If brackets do not match, or contain anything but a tag with its word or phrases.
@@ -60,21 +63,28 @@ pub fn read_line(line: &str) -> Result<Vec<Tree>, Malformed> {
                 if open.len() == MOST_DEPTH {
                     return Err(Malformed::Deep { column: column() });
                 }
-                // A bracket with children can no longer get a label.
-                open.last_mut().map(|parent| parent.label.get_or_insert(""));
+                if let Some(parent) = open.last_mut() {
+                    // A bracket with children can no longer get a label.
+                    parent.label.get_or_insert("");
+                    parent.is_phrase = true;
+                }
                 open.push(Open::default());
             }
             ")" => {
                 let done = open.pop().ok_or_else(|| Malformed::Closed { column: column() })?;
                 let place = open.last_mut().map_or(&mut trees, |parent| &mut parent.children);
-                place.extend(done.into_tree());
+                place.extend(done.into_tree(ends_in_blank(&line[..at])));
             }
             _ => match open.last_mut() {
                 None => {
                     return Err(Malformed::Outside { column: column(), text: text.to_owned() });
                 }
-                Some(parent) if parent.label.is_none() => parent.label = Some(text),
-                Some(parent) if parent.word.is_none() && !parent.is_phrase() => {
+                Some(parent) if parent.label.is_none() => {
+                    let is_word = ends_in_blank(&line[..at]) && closes(&line[at + text.len()..]);
+                    (parent.label, parent.word) =
+                        if is_word { (Some(""), Some(text)) } else { (Some(text), None) };
+                }
+                Some(parent) if parent.word.is_none() && !parent.is_phrase => {
                     parent.word = Some(text);
                 }
                 Some(_) => return Err(too_many()),
@@ -92,31 +102,46 @@ pub fn read_line(line: &str) -> Result<Vec<Tree>, Malformed> {
 struct Open<'a> {
     label: Option<&'a str>,
     word: Option<&'a str>,
+    /// Whether brackets opened in it.
+    is_phrase: bool,
     children: Vec<Tree>,
 }
 
 impl Open<'_> {
-    fn is_phrase(&self) -> bool {
-        !self.children.is_empty() || self.label == Some("")
-    }
-
-    fn into_tree(self) -> Option<Tree> {
+    /// `has_blank`: whether a blank precedes the closing bracket.
+    fn into_tree(self, has_blank: bool) -> Option<Tree> {
         let label = self.label.unwrap_or_default().to_owned();
         match self.word {
             Some(word) => Some(Tree::Leaf { tag: label, word: word.to_owned() }),
+            None if !self.is_phrase && has_blank => {
+                Some(Tree::Leaf { tag: label, word: String::new() })
+            }
             None if self.children.is_empty() => None,
             None => Some(Tree::Node { label, children: self.children }),
         }
     }
 }
 
+/// What C calls a space: ASCII blanks, and the vertical tab.
+fn is_blank(c: char) -> bool {
+    c.is_ascii_whitespace() || c == '\x0b'
+}
+
+fn ends_in_blank(text: &str) -> bool {
+    text.ends_with(is_blank)
+}
+
+fn closes(text: &str) -> bool {
+    text.trim_start_matches(is_blank).starts_with(')')
+}
+
 /// Brackets and the text between them, each with its offset. Only ASCII blanks separate: others,
 /// such as the ideographic space, are part of words.
 fn pieces(line: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_end = |c: char| c.is_ascii_whitespace() || c == '(' || c == ')';
+    let is_end = |c: char| is_blank(c) || c == '(' || c == ')';
     let mut at = 0;
     std::iter::from_fn(move || {
-        at += line[at..].find(|c: char| !c.is_ascii_whitespace())?;
+        at += line[at..].find(|c: char| !is_blank(c))?;
         let rest = &line[at..];
         // A piece that starts with a delimiter is a bracket, one byte long.
         let length = rest.find(is_end).map_or(rest.len(), |length| length.max(1));
@@ -140,7 +165,10 @@ mod tests {
                 "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))",
             ),
             ("( (S (X -LRB-)))", "( (S (X -LRB-)))"),
-            ("(S (NP) (X ) () (NP (A a)))", "(S (NP (A a)))"),
+            ("(S (NP) () (NP (A a)) (NP (X) ) )", "(S (NP (A a)))"),
+            ("(S (X ) ( ) (A\t))", "(S (X ) ( ) (A ))"),
+            ("(S ( a) ( b ) ( NP (A c)))", "(S ( a) ( b) (NP (A c)))"),
+            ("(A\u{b}b)", "(A b)"),
             ("(P this) (Q is)", "(P this) (Q is)"),
             ("(X a\u{3000}b)", "(X a\u{3000}b)"),
             (" \t", ""),

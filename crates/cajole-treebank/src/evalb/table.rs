@@ -14,7 +14,9 @@ impl fmt::Display for Evaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{HEAD}")?;
         writeln!(f, "{RULE}")?;
-        for (id, sentence) in (1..).zip(&self.sentences) {
+        // evalb stops before it prints the row of the error that is one too many.
+        let n_rows = self.sentences.len() - usize::from(self.is_cut_off);
+        for (id, sentence) in (1..).zip(&self.sentences[..n_rows]) {
             row(f, id, sentence)?;
         }
         // Partial totals would be mistaken for the whole file's.
@@ -44,8 +46,12 @@ fn row(f: &mut fmt::Formatter<'_>, id: usize, sentence: &SentenceScore) -> fmt::
 fn totals(f: &mut fmt::Formatter<'_>, score: &Score) -> fmt::Result {
     let Score { matched, gold, test, crossing, words, correct_tags, .. } = score;
     let (recall, precision) = (score.recall(), score.precision());
-    write!(f, "{:16}{recall:6.2} {precision:6.2} {matched:6} {gold:5} {test:5}", "")?;
-    writeln!(f, "  {crossing:5}  {words:5} {correct_tags:5}   {:6.2}", score.tagging_accuracy())
+    // Where a side has no brackets, evalb leaves out their columns.
+    if 0 < *gold && 0 < *test {
+        write!(f, "{:16}{recall:6.2} {precision:6.2} {matched:6} {gold:5} {test:5}", "")?;
+        write!(f, "  {crossing:5}")?;
+    }
+    writeln!(f, "  {words:5} {correct_tags:5}   {:6.2}", score.tagging_accuracy())
 }
 
 fn summary(f: &mut fmt::Formatter<'_>, score: &Score) -> fmt::Result {
@@ -74,4 +80,26 @@ fn summary(f: &mut fmt::Formatter<'_>, score: &Score) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Params, read_line};
+    use super::*;
+
+    #[test]
+    fn totals_without_brackets_have_fewer_columns() {
+        let trees = ["(NN a)", "(S (NN a))"].map(|line| read_line(line).unwrap().remove(0));
+        let [word, phrase] = &trees;
+        for (test, expected) in [
+            (word, "\n      1     1   100.00\n=== Summary"),
+            (
+                phrase,
+                "\n                100.00 100.00      1     1     1      0      1     1   100.00\n",
+            ),
+        ] {
+            let table = Evaluation::of([(test, test)], &Params::collins()).to_string();
+            assert!(table.contains(expected), "{table}");
+        }
+    }
 }

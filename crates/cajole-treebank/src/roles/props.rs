@@ -8,6 +8,7 @@ use super::columns::{self, in_order, name};
 use super::error::{RoleError, RoleFault};
 use super::sentence::Proposition;
 use crate::Located;
+use crate::conll2012::bounded;
 use crate::error::excerpt;
 
 /// The byte order mark that some editors write.
@@ -36,12 +37,15 @@ pub struct Props {
 /// ```
 pub fn sentences(text: &str) -> impl Iterator<Item = Result<Located<Props>, RoleError>> {
     let is_row = |(_, row): &(usize, &str)| !row.trim_ascii().is_empty();
-    let mut lines = (1..).zip(text.strip_prefix(MARK).unwrap_or(text).lines());
+    let mut lines = (1..).zip(without_mark(text).lines());
     std::iter::from_fn(move || {
         let first = lines.find(is_row)?;
         // The terminating row is blank, so consuming it loses nothing.
         let rest = lines.by_ref().take_while(is_row).map(|(_, row)| row);
-        let rows: Vec<_> = std::iter::once(first.1).chain(rest).collect();
+        let rows = match bounded(std::iter::once(first.1).chain(rest)) {
+            Ok(rows) => rows,
+            Err(fault) => return Some(Err(RoleFault::from(fault).on(first.0))),
+        };
         let located = |RoleError { line: row, fault }| fault.on(first.0 + row - 1);
         Some(Props::read(&rows).map(|item| Located { line: first.0, item }).map_err(located))
     })
@@ -57,8 +61,7 @@ impl Props {
             let (found, row) = (cells[at].len(), excerpt(rows[at]));
             return Err(RoleFault::UnevenColumns { found, first, row }.on(at + 1));
         }
-        let predicates = cells.iter().map(|cells| cells[0]).enumerate();
-        let predicates: Vec<_> = predicates.filter(|&(_, lemma)| lemma != "-").collect();
+        let predicates = predicates(&cells);
         if predicates.len() + 1 != first {
             let (columns, predicates) = (first.saturating_sub(1), predicates.len());
             return Err(RoleFault::ColumnCount { columns, predicates }.on(1));
@@ -96,6 +99,17 @@ impl Props {
         }
         Ok(rows.into_iter().map(|row| row + "\n").collect())
     }
+}
+
+/// The predicates of a sentence and their lemmas, from the first column.
+pub(super) fn predicates<'t>(cells: &[Vec<&'t str>]) -> Vec<(usize, &'t str)> {
+    let lemmas = cells.iter().map(|cells| cells[0]).enumerate();
+    lemmas.filter(|&(_, lemma)| lemma != "-").collect()
+}
+
+/// A file's text without its byte order mark.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 #[cfg(test)]

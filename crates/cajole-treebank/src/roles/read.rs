@@ -5,8 +5,9 @@ use std::path::Path;
 use super::error::RoleError;
 use super::sentence::Sentence;
 use super::{conll2012, jsonl};
-use crate::read::{Format, bare_name, text_of};
-use crate::{Corpus, Located, Problem, ReadError};
+use crate::limits::MOST_CORPUS_BYTES;
+use crate::read::{Format, bare_name};
+use crate::{Corpus, Located, Problem, ReadError, text_of};
 
 /// Reads the sentences of a file, with their trees cleaned (see [`clean`](crate::clean())). Names
 /// must end in `.jsonl`, `.conll` or `_conll`, with or without `.gz`.
@@ -19,7 +20,7 @@ pub fn read(path: &Path) -> Result<Corpus<Sentence>, ReadError> {
     if !matches!(format, Some(Format::Jsonl | Format::Conll2012)) {
         return Err(ReadError::UnknownFormat { path: path.to_owned(), kind: KIND });
     }
-    let text = text_of(path)?;
+    let text = text_of(path, MOST_CORPUS_BYTES)?;
     let found: Box<dyn Iterator<Item = Result<Located<Sentence>, RoleError>>> = match format {
         Some(Format::Conll2012) => Box::new(conll2012::sentences(&text)),
         _ => Box::new(jsonl::sentences(&text)),

@@ -20,7 +20,7 @@ use cajole_core::Symbol;
 use serde::{Deserialize, Serialize};
 
 use crate::Tree;
-use crate::tree::MOST_DEPTH;
+use crate::limits::MOST_DEPTH;
 
 /// `s`
 pub const SHIFT: Symbol = 0;

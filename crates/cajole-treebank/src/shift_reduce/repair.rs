@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commands::{Command, Commands, Item};
 use crate::Tree;
-use crate::tree::MOST_DEPTH;
+use crate::limits::MOST_DEPTH;
 
 /// Counts of the repairs made to a command sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::commands::{Invalid, SHIFT};
 use super::*;
 use crate::Tree;
-use crate::tree::MOST_DEPTH;
+use crate::limits::MOST_DEPTH;
 
 fn commands() -> Commands {
     Commands::new(["NP", "VP", "S"].map(String::from).to_vec())

@@ -16,9 +16,10 @@ use cajole_infer::source::{Listed, Numbered, Source};
 use cajole_infer::{Ask, Opened, Runnable, Settings};
 use cajole_rules::Rules;
 use cajole_tasks::srl::Query;
-use cajole_treebank::Located;
-use cajole_treebank::read::{is_columns, text_of};
+use cajole_treebank::limits::MOST_CORPUS_BYTES;
+use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
+use cajole_treebank::{Located, text_of};
 
 use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
@@ -251,7 +252,7 @@ fn columns(
     most: usize,
     answer: &mut dyn FnMut(&str, Vec<Read>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let text = text_of(path).with_context(|| cannot_read(path))?;
+    let text = text_of(path, MOST_CORPUS_BYTES).with_context(|| cannot_read(path))?;
     let mut sentences = conll2012::sentences(&text).map(|found| match found {
         Ok(Located { line, item }) => {
             let query = Query::from(item);

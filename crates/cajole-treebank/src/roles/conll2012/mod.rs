@@ -18,10 +18,10 @@ use std::fmt;
 pub use row::{Layout, Row};
 pub use table::Table;
 
-use super::error::RoleError;
+use super::error::{RoleError, RoleFault};
 use super::sentence::Sentence;
 use crate::Located;
-use crate::conll2012::{Numbering, is_row};
+use crate::conll2012::{Numbering, bounded, is_row};
 
 /// Iterates over the sentences of a file. The genre is the first component of the document's name;
 /// the id is the document, the part and an index from 0. A malformed sentence yields an error and
@@ -112,11 +112,13 @@ fn blocks(text: &str) -> impl Iterator<Item = Result<Located<Block>, RoleError>>
         if !is_row(first) {
             return Some(Ok(Located { line, item: Block::Between(first.to_owned()) }));
         }
-        let mut rows = vec![first];
-        while let Some((_, row)) = lines.next_if(|(_, row)| is_row(row)) {
-            rows.push(row);
-        }
+        let next = || lines.next_if(|(_, row)| is_row(row)).map(|(_, row)| row);
+        let rows = bounded(std::iter::once(first).chain(std::iter::from_fn(next)));
         let (id, genre) = numbering.name(first);
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(fault) => return Some(Err(RoleFault::from(fault).on(line))),
+        };
         let row = |(line, row)| Row::read(row).map_err(|fault| fault.on(line));
         let rows: Result<_, _> = (line..).zip(rows).map(row).collect();
         Some(rows.map(|rows| Located { line, item: Block::Table(Table { id, genre, rows }) }))

@@ -5,10 +5,11 @@ use std::fmt;
 use super::row::Row;
 use crate::conll2012::Growing;
 use crate::error::excerpt;
+use crate::limits::MOST_DEPTH;
 use crate::roles::columns::{self, cell, in_order, name, opening};
 use crate::roles::error::{RoleError, RoleFault};
 use crate::roles::sentence::{Proposition, Sentence};
-use crate::tree::{MOST_DEPTH, escape, unescape};
+use crate::tree::{escape, unescape};
 use crate::{Fault, Tree, clean};
 
 /// The rows of one sentence. Displays as the lines of a file.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::phrases::Phrases;
+use super::rows::{Column, Rows, Table};
 use super::score::Score;
-use crate::read::text_of;
 use crate::roles::bio::BioFault;
-use crate::roles::error::RoleError;
-use crate::roles::props::{self, Props};
 use crate::roles::sentence::Proposition;
 use crate::{Located, Problem, ReadError};
 
@@ -110,33 +109,43 @@ impl fmt::Display for Extent {
 }
 
 impl Evaluation {
-    /// Scores a [`props`] file against gold, sentence by sentence; either may be gzipped.
+    /// Scores a [`props`](crate::roles::props) file against gold, sentence by sentence; either may
+    /// be gzipped. Unlike elsewhere, arguments may lie within others, and surplus columns are
+    /// ignored.
     ///
     /// # Errors
     /// If a file cannot be read, or the files do not contain the same sentences.
     pub fn of_files(gold: &Path, test: &Path) -> Result<Self, EvaluationError> {
-        let (gold_props, test_props) = (read(gold)?, read(test)?);
-        let (gold_sentences, test_sentences) = (gold_props.len(), test_props.len());
-        if gold_sentences != test_sentences {
-            let (gold, test) = (gold.to_owned(), test.to_owned());
-            return Err(EvaluationError::Sentences { gold, gold_sentences, test, test_sentences });
-        }
+        let (mut gold_rows, mut test_rows) = (Rows::open(gold)?, Rows::open(test)?);
         let mut evaluation = Evaluation::default();
-        for (g, t) in gold_props.iter().zip(&test_props) {
+        loop {
+            let (g, t) = match (gold_rows.sentence()?, test_rows.sentence()?) {
+                (Some(g), Some(t)) => (g, t),
+                (None, None) => return Ok(evaluation),
+                (g, t) => {
+                    let found = [g.is_some(), t.is_some()].map(usize::from);
+                    let gold_sentences = evaluation.sentences + found[0] + gold_rows.rest()?;
+                    let test_sentences = evaluation.sentences + found[1] + test_rows.rest()?;
+                    let (gold, test) = (gold.to_owned(), test.to_owned());
+                    return Err(EvaluationError::Sentences {
+                        gold,
+                        gold_sentences,
+                        test,
+                        test_sentences,
+                    });
+                }
+            };
             if g.item.words != t.item.words {
                 let sentence = evaluation.sentences + 1;
-                let extent = |file: &Path, found: &Located<Props>| {
+                let extent = |file: &Path, found: &Located<Table>| {
                     let (line, words) = (found.line, found.item.words);
                     Extent { file: file.to_owned(), line, words }
                 };
-                let (gold, test) = (extent(gold, g), extent(test, t));
+                let (gold, test) = (extent(gold, &g), extent(test, &t));
                 return Err(EvaluationError::Words { sentence, gold, test });
             }
-            evaluation
-                .add(&g.item.propositions, &t.item.propositions)
-                .map_err(|fault| EvaluationError::Malformed(Problem::new(test, t.line, &fault)))?;
+            evaluation.add_columns(&g.item.columns, &t.item.columns);
         }
-        Ok(evaluation)
     }
 
     /// Adds one sentence with its gold and test propositions.
@@ -144,42 +153,45 @@ impl Evaluation {
     /// # Errors
     /// If the tags of a proposition are not valid BIO; then nothing is added.
     pub fn add(&mut self, gold: &[Proposition], test: &[Proposition]) -> Result<(), BioFault> {
-        let sentence = self.sentences + 1;
-        let mut pairs = BTreeMap::<usize, [Option<&Proposition>; 2]>::new();
-        for (side, propositions) in [gold, test].into_iter().enumerate() {
-            for proposition in propositions {
-                pairs.entry(proposition.predicate).or_default()[side] = Some(proposition);
+        let column = |proposition: &Proposition| {
+            let phrases = Phrases::flat(&proposition.arguments()?);
+            let (predicate, lemma) = (proposition.predicate, proposition.lemma.clone());
+            Ok(Column { predicate, lemma, phrases })
+        };
+        let columns = |side: &[Proposition]| side.iter().map(column).collect::<Result<Vec<_>, _>>();
+        self.add_columns(&columns(gold)?, &columns(test)?);
+        Ok(())
+    }
+
+    fn add_columns(&mut self, gold: &[Column], test: &[Column]) {
+        self.sentences += 1;
+        let sentence = self.sentences;
+        let mut pairs = BTreeMap::<usize, [Option<&Column>; 2]>::new();
+        for (side, columns) in [gold, test].into_iter().enumerate() {
+            for column in columns {
+                pairs.entry(column.predicate).or_default()[side] = Some(column);
             }
         }
-        let (mut score, mut mismatches) = (Score::default(), Vec::new());
-        for (predicate, [gold, test]) in pairs {
-            let lemma = |side: Option<&Proposition>| side.map(|found| found.lemma.clone());
+        let nothing = Phrases::default();
+        for (word, [gold, test]) in pairs {
+            let lemma = |side: Option<&Column>| side.map(|found| found.lemma.clone());
             let same = lemma(gold) == lemma(test);
             if !same {
                 let (gold, test) = (lemma(gold), lemma(test));
-                mismatches.push(Mismatch { sentence, word: predicate, gold, test });
+                self.mismatches.push(Mismatch { sentence, word, gold, test });
             }
             let Some(gold) = gold else { continue };
-            let test = test.filter(|_| same).map(Proposition::arguments).transpose()?;
-            score += Score::of(&gold.arguments()?, &test.unwrap_or_default());
+            let predicted = test.filter(|_| same).map_or(&nothing, |test| &test.phrases);
+            self.score += Score::compare(&gold.phrases, predicted);
         }
-        self.sentences = sentence;
-        self.score += score;
-        self.mismatches.extend(mismatches);
-        Ok(())
     }
-}
-
-fn read(path: &Path) -> Result<Vec<Located<Props>>, EvaluationError> {
-    let malformed =
-        |RoleError { line, fault }| EvaluationError::Malformed(Problem::new(path, line, &fault));
-    props::sentences(&text_of(path)?).map(|found| found.map_err(malformed)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Counts;
     use super::*;
+    use crate::roles::props;
 
     fn sentence(text: &str) -> Vec<Proposition> {
         let props = props::sentences(text).next().unwrap().unwrap().item;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
-use std::ops::{AddAssign, Range};
+use std::ops::AddAssign;
 
 use serde::Serialize;
 
+use super::phrases::{Phrases, Verdict};
 use crate::roles::bio::Argument;
 
 /// The role of the predicate.
@@ -34,20 +35,21 @@ pub struct Counts {
 }
 
 impl Score {
-    /// Scores the predictions for one predicate. Arguments must be sorted left to right, as
-    /// [`bio::arguments`](crate::roles::bio::arguments) returns them.
+    /// Scores the predictions for one predicate. Arguments must not overlap, as those that
+    /// [`bio::arguments`](crate::roles::bio::arguments) returns.
     pub fn of(gold: &[Argument], predicted: &[Argument]) -> Self {
-        let (gold, predicted) = (join(gold), join(predicted));
+        Score::compare(&Phrases::flat(gold), &Phrases::flat(predicted))
+    }
+
+    pub(super) fn compare(gold: &Phrases, predicted: &Phrases) -> Self {
         let mut roles = BTreeMap::<String, Counts>::new();
-        for argument in &predicted {
-            let counts = roles.entry(argument.role.to_owned()).or_default();
-            match gold.contains(argument) {
-                true => counts.correct += 1,
-                false => counts.excess += 1,
+        for (role, verdict) in Phrases::compare(gold, predicted) {
+            let counts = roles.entry(role.to_owned()).or_default();
+            match verdict {
+                Verdict::Correct => counts.correct += 1,
+                Verdict::Excess => counts.excess += 1,
+                Verdict::Missed => counts.missed += 1,
             }
-        }
-        for argument in gold.iter().filter(|argument| !predicted.contains(argument)) {
-            roles.entry(argument.role.to_owned()).or_default().missed += 1;
         }
         let mut score = Score { propositions: 1, perfect: 0, roles };
         let Counts { excess, missed, .. } = score.overall();
@@ -149,26 +151,6 @@ impl Sum for Counts {
         };
         counts.fold(Counts::default(), add)
     }
-}
-
-/// An argument with all its continuations.
-#[derive(PartialEq)]
-struct Joined<'a> {
-    role: &'a str,
-    parts: Vec<&'a Range<usize>>,
-}
-
-fn join(arguments: &[Argument]) -> Vec<Joined<'_>> {
-    let mut all: Vec<Joined<'_>> = Vec::new();
-    for Argument { at, role } in arguments {
-        let continued = role.strip_prefix("C-");
-        let begun = all.iter_mut().rfind(|begun| continued == Some(begun.role));
-        match begun {
-            Some(begun) => begun.parts.push(at),
-            None => all.push(Joined { role: continued.unwrap_or(role), parts: vec![at] }),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,0 +1,214 @@
+//! The text of a file, plain or gzipped, within the [limits](crate::limits).
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use super::corpus::Located;
+use super::limits::{MOST_EXPANSION, MOST_LINE_BYTES, UNPACKED_BYTES};
+use super::read::ReadError;
+
+/// The text of a file, decompressed if its name ends in `.gz`.
+///
+/// # Errors
+/// If it cannot be read or decompressed, holds more than `most` bytes, has a line of more than
+/// [`MOST_LINE_BYTES`], or is not UTF-8.
+pub fn text_of(path: &Path, most: u64) -> Result<String, ReadError> {
+    let mut lines = Lines::open(path, most)?;
+    let mut text = String::new();
+    while let Some(line) = lines.whole()? {
+        text.push_str(line);
+    }
+    Ok(text)
+}
+
+/// The lines of a file, one at a time, decompressed if its name ends in `.gz`.
+pub struct Lines {
+    path: PathBuf,
+    bytes: Bytes,
+    most: u64,
+    /// The current line, with its end.
+    line: Vec<u8>,
+    number: usize,
+    n_bytes: u64,
+}
+
+impl Lines {
+    /// Opens a file that may hold up to `most` bytes of text.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(path: &Path, most: u64) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let bytes = match path.extension().is_some_and(|end| end == "gz") {
+            true => Bytes::Packed(BufReader::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
+            false => Bytes::Plain(BufReader::new(file)),
+        };
+        let path = path.to_owned();
+        Ok(Lines { path, bytes, most, line: Vec::new(), number: 0, n_bytes: 0 })
+    }
+
+    /// The next line, without its end; `None` after the last.
+    ///
+    /// # Errors
+    /// If it cannot be read or decompressed, is too long, or is not UTF-8, or if the file is too
+    /// large.
+    #[expect(clippy::should_implement_trait, reason = "the line is borrowed")]
+    pub fn next(&mut self) -> Result<Option<Located<&str>>, ReadError> {
+        let line = self.number + 1;
+        let whole = self.whole()?;
+        let item = whole.map(|whole| &whole[..without_end(whole.as_bytes()).len()]);
+        Ok(item.map(|item| Located { line, item }))
+    }
+
+    /// The next line, with its end.
+    fn whole(&mut self) -> Result<Option<&str>, ReadError> {
+        let before = self.n_bytes;
+        self.line.clear();
+        self.number += 1;
+        let path = || self.path.clone();
+        // One byte past the limit, besides the end `\r\n`, distinguishes a line that is too long.
+        let longest = MOST_LINE_BYTES as u64 + 3;
+        let n_read =
+            self.bytes.read_line(longest, &mut self.line).map_err(|source| match &self.bytes {
+                Bytes::Plain(_) => ReadError::Io { path: path(), source },
+                Bytes::Packed(_) => ReadError::Gzip { path: path(), source },
+            })?;
+        self.n_bytes += n_read as u64;
+        if self.most < self.n_bytes {
+            return Err(ReadError::TooLarge { path: path(), most: self.most });
+        }
+        if MOST_LINE_BYTES < without_end(&self.line).len() {
+            return Err(ReadError::LongLine { path: path(), line: self.number });
+        }
+        if self.bytes.is_bomb(self.n_bytes) {
+            return Err(ReadError::Expands { path: path() });
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok("") => Ok(None),
+            Ok(line) => Ok(Some(line)),
+            Err(error) => {
+                let offset = before as usize + error.valid_up_to();
+                Err(ReadError::NotUtf8 { path: path(), offset, line: self.number })
+            }
+        }
+    }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    match line {
+        [line @ .., b'\r', b'\n'] | [line @ .., b'\n'] => line,
+        line => line,
+    }
+}
+
+enum Bytes {
+    Plain(BufReader<File>),
+    Packed(BufReader<MultiGzDecoder<Counted>>),
+}
+
+impl Bytes {
+    fn read_line(&mut self, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
+        match self {
+            Bytes::Plain(bytes) => bytes.take(most).read_until(b'\n', line),
+            Bytes::Packed(bytes) => bytes.take(most).read_until(b'\n', line),
+        }
+    }
+
+    /// Whether a file that held `n_bytes` so far is much smaller than that.
+    fn is_bomb(&self, n_bytes: u64) -> bool {
+        match self {
+            Bytes::Plain(_) => false,
+            Bytes::Packed(bytes) => {
+                let packed = bytes.get_ref().get_ref().count;
+                UNPACKED_BYTES < n_bytes && MOST_EXPANSION.saturating_mul(packed) < n_bytes
+            }
+        }
+    }
+}
+
+/// A file of which `count` bytes have been read.
+struct Counted {
+    file: File,
+    count: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.file.read(buffer)?;
+        self.count += n_read as u64;
+        Ok(n_read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Checks the text of a file, plain and gzipped, or the end of the error.
+    #[track_caller]
+    fn check(content: &[u8], most: u64, expected: Result<&str, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in [("a", content), ("a.gz", &gzip(content))] {
+            let path = folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            let error = |error: ReadError| error.to_string().replace(path.to_str().unwrap(), "");
+            let found = text_of(&path, most).map_err(error);
+            assert_eq!(found.as_deref().map_err(String::as_str), expected);
+        }
+    }
+
+    #[test]
+    fn text_is_verbatim() {
+        for text in ["", "a", "a\n", "\na\r\n\r\n é"] {
+            check(text.as_bytes(), 100, Ok(text));
+        }
+    }
+
+    #[test]
+    fn limits_apply_after_decompression() {
+        check(b"(A b)", 5, Ok("(A b)"));
+        check(b"(A b)", 4, Err(" holds more than 4 bytes of text: split it"));
+        check(b"a\n\nb\xff", 9, Err(":3: not UTF-8, see byte 4 of the file"));
+        let longest = "x".repeat(MOST_LINE_BYTES);
+        let text = format!("{longest}\r\n{longest}");
+        check(text.as_bytes(), u64::MAX, Ok(&text));
+        for end in ["x", "x\n", " \r\n", "\rx"] {
+            let text = format!("a\n{longest}{end}");
+            check(text.as_bytes(), u64::MAX, Err(":2: a line of more than 1048576 bytes"));
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_refused_long_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.gz");
+        fs::write(&path, gzip(&b"(A b)\n".repeat(8 << 20))).unwrap();
+        let mut lines = Lines::open(&path, u64::MAX).unwrap();
+        let mut n_bytes = 0;
+        let error = loop {
+            match lines.next() {
+                Ok(line) => n_bytes += line.unwrap().item.len() as u64 + 1,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("more than 100 times its size"), "{error}");
+        // The decompressor reads 32 KB at a time, which count at once.
+        assert!(n_bytes <= 2 * UNPACKED_BYTES, "{n_bytes}");
+    }
+}
