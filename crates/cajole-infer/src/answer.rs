@@ -17,7 +17,7 @@ use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
 use crate::study::study;
 use crate::task::{Case, Task};
-use crate::worker::{Failing, Settings, Worker, g_of, own};
+use crate::worker::{Failing, First, Settings, Worker, g_of, own};
 
 /// Rules of lines' own that are kept by a thread.
 const KEPT_RULES: usize = 256;
@@ -257,7 +257,8 @@ impl<'t, T: Task> Answering<'t, T> {
         let failing = |i: usize| {
             let (case, rules) = of[i];
             let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
-            Some((i, (Failing { case, first }, rules)))
+            let First { output, took } = first;
+            Some((i, (Failing { case, first: output, used: *took }, rules)))
         };
         let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();
         let repaired = self.worker.repair_all(self.settings.engine, &failing);
@@ -312,9 +313,9 @@ impl<'t, T: Task> Answering<'t, T> {
 }
 
 /// The network's own output as an answer: final, if it satisfies or cannot be measured.
-fn first<I>((case, rules): (&Case<I>, &Rules<'_>), first: &Result<Candidate, Failure>) -> Answer {
+fn first<I>((case, rules): (&Case<I>, &Rules<'_>), first: &Result<First, Failure>) -> Answer {
     match first {
-        Ok(first) => {
+        Ok(First { output: first, .. }) => {
             let mut answer = own("network", first, g_of(rules, case, first));
             if answer.status == Status::Unmeasured {
                 answer.faults = rules.explain(&case.subject, &first.output);

@@ -4,6 +4,7 @@
 //! the network finds the answers, and, where the right outputs are known, how good they are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cajole_core::corpus::in_parallel;
 use cajole_core::{Candidate, Symbol, UnknownParameter};
@@ -147,7 +148,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         let decoded = in_parallel(lots.len(), worker, |worker, i| {
             let lot: Vec<&Case<T::Input>> = lots[i].iter().collect();
             let firsts = worker.as_mut().map(|worker| worker.firsts(&lot)).unwrap_or_default();
-            firsts.into_iter().map(Result::unwrap_or_default).collect::<Vec<_>>()
+            firsts.into_iter().map(|first| first.unwrap_or_default().output).collect::<Vec<_>>()
         });
         decoded.into_iter().flatten().collect()
     }
@@ -163,9 +164,10 @@ impl<'t, T: Task> Comparison<'t, T> {
         let worker = || Worker::new(self.task, self.settings).ok();
         let answers = in_parallel(lots.len(), worker, |worker, i| {
             let Some(worker) = worker else { return Vec::new() };
-            let failing = lots[i].iter();
-            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> =
-                failing.map(|f| (Failing { case: f.case, first: f.first }, f.rules)).collect();
+            let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has all the time
+            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
+                .map(|f| (Failing { case: f.case, first: f.first, used }, f.rules))
+                .collect();
             let mut answers = worker.repair_all(engine, &failing);
             let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));
             if let Ok(log_probs) = worker.log_probs(&outputs.collect::<Vec<_>>()) {

@@ -37,10 +37,11 @@ impl Settings {
         Settings { engine: Engine::Gbi, config, limits: task.limits(), cancel: Cancel::default() }
     }
 
-    /// When to give up on an input that is taken up now.
-    fn until(&self) -> Option<Instant> {
-        let deadline = self.limits.deadline.or(self.config.deadline);
-        deadline.and_then(|deadline| Instant::now().checked_add(deadline))
+    /// When to give up on `n` inputs that are taken up now, of which each has used some of its time.
+    fn until(&self, n: usize, used: Duration) -> Option<Instant> {
+        let deadline = self.limits.deadline.or(self.config.deadline)?;
+        let left = deadline.saturating_sub(used).checked_mul(n as u32)?;
+        Instant::now().checked_add(left)
     }
 }
 
@@ -53,12 +54,23 @@ pub struct Worker<'t, T: Task> {
     found: Vec<Found>,
 }
 
+/// The network's own output.
+#[derive(Clone, Debug, Default)]
+pub struct First {
+    /// The output; capped if the deadline cut it off.
+    pub output: Candidate,
+    /// How much of the input's time it took: of inputs that go together, an equal share.
+    pub took: Duration,
+}
+
 /// An output of the network's own that violates its rules.
 pub struct Failing<'a, T: Task> {
     /// The input.
     pub case: &'a Case<T::Input>,
     /// The network's own output.
     pub first: &'a Candidate,
+    /// How much of the input's time is used up.
+    pub used: Duration,
 }
 
 impl<T: Task> Clone for Failing<'_, T> {
@@ -83,7 +95,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 
     /// The network's own output for every input, in batches of similar size.
-    pub fn firsts(&mut self, cases: &[&Case<T::Input>]) -> Vec<Result<Candidate, Failure>> {
+    pub fn firsts(&mut self, cases: &[&Case<T::Input>]) -> Vec<Result<First, Failure>> {
         let model = self.task.model();
         let order = lots((0..cases.len()).collect(), |i| model.size(input::<T>(cases[i])));
         let nothing = || Err(Failure::new("the network gave no output"));
@@ -105,15 +117,17 @@ impl<'t, T: Task> Worker<'t, T> {
         &mut self,
         cases: &[&Case<T::Input>],
         batch: &[usize],
-        firsts: &mut [Result<Candidate, Failure>],
+        firsts: &mut [Result<First, Failure>],
     ) -> Result<(), Failure> {
-        let model = self.task.model();
-        let set: Vec<Pass<'_, T::Model>> =
-            batch.iter().map(|&i| Pass::base(input::<T>(cases[i]))).collect();
+        let (model, started) = (self.task.model(), Instant::now());
+        let until = self.settings.until(batch.len(), Duration::ZERO);
+        let pass = |&i: &usize| Pass { until, ..Pass::base(input::<T>(cases[i])) };
+        let set: Vec<Pass<'_, T::Model>> = batch.iter().map(pass).collect();
         let found = &mut self.found[..set.len()];
         self.own.skim(&mut self.workspace.session(model), &set, found)?;
+        let took = started.elapsed() / batch.len() as u32;
         for (&i, found) in batch.iter().zip(found) {
-            let first = found.best().cloned();
+            let first = found.best().map(|output| First { output: output.clone(), took });
             firsts[i] = first.ok_or_else(|| Failure::new("the network gave no output"));
         }
         Ok(())
@@ -151,17 +165,24 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Vec<Answer> {
         let attempts: Vec<Attempt<'_, '_, T>> =
             failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
-        let bounds: Vec<Bound<'_>> = attempts.iter().map(Attempt::bound).collect();
-        let mut answers = match engine {
-            Engine::Gbi => self.gbi(rules, &attempts, &bounds, None),
-            Engine::Rival(rival) => self.rival(rival, rules, &attempts, &bounds),
-            Engine::Network => attempts.iter().map(|a| a.keep(engine, 0)).collect(),
-            Engine::Auto => self.auto(rules, &attempts, &bounds),
+        // What the first pass has used up the time of stays as it is.
+        let (late, open): (Vec<usize>, Vec<usize>) =
+            (0..attempts.len()).partition(|&i| attempts[i].is_late());
+        let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
+        let bounds: Vec<Bound<'_>> = some.iter().map(Attempt::bound).collect();
+        let kept = |attempt: &Attempt<'_, '_, T>| attempt.keep(engine, 0);
+        let answers = match engine {
+            Engine::Gbi => self.gbi(rules, &some, &bounds, None),
+            Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
+            Engine::Network => some.iter().map(kept).collect(),
+            Engine::Auto => self.auto(rules, &some, &bounds),
         };
-        for (answer, attempt) in answers.iter_mut().zip(&attempts) {
-            attempt.complete(answer);
-        }
-        answers
+        let kept = late.iter().map(|&i| kept(&attempts[i]));
+        let mut all: Vec<(usize, Answer)> =
+            open.iter().copied().zip(answers).chain(late.iter().copied().zip(kept)).collect();
+        all.sort_by_key(|(i, _)| *i);
+        all.iter_mut().for_each(|(i, answer)| attempts[*i].complete(answer));
+        all.into_iter().map(|(_, answer)| answer).collect()
     }
 
     /// `log p(y | x, W)` of every output.
@@ -362,7 +383,8 @@ impl<T: Task> Copy for Attempt<'_, '_, T> {}
 
 impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
     fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
-        Attempt { of, rules, g_before: g_of(rules, of.case, of.first), until: settings.until() }
+        let (g_before, until) = (g_of(rules, of.case, of.first), settings.until(1, of.used));
+        Attempt { of, rules, g_before, until }
     }
 
     fn bound(&self) -> Bound<'a> {

@@ -61,7 +61,7 @@ fn answer<T: Task>(answering: &mut Answering<'_, T>, line: &str) -> Answer {
 }
 
 fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidate {
-    worker.firsts(&[case]).remove(0).unwrap()
+    worker.firsts(&[case]).remove(0).unwrap().output
 }
 
 fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
