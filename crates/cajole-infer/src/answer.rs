@@ -13,11 +13,12 @@ use cajole_report::CaseStudy;
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
+use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
 use crate::study::study;
 use crate::task::{Case, Task};
-use crate::worker::{Failing, First, Settings, Worker, g_of, own};
+use crate::worker::{Failing, First, Settings, Worker};
 
 /// Rules of lines' own that are kept by a thread.
 const KEPT_RULES: usize = 256;
@@ -247,18 +248,24 @@ impl<'t, T: Task> Answering<'t, T> {
 
     /// The answer to every input of these lines, in order.
     fn repaired(&mut self, asked: &[Result<Asked<'t, T::Input>, LineError>]) -> Vec<Answer> {
-        let lines = asked.iter().filter_map(|asked| asked.as_ref().ok());
-        let of: Vec<(&Case<T::Input>, &Rules<'t>)> =
-            lines.flat_map(|(cases, rules)| cases.iter().map(|c| (c, rules.get()))).collect();
+        let lines = asked.iter().filter_map(|asked| asked.as_ref().ok()).enumerate();
+        let all = lines.flat_map(|(line, (cases, rules))| {
+            cases.iter().map(move |case| (line, (case, rules.get())))
+        });
+        let (lines, of): (Vec<usize>, Vec<(&Case<T::Input>, &Rules<'t>)>) = all.unzip();
         let cases: Vec<&Case<T::Input>> = of.iter().map(|(case, _)| *case).collect();
-        let firsts = self.worker.firsts(&cases);
+        let firsts = self.worker.firsts(&cases, &lines);
         let mut answers: Vec<Answer> =
             of.iter().zip(&firsts).map(|(of, f)| first(*of, f)).collect();
+        let mut n_failing = vec![0; asked.len()];
+        let failed = lines.iter().zip(&answers).filter(|(_, answer)| is_failing(answer));
+        failed.for_each(|(&line, _)| n_failing[line] += 1);
         let failing = |i: usize| {
             let (case, rules) = of[i];
             let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
-            let First { output, took } = first;
-            Some((i, (Failing { case, first: output, used: *took }, rules)))
+            let First { output, used } = first;
+            let among = n_failing[lines[i]];
+            Some((i, (Failing { case, first: output, used: *used, among }, rules)))
         };
         let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();
         let repaired = self.worker.repair_all(self.settings.engine, &failing);
@@ -315,6 +322,11 @@ impl<'t, T: Task> Answering<'t, T> {
 /// The network's own output as an answer: final, if it satisfies or cannot be measured.
 fn first<I>((case, rules): (&Case<I>, &Rules<'_>), first: &Result<First, Failure>) -> Answer {
     match first {
+        Ok(late) if late.is_late() => Answer {
+            status: Status::TimedOut,
+            log_prob: None,
+            ..own("network", &late.output, f32::NAN)
+        },
         Ok(First { output: first, .. }) => {
             let mut answer = own("network", first, g_of(rules, case, first));
             if answer.status == Status::Unmeasured {

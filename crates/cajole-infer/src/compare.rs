@@ -12,11 +12,12 @@ use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Ser
 use cajole_rules::Rules;
 use cajole_tasks::Watch;
 
+use crate::attempt::g_of;
 use crate::engine::{Answer, Engine, Status};
 use crate::line::{Line, LineError};
 use crate::study::study;
 use crate::task::{Case, Output, Task};
-use crate::worker::{Failing, Settings, Worker, g_of};
+use crate::worker::{Failing, Settings, Worker};
 
 /// Inputs that a thread takes at a time.
 const LOT: usize = 3 * cajole_core::corpus::BATCH;
@@ -147,7 +148,9 @@ impl<'t, T: Task> Comparison<'t, T> {
         let worker = || Worker::new(self.task, self.settings).ok();
         let decoded = in_parallel(lots.len(), worker, |worker, i| {
             let lot: Vec<&Case<T::Input>> = lots[i].iter().collect();
-            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot)).unwrap_or_default();
+            let lines: Vec<usize> = (0..lot.len()).collect();
+            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot, &lines));
+            let firsts = firsts.unwrap_or_default();
             firsts.into_iter().map(|first| first.unwrap_or_default().output).collect::<Vec<_>>()
         });
         decoded.into_iter().flatten().collect()
@@ -166,7 +169,7 @@ impl<'t, T: Task> Comparison<'t, T> {
             let Some(worker) = worker else { return Vec::new() };
             let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has all the time
             let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
-                .map(|f| (Failing { case: f.case, first: f.first, used }, f.rules))
+                .map(|f| (Failing { case: f.case, first: f.first, used, among: 1 }, f.rules))
                 .collect();
             let mut answers = worker.repair_all(engine, &failing);
             let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));

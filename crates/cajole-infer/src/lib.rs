@@ -13,6 +13,7 @@
 //! - [`Task`](task::Task): what to implement for a network of your own.
 
 pub mod answer;
+mod attempt;
 pub mod compare;
 pub mod engine;
 mod fingerprint;

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use cajole_core::corpus::BATCH;
 use cajole_core::{
-    Cancel, Candidate, Config, Constraint, Decoder, Failure, Fault, Force, Found, Gbi, Job, Model,
-    Outcome, Pass, Sought, Stop, Symbol, UnknownParameter, Wanted, Workspace,
+    Cancel, Candidate, Config, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought,
+    Symbol, UnknownParameter, Wanted, Workspace,
 };
 use cajole_rules::{Bound, Rules};
 
+use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
 use crate::limits::TOKENS_TOGETHER;
 use crate::task::{Case, Task};
@@ -37,11 +38,14 @@ impl Settings {
         Settings { engine: Engine::Gbi, config, limits: task.limits(), cancel: Cancel::default() }
     }
 
-    /// When to give up on `n` inputs that are taken up now, of which each has used some of its time.
-    fn until(&self, n: usize, used: Duration) -> Option<Instant> {
-        let deadline = self.limits.deadline.or(self.config.deadline)?;
-        let left = deadline.saturating_sub(used).checked_mul(n as u32)?;
-        Instant::now().checked_add(left)
+    /// When to give up on what is taken up now and may take this long.
+    pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
+        Instant::now().checked_add(time(self.deadline()?)?)
+    }
+
+    /// How long a line may take.
+    fn deadline(&self) -> Option<Duration> {
+        self.limits.deadline.or(self.config.deadline)
     }
 }
 
@@ -59,8 +63,21 @@ pub struct Worker<'t, T: Task> {
 pub struct First {
     /// The output; capped if the deadline cut it off.
     pub output: Candidate,
-    /// How much of the input's time it took: of inputs that go together, an equal share.
-    pub took: Duration,
+    /// How much of its line's time was used up then. Inputs that go together use an equal share.
+    pub used: Duration,
+}
+
+impl First {
+    /// Of an input whose line had no time left.
+    fn late() -> Self {
+        let output = Candidate { capped: true, ..Candidate::default() };
+        First { output, used: Duration::MAX }
+    }
+
+    /// Whether the network never read the input.
+    pub fn is_late(&self) -> bool {
+        self.used == Duration::MAX
+    }
 }
 
 /// An output of the network's own that violates its rules.
@@ -69,8 +86,10 @@ pub struct Failing<'a, T: Task> {
     pub case: &'a Case<T::Input>,
     /// The network's own output.
     pub first: &'a Candidate,
-    /// How much of the input's time is used up.
+    /// How much of its line's time is used up.
     pub used: Duration,
+    /// How many inputs of its line share the rest.
+    pub among: usize,
 }
 
 impl<T: Task> Clone for Failing<'_, T> {
@@ -94,20 +113,38 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(Worker { task, settings, own, workspace: Workspace::new(model), found })
     }
 
-    /// The network's own output for every input, in batches of similar size.
-    pub fn firsts(&mut self, cases: &[&Case<T::Input>]) -> Vec<Result<First, Failure>> {
+    /// The network's own output for every input, in batches of similar size. `lines` says which
+    /// inputs share the time of a line; what comes after its end gets no output.
+    pub fn firsts(
+        &mut self,
+        cases: &[&Case<T::Input>],
+        lines: &[usize],
+    ) -> Vec<Result<First, Failure>> {
         let model = self.task.model();
+        let mut used = vec![Duration::ZERO; lines.iter().max().map_or(0, |last| last + 1)];
+        let deadline = self.settings.deadline();
         let order = lots((0..cases.len()).collect(), |i| model.size(input::<T>(cases[i])));
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
         for batch in order.iter().flat_map(|lot| lot.chunks(BATCH)) {
-            if let Err(failure) = self.skim(cases, batch, &mut firsts) {
+            // The first input of a line is always read.
+            let is_late = |i: &&usize| {
+                let used = used[lines[**i]];
+                !used.is_zero() && deadline.is_some_and(|most| most <= used)
+            };
+            let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
+            late.iter().for_each(|&i| firsts[i] = Ok(First::late()));
+            if let Err(failure) = self.skim(cases, &batch, &mut firsts) {
                 // The others of a batch must not suffer for one.
-                for &i in batch {
+                for &i in &batch {
                     if self.skim(cases, &[i], &mut firsts).is_err() {
                         firsts[i] = Err(failure.clone());
                     }
                 }
+            }
+            for &i in &batch {
+                used[lines[i]] += firsts[i].as_ref().map_or(Duration::ZERO, |first| first.used);
+                firsts[i].iter_mut().for_each(|first| first.used = used[lines[i]]);
             }
         }
         firsts
@@ -119,15 +156,18 @@ impl<'t, T: Task> Worker<'t, T> {
         batch: &[usize],
         firsts: &mut [Result<First, Failure>],
     ) -> Result<(), Failure> {
+        if batch.is_empty() {
+            return Ok(());
+        }
         let (model, started) = (self.task.model(), Instant::now());
-        let until = self.settings.until(batch.len(), Duration::ZERO);
+        let until = self.settings.until(|each| each.checked_mul(batch.len() as u32));
         let pass = |&i: &usize| Pass { until, ..Pass::base(input::<T>(cases[i])) };
         let set: Vec<Pass<'_, T::Model>> = batch.iter().map(pass).collect();
         let found = &mut self.found[..set.len()];
         self.own.skim(&mut self.workspace.session(model), &set, found)?;
-        let took = started.elapsed() / batch.len() as u32;
+        let used = started.elapsed() / batch.len() as u32;
         for (&i, found) in batch.iter().zip(found) {
-            let first = found.best().map(|output| First { output: output.clone(), took });
+            let first = found.best().map(|output| First { output: output.clone(), used });
             firsts[i] = first.ok_or_else(|| Failure::new("the network gave no output"));
         }
         Ok(())
@@ -365,108 +405,6 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 }
 
-/// One input that is being worked on.
-struct Attempt<'a, 'r, T: Task> {
-    of: Failing<'a, T>,
-    rules: &'a Rules<'r>,
-    g_before: f32,
-    until: Option<Instant>,
-}
-
-impl<T: Task> Clone for Attempt<'_, '_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: Task> Copy for Attempt<'_, '_, T> {}
-
-impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
-    fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
-        let (g_before, until) = (g_of(rules, of.case, of.first), settings.until(1, of.used));
-        Attempt { of, rules, g_before, until }
-    }
-
-    fn bound(&self) -> Bound<'a> {
-        Bound { rule: self.rules, subject: &self.of.case.subject }
-    }
-
-    fn is_late(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
-    }
-
-    /// The network's own output, after so many passes in vain.
-    fn keep(&self, engine: Engine, passes: usize) -> Answer {
-        Answer {
-            g_after: self.g_before,
-            passes,
-            ..own(engine.name(), self.of.first, self.g_before)
-        }
-    }
-
-    /// What a search came to: the least violating candidate, if it violates less.
-    fn found(&self, engine: Engine, found: &Found) -> Answer {
-        let kept = self.keep(engine, found.passes);
-        let g = |y: &Candidate| g_of(self.rules, self.of.case, y);
-        let least = found.candidates().iter().map(|y| (g(y), y));
-        let least = least.filter(|(g, _)| *g < self.g_before);
-        match least.reduce(|a, b| if b.0 < a.0 { b } else { a }) {
-            Some((g_after, y)) => Answer {
-                output: y.output.clone(),
-                status: if g_after == 0.0 { Status::Satisfied } else { Status::Improved },
-                g_after,
-                log_prob: Some(y.log_prob),
-                ..kept
-            },
-            None => kept,
-        }
-    }
-
-    /// What gradient-based inference came to. It decodes in its own way, so that the network's first
-    /// output may be better still.
-    fn outcome(&self, outcome: Outcome) -> Answer {
-        let is_better = outcome.g_after < self.g_before;
-        let status = match outcome.stop {
-            Stop::AlreadySatisfied | Stop::Satisfied => Status::Satisfied,
-            Stop::Deadline => Status::TimedOut,
-            Stop::Unmeasured => Status::Unmeasured,
-            Stop::Cancelled => Status::Cancelled,
-            Stop::Failed => Status::Failed,
-            _ if is_better => Status::Improved,
-            _ => Status::Unchanged,
-        };
-        let Outcome { output, g_after, steps, passes, trace, failure, .. } = outcome;
-        let elapsed = trace.steps().last().map_or(Duration::ZERO, |step| step.elapsed);
-        let kept = self.keep(Engine::Gbi, passes);
-        let kept =
-            Answer { status, steps: Some(steps), trace: Some(trace), failure, elapsed, ..kept };
-        match is_better {
-            true => Answer { output, g_after, log_prob: None, ..kept },
-            false => kept,
-        }
-    }
-
-    /// Says why an answer does not satisfy, and whether time ran out.
-    fn complete(&self, answer: &mut Answer) {
-        if matches!(answer.status, Status::Improved | Status::Unchanged) && self.is_late() {
-            answer.status = Status::TimedOut;
-        }
-        if answer.status != Status::Satisfied {
-            answer.faults = self.explain(answer);
-        }
-    }
-
-    fn explain(&self, answer: &Answer) -> Vec<Fault> {
-        let y = &answer.output;
-        let mut faults = self.rules.explain(&self.of.case.subject, y);
-        if faults.is_empty() {
-            let message = "the output was cut off: the network did not end it".to_owned();
-            faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
-        }
-        faults
-    }
-}
-
 /// Inputs that may go through the network together: of these, a set of [`BATCH`] has no more than
 /// [`TOKENS_TOGETHER`] tokens, or there is one input only.
 fn lots(mut inputs: Vec<usize>, tokens: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
@@ -482,38 +420,6 @@ fn lots(mut inputs: Vec<usize>, tokens: impl Fn(usize) -> usize) -> Vec<Vec<usiz
         }
     }
     lots
-}
-
-/// The network's own output as an answer.
-pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
-    let status = match g {
-        0.0 => Status::Satisfied,
-        g if g.is_nan() => Status::Unmeasured,
-        _ => Status::Unchanged,
-    };
-    Answer {
-        output: first.output.clone(),
-        status,
-        g_before: g,
-        g_after: g,
-        log_prob: Some(first.log_prob),
-        steps: None,
-        passes: 0,
-        faults: Vec::new(),
-        note: None,
-        failure: None,
-        engine,
-        trace: None,
-        elapsed: Duration::ZERO,
-    }
-}
-
-/// `g` of a candidate; one that was cut off violates, whatever it contains.
-pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
-    match rules.check(&case.subject, &y.output).total() {
-        0.0 if y.capped => 1.0 / y.output.len().max(1) as f32,
-        g => g,
-    }
 }
 
 /// What the network reads.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cajole_core::corpus::BATCH;
 use cajole_core::{Candidate, Constraint, Source, Symbol};
 use cajole_infer::answer::Answering;
 use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
@@ -61,7 +62,7 @@ fn answer<T: Task>(answering: &mut Answering<'_, T>, line: &str) -> Answer {
 }
 
 fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidate {
-    worker.firsts(&[case]).remove(0).unwrap().output
+    worker.firsts(&[case], &[0]).remove(0).unwrap().output
 }
 
 fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
@@ -226,6 +227,25 @@ fn who_runs_out_of_time_says_so_and_gives_the_best_there_is() {
             assert!(!is_beam || answer.status == Status::TimedOut, "no beam is that wide at once");
         }
     }
+}
+
+#[test]
+fn the_inputs_of_a_line_share_its_time() {
+    let task = transducer();
+    let rules = Rules::parse("here", "must-have = [\"a\"]", None, task.vocabulary()).unwrap();
+    let inputs = vec!["azbz"; 3 * BATCH];
+    let cases: Vec<_> = inputs.iter().map(|x| cases(&task, &rules, x).remove(0)).collect();
+    let cases: Vec<_> = cases.iter().collect();
+    let n_late = |deadline: Duration, lines: &[usize]| {
+        let settings = settings(&task, Engine::Gbi, &limits(|l| l.deadline = Some(deadline)));
+        let firsts = Worker::new(&task, &settings).unwrap().firsts(&cases, lines);
+        firsts.into_iter().filter(|first| first.as_ref().unwrap().is_late()).count()
+    };
+    let (one, each) = (vec![0; 3 * BATCH], (0..3 * BATCH).collect::<Vec<_>>());
+    let moment = Duration::from_nanos(1);
+    assert_eq!(n_late(moment, &one), 2 * BATCH, "the first batch has used up all of it");
+    assert_eq!(n_late(moment, &each), 0, "each has a moment of its own");
+    assert_eq!(n_late(Duration::from_secs(3600), &one), 0);
 }
 
 /// No output satisfies this.

@@ -1,0 +1,149 @@
+//! One output that is being repaired: what engines come to, as answers.
+
+use std::time::{Duration, Instant};
+
+use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop};
+use cajole_rules::{Bound, Rules};
+
+use crate::engine::{Answer, Engine, Status};
+use crate::task::{Case, Task};
+use crate::worker::{Failing, Settings};
+
+/// One input that is being worked on.
+pub(crate) struct Attempt<'a, 'r, T: Task> {
+    pub(crate) of: Failing<'a, T>,
+    pub(crate) rules: &'a Rules<'r>,
+    pub(crate) g_before: f32,
+    pub(crate) until: Option<Instant>,
+}
+
+impl<T: Task> Clone for Attempt<'_, '_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Task> Copy for Attempt<'_, '_, T> {}
+
+impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
+    pub(crate) fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
+        let share = |all: Duration| all.saturating_sub(of.used).checked_div(of.among as u32);
+        Attempt {
+            of,
+            rules,
+            g_before: g_of(rules, of.case, of.first),
+            until: settings.until(share),
+        }
+    }
+
+    pub(crate) fn bound(&self) -> Bound<'a> {
+        Bound { rule: self.rules, subject: &self.of.case.subject }
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// The network's own output, after so many passes in vain.
+    pub(crate) fn keep(&self, engine: Engine, passes: usize) -> Answer {
+        Answer {
+            g_after: self.g_before,
+            passes,
+            ..own(engine.name(), self.of.first, self.g_before)
+        }
+    }
+
+    /// What a search came to: the least violating candidate, if it violates less.
+    pub(crate) fn found(&self, engine: Engine, found: &Found) -> Answer {
+        let kept = self.keep(engine, found.passes);
+        let g = |y: &Candidate| g_of(self.rules, self.of.case, y);
+        let least = found.candidates().iter().map(|y| (g(y), y));
+        let least = least.filter(|(g, _)| *g < self.g_before);
+        match least.reduce(|a, b| if b.0 < a.0 { b } else { a }) {
+            Some((g_after, y)) => Answer {
+                output: y.output.clone(),
+                status: if g_after == 0.0 { Status::Satisfied } else { Status::Improved },
+                g_after,
+                log_prob: Some(y.log_prob),
+                ..kept
+            },
+            None => kept,
+        }
+    }
+
+    /// What gradient-based inference came to. It decodes in its own way, so that the network's first
+    /// output may be better still.
+    pub(crate) fn outcome(&self, outcome: Outcome) -> Answer {
+        let is_better = outcome.g_after < self.g_before;
+        let status = match outcome.stop {
+            Stop::AlreadySatisfied | Stop::Satisfied => Status::Satisfied,
+            Stop::Deadline => Status::TimedOut,
+            Stop::Unmeasured => Status::Unmeasured,
+            Stop::Cancelled => Status::Cancelled,
+            Stop::Failed => Status::Failed,
+            _ if is_better => Status::Improved,
+            _ => Status::Unchanged,
+        };
+        let Outcome { output, g_after, steps, passes, trace, failure, .. } = outcome;
+        let elapsed = trace.steps().last().map_or(Duration::ZERO, |step| step.elapsed);
+        let kept = self.keep(Engine::Gbi, passes);
+        let kept =
+            Answer { status, steps: Some(steps), trace: Some(trace), failure, elapsed, ..kept };
+        match is_better {
+            true => Answer { output, g_after, log_prob: None, ..kept },
+            false => kept,
+        }
+    }
+
+    /// Says why an answer does not satisfy, and whether time ran out.
+    pub(crate) fn complete(&self, answer: &mut Answer) {
+        if matches!(answer.status, Status::Improved | Status::Unchanged) && self.is_late() {
+            answer.status = Status::TimedOut;
+        }
+        if answer.status != Status::Satisfied {
+            answer.faults = self.explain(answer);
+        }
+    }
+
+    fn explain(&self, answer: &Answer) -> Vec<Fault> {
+        let y = &answer.output;
+        let mut faults = self.rules.explain(&self.of.case.subject, y);
+        if faults.is_empty() {
+            let message = "the output was cut off: the network did not end it".to_owned();
+            faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
+        }
+        faults
+    }
+}
+
+/// The network's own output as an answer.
+pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
+    let status = match g {
+        0.0 => Status::Satisfied,
+        g if g.is_nan() => Status::Unmeasured,
+        _ => Status::Unchanged,
+    };
+    Answer {
+        output: first.output.clone(),
+        status,
+        g_before: g,
+        g_after: g,
+        log_prob: Some(first.log_prob),
+        steps: None,
+        passes: 0,
+        faults: Vec::new(),
+        note: None,
+        failure: None,
+        engine,
+        trace: None,
+        elapsed: Duration::ZERO,
+    }
+}
+
+/// `g` of a candidate; one that was cut off violates, whatever it contains.
+pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
+    match rules.check(&case.subject, &y.output).total() {
+        0.0 if y.capped => 1.0 / y.output.len().max(1) as f32,
+        g => g,
+    }
+}
