@@ -1,8 +1,19 @@
 //! What holds of every rule, whoever wrote it.
 
+use std::fs;
+use std::path::Path;
+
 use cajole_core::constraints::Automaton;
 use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Subject, Vocabulary};
+
+/// Hands over a file of this name with this content.
+pub fn with_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).expect("room for it");
+    read(&path)
+}
 
 /// Letters without anything between them, as transducers write them; one name is part of another.
 pub fn letters() -> Vocabulary {

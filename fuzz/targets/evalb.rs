@@ -1,8 +1,8 @@
 //! evalb: a line of gold's trees, a line of trees to score, and a parameter file.
 #![no_main]
 
-use cajole_treebank::evalb::{Params, Status, read_line, score_forests};
 use cajole_treebank::Tree;
+use cajole_treebank::evalb::{Params, Status, read_line, score_forests};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

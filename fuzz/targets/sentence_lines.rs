@@ -4,8 +4,8 @@
 use cajole_core::constraints::TagSet;
 use cajole_tasks::parsing::input;
 use cajole_tasks::srl::{Query, Vocabulary};
-use cajole_treebank::tokenize;
 use cajole_tasks::words::{Lexicon, Reads};
+use cajole_treebank::tokenize;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

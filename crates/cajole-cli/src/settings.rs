@@ -19,6 +19,19 @@ pub(crate) struct Settings {
     pub(crate) overrides: Vec<String>,
 }
 
+impl Settings {
+    /// What messages call them.
+    pub(crate) fn name(&self) -> String {
+        match &self.config {
+            Some(path) => path.display().to_string(),
+            None => BUILT_IN.to_owned(),
+        }
+    }
+}
+
+/// What messages call settings that are in no file.
+const BUILT_IN: &str = "the built-in settings";
+
 /// Where corpora are.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Data {
@@ -36,7 +49,7 @@ pub(crate) fn read<T: DeserializeOwned>(built_in: &str, settings: &Settings) -> 
     match &settings.config {
         Some(path) => {
             let text = text_of(path, MOST_SETTINGS_BYTES).context("cannot read the settings")?;
-            parse(&path.display().to_string(), &text, &settings.overrides)
+            parse(&settings.name(), &text, &settings.overrides)
         }
         None => overridden(built_in, &settings.overrides),
     }
@@ -47,7 +60,7 @@ pub(crate) fn overridden<T: DeserializeOwned>(
     built_in: &str,
     overrides: &[String],
 ) -> anyhow::Result<T> {
-    parse("the built-in settings", built_in, overrides)
+    parse(BUILT_IN, built_in, overrides)
 }
 
 fn parse<T: DeserializeOwned>(name: &str, text: &str, overrides: &[String]) -> anyhow::Result<T> {

@@ -135,6 +135,10 @@ fn what_is_wrong_with_settings_is_said() {
         ("sizes.indicator=0", "at least 1"),
         ("sizes.dropout=1.5", "1.5 is not at least 0 and less than 1"),
         ("tuning.failures=0", "at least 1"),
+        ("tuning.step-sizes=[nan]", "NaN is not above 0"),
+        ("tuning.penalties=[]", "at least one"),
+        ("networks=[]", "at least one"),
+        ("limits=[0]", "at least 1"),
         ("rivals.agenda-limit=0", "at least 1"),
         ("rivals.agenda-limits=1", "agenda-limits"),
         ("corpora.generated.reads=\"letters\"", "letters"),
@@ -154,7 +158,7 @@ fn what_is_wrong_with_settings_is_said() {
     let mut config = write_settings(at);
     config.networks[1].name = "srl 100".to_owned();
     fs::write(at.join("twice.toml"), toml::to_string(&config).unwrap()).unwrap();
-    let parts = ["two networks", "\"srl 100\""];
+    let parts = ["twice.toml", "two networks", "\"srl 100\""];
     check_error(at, &["reproduce", "srl", "--config=twice.toml", "--out=twice"], &parts);
     assert!(!at.join("twice/nets").exists(), "nothing was trained");
     let text = toml::to_string(&config).unwrap().replace("hidden = 16", "hidden = \"many\"");

@@ -311,6 +311,15 @@ mod tests {
     }
 
     #[test]
+    fn endless_sentences_end_in_an_error() {
+        for found in [Ok(()), Err(Problem::new(Path::new("a"), 1, &"odd"))] {
+            let endless = std::iter::repeat_with(|| found.clone());
+            let error = Corpus::collect(Path::new("a.ptb"), endless).unwrap_err().to_string();
+            assert_eq!(error, "a.ptb has more than 1000000 sentences: split it");
+        }
+    }
+
+    #[test]
     fn column_formats_are_recognized_by_name() {
         for (name, expected) in
             [("a.gold_conll", true), ("b/a.conll.gz", true), ("conll.jsonl", false)]

@@ -221,11 +221,15 @@ fn chosen<'n, T>(
 /// The settings of the experiment on role labeling that were asked for.
 pub(crate) fn srl_config(settings: &Settings, data: &Data) -> anyhow::Result<SrlConfig> {
     let built_in = if data.quick { SrlConfig::QUICK } else { SrlConfig::DEFAULT };
-    settings::read(built_in, settings)
+    let config: SrlConfig = settings::read(built_in, settings)?;
+    config.check().with_context(|| format!("in {}", settings.name()))?;
+    Ok(config)
 }
 
 /// The settings of the parsing experiment that were asked for.
 pub(crate) fn parsing_config(settings: &Settings, data: &Data) -> anyhow::Result<ParsingConfig> {
     let built_in = if data.quick { ParsingConfig::QUICK } else { ParsingConfig::DEFAULT };
-    settings::read(built_in, settings)
+    let config: ParsingConfig = settings::read(built_in, settings)?;
+    config.check().with_context(|| format!("in {}", settings.name()))?;
+    Ok(config)
 }

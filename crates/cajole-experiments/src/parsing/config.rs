@@ -8,7 +8,7 @@ use cajole_tasks::Presets;
 use cajole_tasks::parsing::{NetworkConfig, Recipe, Sizes, TreebankConfig};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::UnknownCorpus;
+use crate::{ExperimentError, UnknownCorpus};
 
 /// The contents of `configs/parsing.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,16 @@ pub struct Rivals {
 }
 
 impl ParsingConfig {
+    /// Checks what no single value shows: every network has a name of its own and a corpus that is
+    /// there.
+    ///
+    /// # Errors
+    /// If one has not.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        ExperimentError::unless_distinct(self.networks.iter().map(|network| &network.name))?;
+        Ok(self.networks.iter().try_for_each(|network| self.recipe(network).map(drop))?)
+    }
+
     /// The training recipe of a network.
     ///
     /// # Errors

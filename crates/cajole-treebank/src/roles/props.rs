@@ -178,6 +178,8 @@ mod tests {
         );
         check("- *\n- *", "line 4: 1 columns of arguments for 0 predicates");
         check("go\ngo", "line 4: 0 columns of arguments for 2 predicates");
+        let long = "-\n".repeat(100_001);
+        check(long.trim_end(), "line 4: a sentence of more than 100000 words");
         check("go (V*)\n- (A*", "line 5: the argument \"A\" that begins here is not closed");
     }
 

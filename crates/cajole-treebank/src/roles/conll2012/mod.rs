@@ -133,6 +133,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn endless_sentences_are_refused_and_the_next_is_read() {
+        let row = "a/b 0 0 x NN (TOP*) - - - - * *\n";
+        let text = format!("{}\n{row}", row.repeat(100_001));
+        let expected = "line 1: a sentence of more than 100000 words";
+        let found: Vec<_> = sentences(&text).map(|s| s.map_err(|e| e.to_string())).collect();
+        assert_eq!(found[0].as_ref().unwrap_err(), expected);
+        assert_eq!((found.len(), found[1].as_ref().unwrap().line), (2, 100_003));
+        let trees: Vec<_> = crate::conll2012::sentences(&text).collect();
+        assert_eq!(trees[0].as_ref().unwrap_err().to_string(), expected);
+        assert!(trees[1].is_ok());
+    }
+
+    #[test]
     fn lines_between_sentences_round_trip() {
         let row = "a/b 0\t0  x\u{a0}y  NN (TOP*) - - - -  (GPE) (1)";
         for text in [
