@@ -22,7 +22,7 @@ use clap::value_parser;
 use crate::range::within;
 use crate::{Session, screen, settings, source};
 
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Asking {
     /// A network that is built in (transducer, parser, tagger or expressions), or a checkpoint folder
     /// of any task
@@ -128,6 +128,13 @@ impl Asking {
     /// The name of the network, or its folder.
     pub(crate) fn model<'a>(&'a self, default: &'a str) -> &'a str {
         self.model.as_deref().unwrap_or(default)
+    }
+
+    /// The same with this network, if none is named.
+    #[must_use]
+    pub(crate) fn or_model(mut self, default: &str) -> Asking {
+        self.model.get_or_insert_with(|| default.to_owned());
+        self
     }
 
     /// The network.

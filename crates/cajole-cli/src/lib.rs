@@ -15,6 +15,9 @@
 
 mod asking;
 mod commands;
+mod interrupt;
+mod note;
+mod output;
 mod range;
 mod screen;
 mod settings;
@@ -27,6 +30,7 @@ use cajole_infer::Registry;
 use clap::Parser;
 
 use commands::Args;
+use interrupt::Interrupt;
 
 /// What every command is given.
 pub(crate) struct Session {
@@ -34,13 +38,21 @@ pub(crate) struct Session {
     pub(crate) registry: Registry,
     /// Whether to print JSON instead of text.
     pub(crate) json: bool,
+    /// What is done when a signal comes.
+    pub(crate) interrupt: Interrupt,
 }
 
 /// Does what the command line asks for, with the networks of this registry.
 pub fn main_with(registry: Registry) -> ExitCode {
     let args = Args::parse();
-    let session = Session { registry, json: args.json };
-    match run(&args, &session) {
+    let interrupt = Interrupt::watch().unwrap_or_default();
+    let session = Session { registry, json: args.json, interrupt };
+    let ended = run(&args, &session);
+    if let Some(code) = session.interrupt.exit_code() {
+        session.interrupt.tell();
+        return ExitCode::from(code);
+    }
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

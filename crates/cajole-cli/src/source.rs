@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::source::Source;
 use cajole_tasks::Watch;
@@ -19,6 +19,15 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Source> {
 pub(crate) fn files(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
     let stdin = files.is_empty().then(|| Path::new("-"));
     stdin.into_iter().chain(files.iter().map(PathBuf::as_path))
+}
+
+/// The one file of a run whose records go to a file: they are told apart by line only.
+pub(crate) fn only(files: &[PathBuf]) -> anyhow::Result<&Path> {
+    match files {
+        [] => Ok(Path::new("-")),
+        [path] => Ok(path),
+        _ => bail!("--out takes the records of one file, and {} are given", files.len()),
+    }
 }
 
 /// Whether a path stands for standard input.
@@ -64,11 +73,21 @@ fn line_of(number: u64, text: String, max_tokens: usize) -> Result<Option<Line>,
     Ok(line)
 }
 
+/// An error if there were inputs whose rules could not be measured: nobody knows whether these obey.
+pub(crate) fn check_measured(unmeasured: u64) -> anyhow::Result<()> {
+    match unmeasured {
+        0 => Ok(()),
+        n => bail!(
+            "the rules of {n} inputs could not be measured; \"faults\" in their records says why"
+        ),
+    }
+}
+
 /// An error if there were bad lines, which have been reported.
 pub(crate) fn check_bad(bad: u64, could_not: &str) -> anyhow::Result<()> {
     match bad {
         0 => Ok(()),
-        1 => anyhow::bail!("1 line could not be {could_not}; see above"),
-        n => anyhow::bail!("{n} lines could not be {could_not}; see above"),
+        1 => bail!("1 line could not be {could_not}; see above"),
+        n => bail!("{n} lines could not be {could_not}; see above"),
     }
 }

@@ -182,7 +182,7 @@ fn an_output_that_is_there_is_not_lost() {
         (&["in", "--model=cook"], &["cook", "transducer"]),
         (&["in", "--set=moves=[\"deco\"]"], &["\"deco\""]),
         (&["in", "--set=schedule.step=1"], &["schedule.step"]),
-        (&["out"], &["both the input and the output"]),
+        (&["out"], &["is the same file as out"]),
     ] {
         check_error(at, &[args, &overwrite].concat(), parts);
         assert!(kept() == before, "{args:?}");

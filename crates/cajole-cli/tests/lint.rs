@@ -222,3 +222,23 @@ fn rules_that_nothing_satisfies_are_warned_of() {
         assert_eq!(String::from_utf8(output.stderr).unwrap(), warning);
     }
 }
+
+#[test]
+fn rules_that_no_data_makes_right_are_refused_before_data_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // Each line of the data is bad, so that reading any is heard of.
+    fs::write(at.join("gold"), "{\n".repeat(10)).unwrap();
+    for (rule, said) in [
+        ("pattern = '('", "rule.toml:1"),
+        ("patern = 'a'", "patern"),
+        ("grammar-file = 'nowhere.ebnf'", "nowhere.ebnf"),
+        ("not toml", "rule.toml"),
+    ] {
+        fs::write(at.join("rule.toml"), rule).unwrap();
+        let ran = lint(at, &["rule.toml", "gold"]);
+        check_failed(&ran, &[rule], &[said]);
+        let all = String::from_utf8_lossy(&ran.stderr);
+        assert!(!all.contains("passed over"), "{rule}: no data is read: {all}");
+    }
+}

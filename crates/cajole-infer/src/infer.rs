@@ -65,6 +65,9 @@ pub enum InferError {
         /// What is wrong with it.
         problem: String,
     },
+    /// It was cancelled. What was put before is whole.
+    #[error("interrupted")]
+    Interrupted,
     /// The settings name what the network does not have.
     #[error(transparent)]
     Settings(#[from] UnknownParameter),
@@ -97,7 +100,7 @@ impl Tally {
 
     fn count(&self, answer: &Answer) {
         let add = |count: &AtomicU64, is: bool| count.fetch_add(u64::from(is), Ordering::Relaxed);
-        let is_failure = answer.g_before != 0.0;
+        let is_failure = 0.0 < answer.g_before; // and was measured
         let is_satisfied = answer.status == Status::Satisfied;
         add(&self.inputs, true);
         add(&self.failures, is_failure);
@@ -183,7 +186,8 @@ impl<'t, T: Task> Inference<'t, T> {
             batches: AHEAD * self.threads,
             weight: BYTES_IN_FLIGHT,
         };
-        in_order(bounds, take, |lot| weight(lot), hand, work, &mut put)
+        in_order(bounds, take, |lot| weight(lot), hand, work, &mut put)?;
+        if is_cancelled() { Err(InferError::Interrupted) } else { Ok(()) }
     }
 
     /// The records of a lot, one per line; blank lines have none.
@@ -201,6 +205,10 @@ impl<'t, T: Task> Inference<'t, T> {
             line.transpose().map(|line| line.map_err(|error| (number, error)))
         });
         let mut records = hand.answer(lines.collect());
+        // What was given up is no answer: who resumes takes these lines up again.
+        if self.settings.cancel.is_set() {
+            return Err(InferError::Interrupted);
+        }
         for record in &mut records {
             match &record.answers {
                 Ok(answers) => answers.iter().for_each(|a| tally.count(&a.answer)),

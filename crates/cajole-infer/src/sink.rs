@@ -8,12 +8,14 @@
 //! What the run was about lies beside the output for as long as it is unfinished, so that nobody
 //! goes on with another network or other rules.
 
-use std::fs::{self, File, OpenOptions};
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use cajole_nn::checkpoint::write_atomically;
 use flate2::Compression;
-use flate2::bufread::GzDecoder;
+use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,6 +72,41 @@ pub enum SinkError {
         /// What is no longer the same.
         what: String,
     },
+    /// Another run is writing to it.
+    #[error("{path} is being written by another run: wait for its end, or name another file", path = path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It answers lines that the input does not have.
+    #[error(
+        "{path} has a record of line {last}, and the input has {lines} lines: it is the output of \
+         another input; --overwrite begins anew",
+        path = path.display()
+    )]
+    Beyond {
+        /// The file.
+        path: PathBuf,
+        /// The line of its last record.
+        last: u64,
+        /// How many lines there are.
+        lines: u64,
+    },
+    /// Nothing says what run it is the output of, and lines are left.
+    #[error(
+        "{path} ends at line {last} of {lines}, and {note} is missing, which says what run it is the \
+         output of; --overwrite begins anew",
+        path = path.display(),
+        note = note_of(path).display()
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// The line of its last record.
+        last: u64,
+        /// How many lines there are.
+        lines: u64,
+    },
     /// Its last line is no record.
     #[error("{path} does not end in a record of `cajole infer`: {end:?}", path = path.display())]
     NoRecord {
@@ -87,43 +124,59 @@ impl SinkError {
     }
 }
 
+/// An output that is about to be written.
+pub struct Opened {
+    /// Where records go.
+    pub sink: Sink,
+    /// The last line that is answered already.
+    pub last: u64,
+    /// How many of the lines up to there are bad.
+    pub bad: u64,
+}
+
 impl Sink {
     /// Standard output, or anything else that cannot be gone on with.
     pub fn of(to: impl Write + Send + 'static) -> Sink {
         Sink { to: Box::new(to), member: None, files: None }
     }
 
-    /// A file, gzipped if its name ends in `.gz`; and the number of the last line that is answered
-    /// in it. `run` is what the run is about.
+    /// A file, gzipped if its name ends in `.gz`, with what is answered in it. `run` is what the run
+    /// is about; `lines` is the number of the last line that is not blank, if that can be known.
+    ///
+    /// The file is locked for as long as it is written, and nothing in it changes unless it is this
+    /// run's.
     ///
     /// # Errors
     /// If the file cannot be written, or is there and is not to be, or is another run's.
-    pub fn open(path: &Path, existing: Existing, run: &Value) -> Result<(Sink, u64), SinkError> {
+    pub fn open(
+        path: &Path,
+        existing: Existing,
+        run: &Value,
+        lines: Option<u64>,
+    ) -> Result<Opened, SinkError> {
+        let io = || SinkError::io(path);
         let is_gz = path.extension().is_some_and(|end| end == "gz");
         let note = note_of(path);
-        let is_there = path.exists();
-        if is_there && existing == Existing::Keep {
-            return Err(SinkError::Exists { path: path.to_owned() });
-        }
-        let is_resumed = is_there && existing == Existing::Resume;
+        let mut file = open_locked(path, existing)?;
+        let is_resumed = existing == Existing::Resume && 0 < file.metadata().map_err(io())?.len();
+        let (mut end, mut last, mut bad) = (0, 0, 0);
         if is_resumed {
-            check_note(&note, path, run)?;
+            let is_known = check_note(&note, path, run)?;
+            let record;
+            (end, record) = match is_gz {
+                false => last_record(&mut file).map_err(io())?,
+                true => last_member(&mut file).map_err(io())?,
+            };
+            last = record.map(|line| number_of(path, &line)).transpose()?.unwrap_or(0);
+            check_last(path, last, lines, is_known)?;
+            bad = count_bad(&mut file, end, is_gz).map_err(io())?;
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(!is_resumed);
-        let mut file = options.open(path).map_err(SinkError::io(path))?;
-        let (end, last) = match (is_resumed, is_gz) {
-            (false, _) => (0, None),
-            (true, false) => last_record(&mut file).map_err(SinkError::io(path))?,
-            (true, true) => last_member(&mut file).map_err(SinkError::io(path))?,
-        };
-        let last = last.map(|line| number_of(path, &line)).transpose()?.unwrap_or(0);
-        file.set_len(end).map_err(SinkError::io(path))?;
-        file.seek(SeekFrom::Start(end)).map_err(SinkError::io(path))?;
-        fs::write(&note, format!("{run:#}\n")).map_err(SinkError::io(&note))?;
-        let to = file.try_clone().map_err(SinkError::io(path))?;
+        file.set_len(end).map_err(io())?;
+        file.seek(SeekFrom::Start(end)).map_err(io())?;
+        write_atomically(&note, format!("{run:#}\n").as_bytes()).map_err(SinkError::io(&note))?;
+        let to = file.try_clone().map_err(io())?;
         let member = is_gz.then(Vec::new);
-        Ok((Sink { to: Box::new(to), member, files: Some((file, note)) }, last))
+        Ok(Opened { sink: Sink { to: Box::new(to), member, files: Some((file, note)) }, last, bad })
     }
 
     /// Writes some whole records.
@@ -164,6 +217,58 @@ impl Sink {
     }
 }
 
+/// The file as it is, or empty if it is new; locked until it is closed.
+fn open_locked(path: &Path, existing: Existing) -> Result<File, SinkError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.create_new(existing == Existing::Keep);
+    let file = options.open(path).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => SinkError::Exists { path: path.to_owned() },
+        _ => SinkError::Io { path: path.to_owned(), source },
+    })?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(SinkError::Locked { path: path.to_owned() }),
+        // A file system without locks cannot tell of other runs.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Whether the last record can be of this run.
+fn check_last(path: &Path, last: u64, lines: Option<u64>, is_known: bool) -> Result<(), SinkError> {
+    let path = path.to_owned();
+    match lines {
+        Some(lines) if lines < last => Err(SinkError::Beyond { path, last, lines }),
+        Some(lines) if !is_known && last < lines => Err(SinkError::Unknown { path, last, lines }),
+        _ => Ok(()),
+    }
+}
+
+/// How many of the records up to `end` are of bad lines.
+fn count_bad(file: &mut File, end: u64, is_gz: bool) -> io::Result<u64> {
+    #[derive(Deserialize)]
+    struct Record<'r> {
+        #[serde(borrow)]
+        status: Option<Cow<'r, str>>,
+    }
+    if end == 0 {
+        return Ok(0); // nothing is no gzipped file
+    }
+    file.seek(SeekFrom::Start(0))?;
+    let bytes = BufReader::new(file.take(end));
+    let mut records: Box<dyn BufRead> = match is_gz {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(bytes))),
+        false => Box::new(bytes),
+    };
+    let (mut bad, mut line) = (0, Vec::new());
+    while 0 < records.read_until(b'\n', &mut line)? {
+        let record = serde_json::from_slice::<Record<'_>>(&line);
+        let is_bad = record.is_ok_and(|record| record.status.as_deref() == Some("bad-line"));
+        bad += u64::from(is_bad);
+        line.clear();
+    }
+    Ok(bad)
+}
+
 /// The file that says what an unfinished run is about.
 fn note_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -171,21 +276,22 @@ fn note_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Compares with what the unfinished run was about; a finished one may be gone on with by any.
-fn check_note(note: &Path, path: &Path, run: &Value) -> Result<(), SinkError> {
+/// Compares with what the unfinished run was about. Returns whether that is known: a finished run has
+/// left no note.
+fn check_note(note: &Path, path: &Path, run: &Value) -> Result<bool, SinkError> {
     let text = match fs::read_to_string(note) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         text => text.map_err(SinkError::io(note))?,
     };
     // A note that was cut off says nothing of the run, which had not written anything then.
-    let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
+    let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
     let differs = |key: &String| before.get(key) != run.get(key);
     let keys = [run, &before].into_iter().filter_map(Value::as_object).flat_map(|run| run.keys());
     let mut changed: Vec<&str> = keys.filter(|key| differs(key)).map(String::as_str).collect();
     changed.sort_unstable();
     changed.dedup();
     match changed.is_empty() {
-        true => Ok(()),
+        true => Ok(true),
         false => Err(SinkError::OtherRun { path: path.to_owned(), what: changed.join(", ") }),
     }
 }
@@ -294,7 +400,7 @@ mod tests {
         let path = folder.path().join(name);
         let run = json!({"rule": "r"});
         let write = |existing, from: Option<u64>| {
-            let (mut sink, last) = Sink::open(&path, existing, &run).unwrap();
+            let Opened { mut sink, last, .. } = Sink::open(&path, existing, &run, None).unwrap();
             assert!(from.is_none_or(|from| last <= from));
             for line in last + 1..=records {
                 sink.write(record(line).as_bytes()).unwrap();
@@ -326,8 +432,8 @@ mod tests {
         let path = folder.path().join("out.jsonl");
         let long = format!("{{\"line\":7,\"text\":\"{}\"}}\n", "x".repeat(200_000));
         fs::write(&path, record(6) + &long + "{\"li").unwrap();
-        let (_, last) = Sink::open(&path, Existing::Resume, &json!({})).unwrap();
-        assert_eq!(last, 7);
+        let opened = Sink::open(&path, Existing::Resume, &json!({}), None).unwrap();
+        assert_eq!(opened.last, 7);
         assert_eq!(fs::metadata(&path).unwrap().len() as usize, record(6).len() + long.len());
     }
 
@@ -342,7 +448,7 @@ mod tests {
         };
         let open = |members: &[Vec<u8>]| {
             fs::write(&path, members.concat()).unwrap();
-            Sink::open(&path, Existing::Resume, &json!({})).map(|(_, last)| last)
+            Sink::open(&path, Existing::Resume, &json!({}), None).map(|opened| opened.last)
         };
         let (whole, unended) = (packed(&record(1)), packed("{\"line\":2}"));
         assert_eq!(open(&[whole.clone(), packed(&record(2))]).unwrap(), 2);
@@ -355,19 +461,51 @@ mod tests {
     }
 
     #[test]
+    fn two_runs_do_not_write_to_one_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let open = |existing| Sink::open(&path, existing, &json!({}), None);
+        let mut first = open(Existing::Keep).unwrap();
+        first.sink.write(record(1).as_bytes()).unwrap();
+        for existing in [Existing::Resume, Existing::Replace] {
+            let error = open(existing).err().unwrap().to_string();
+            assert!(error.contains("out.jsonl is being written by another run"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), record(1), "it is left alone");
+        drop(first);
+        assert_eq!(open(Existing::Resume).unwrap().last, 1);
+    }
+
+    #[test]
+    fn a_record_beyond_the_input_and_one_of_nobody_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let open = |lines| Sink::open(&path, Existing::Resume, &json!({}), Some(lines));
+        let text = record(1) + "{\"line\":3,\"status\":\"bad-line\"}\n";
+        fs::write(&path, &text).unwrap();
+        let error = open(2).err().unwrap().to_string();
+        assert!(error.contains("a record of line 3, and the input has 2 lines"), "{error}");
+        let error = open(4).err().unwrap().to_string();
+        assert!(error.contains("ends at line 3 of 4") && error.contains(".run.json"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is left alone");
+        let opened = open(3).unwrap();
+        assert_eq!((opened.last, opened.bad), (3, 1));
+    }
+
+    #[test]
     fn what_is_there_is_neither_lost_nor_mixed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
-        let open = |existing, rule: &str| Sink::open(&path, existing, &json!({"rule": rule}));
-        let (mut sink, last) = open(Existing::Resume, "a").unwrap();
+        let open = |existing, rule: &str| Sink::open(&path, existing, &json!({"rule": rule}), None);
+        let Opened { mut sink, last, .. } = open(Existing::Resume, "a").unwrap();
         assert_eq!(last, 0);
         sink.write(record(1).as_bytes()).unwrap();
         drop(sink);
         assert!(matches!(open(Existing::Keep, "a"), Err(SinkError::Exists { .. })));
         let error = open(Existing::Resume, "b").err().unwrap().to_string();
         assert!(error.contains("has changed since: rule;"), "{error}");
-        assert_eq!(open(Existing::Resume, "a").unwrap().1, 1);
-        assert_eq!(open(Existing::Replace, "b").unwrap().1, 0);
+        assert_eq!(open(Existing::Resume, "a").unwrap().last, 1);
+        assert_eq!(open(Existing::Replace, "b").unwrap().last, 0);
         fs::write(&path, "something else\n").unwrap();
         let error = open(Existing::Resume, "b").err().unwrap().to_string();
         assert!(error.contains("\"something else\""), "{error}");

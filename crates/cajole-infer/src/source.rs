@@ -180,6 +180,20 @@ impl Source {
         Ok(())
     }
 
+    /// The number of the last line that is not blank, 0 if there is none; reads all that are left.
+    ///
+    /// # Errors
+    /// If the source cannot be read on.
+    pub fn last_line(mut self) -> io::Result<u64> {
+        let mut last = 0;
+        while let Some((number, text)) = self.line()? {
+            if !text.is_ok_and(|text| text.trim().is_empty()) {
+                last = number;
+            }
+        }
+        Ok(last)
+    }
+
     /// How many lines are left; reads them all.
     ///
     /// # Errors

@@ -173,7 +173,8 @@ fn a_cancelled_run_takes_no_more_lines() {
         Ok(())
     };
     let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &|_| {} };
-    task.infer_each(&ask(&rules, &settings), each).unwrap();
+    let ended = task.infer_each(&ask(&rules, &settings), each);
+    assert!(matches!(ended, Err(InferError::Interrupted)), "{ended:?}");
     assert!(0 < n && n < 1900, "{n} lines were answered");
 }
 

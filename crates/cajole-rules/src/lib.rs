@@ -32,7 +32,7 @@ mod vocabulary;
 
 pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
-    Verdict, parse_reply,
+    Verdict, kill_checkers, parse_reply,
 };
 pub use file::{RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};

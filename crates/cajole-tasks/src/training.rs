@@ -151,6 +151,11 @@ pub fn kept_or_trained<C: Checkpoint>(
     }
 }
 
+/// Whether `folder` holds a run that has not come to its end.
+pub fn is_unfinished(folder: &Path) -> bool {
+    folder.join(RUN_FILE).exists()
+}
+
 /// Removes the files that only an unfinished run needs.
 ///
 /// # Errors

@@ -1,6 +1,5 @@
 //! `cajole compare`: all engines on one file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,6 +13,7 @@ use cajole_tasks::Watch;
 
 use crate::Session;
 use crate::asking::{Asking, EngineName};
+use crate::output::lock_folder;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines};
@@ -98,8 +98,7 @@ fn show(report: &Report, what: &Compare, session: &Session) -> anyhow::Result<()
 }
 
 fn write(report: &Report, folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let _locked = lock_folder(folder)?;
     for (name, text) in [
         ("compare.json", report.to_json()),
         ("compare.md", report.to_markdown()),

@@ -8,6 +8,7 @@ use cajole_tasks::checkpoint::{self, Checkpoint};
 use cajole_tasks::srl::{self, ElmoFiles};
 
 use crate::Session;
+use crate::output::lock_folder;
 use crate::screen;
 
 /// Make a checkpoint of a network that was trained elsewhere
@@ -63,8 +64,9 @@ pub(crate) fn run(what: &Import, session: &Session) -> anyhow::Result<()> {
 fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
     let Allennlp { archive, out, options, weights } = what;
     if checkpoint::exists(out) {
-        bail!("{} holds a checkpoint already", out.display());
+        bail!("{} holds a checkpoint already: name another folder", out.display());
     }
+    let _locked = lock_folder(out)?;
     let elmo = options.clone().zip(weights.clone());
     let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
     let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())

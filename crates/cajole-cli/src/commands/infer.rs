@@ -1,22 +1,22 @@
 //! `cajole infer`: users' own lines through any checkpoint, under any rules.
 
-mod note;
-
 use std::io::{IsTerminal, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use cajole_infer::Ask;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::runnable::Stream;
-use cajole_infer::sink::{Existing, Sink};
+use cajole_infer::sink::{Opened, Sink};
 use cajole_tasks::Watch;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Session;
 use crate::asking::{Asking, EngineName};
+use crate::note;
+use crate::output::Output;
 use crate::screen::{self, Screen};
-use crate::source::{cannot_read, check_bad, is_stdin, open};
+use crate::source::{cannot_read, check_bad, check_measured, open};
 
 /// Run your own lines through a network, such that every output obeys your own rules
 ///
@@ -61,41 +61,29 @@ use crate::source::{cannot_read, check_bad, is_stdin, open};
 pub(crate) struct Infer {
     /// Lines to answer; - is standard input
     #[arg(value_name = "FILE", default_value = "-")]
-    input: PathBuf,
-
-    /// Where records go; gzipped, if it ends in .gz [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub(super) input: PathBuf,
 
     #[command(flatten)]
-    asking: Asking,
+    pub(super) output: Output,
+
+    #[command(flatten)]
+    pub(super) asking: Asking,
 
     /// How outputs are made to obey
     #[arg(long, value_enum, default_value_t = EngineName::Gbi)]
-    engine: EngineName,
+    pub(super) engine: EngineName,
 
     /// Add the trace of every repair to its record (gbi)
     #[arg(long)]
-    explain: bool,
-
-    /// Go on with an output that a killed run left behind
-    ///
-    /// The input, the network, the rules with all files that they name, and the flags have to be the
-    /// same as before.
-    #[arg(long, requires = "out")]
-    resume: bool,
-
-    /// Begin anew, though the output is there
-    #[arg(long, requires = "out", conflicts_with = "resume")]
-    overwrite: bool,
+    pub(super) explain: bool,
 
     /// Stop at the first bad line, instead of reporting it and going on
     #[arg(long)]
-    strict: bool,
+    pub(super) strict: bool,
 
     /// Leave milliseconds out of records: the same lines then give the same bytes
     #[arg(long)]
-    no_times: bool,
+    pub(super) no_times: bool,
 }
 
 /// The network that is asked, if none is named.
@@ -117,13 +105,25 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     // All that can be wrong is found out before an output is begun, or begun anew.
     network.answer(Vec::new(), &ask)?;
     let mut source = what.asking.source(&what.input)?;
-    let (mut sink, last) = match &what.out {
-        None => (Sink::of(stdout()), 0),
-        Some(out) => sink(out, what, || note::note(what, &*network, file.as_ref(), &ask))?,
+    let out = what.output.out.as_deref();
+    let Opened { mut sink, last, bad } = match out {
+        None => Opened { sink: Sink::of(stdout()), last: 0, bad: 0 },
+        Some(out) => {
+            let model = what.asking.model(DEFAULT);
+            let mut reads = note::reads(&what.input, model, &ask)?;
+            let note = note::note(&reads, model, &*network, file.as_ref(), &ask)?;
+            reads.others.extend(what.asking.constraint.clone());
+            session.interrupt.cancels(&settings.cancel);
+            session.interrupt.advise(&format!(
+                ": {} is whole up to here, and the same command with --resume goes on",
+                out.display()
+            ));
+            what.output.open(out, &reads, &note)?
+        }
     };
     source.skip_to(last).with_context(|| cannot_read(&what.input))?;
     let (screen, tally) = (Screen::new(), Tally::default());
-    let is_watched = what.out.is_some() || !stdout().is_terminal();
+    let is_watched = out.is_some() || !stdout().is_terminal();
     if is_watched && stderr().is_terminal() {
         screen.begin("lines", n_lines(&what.input)?);
     }
@@ -136,32 +136,11 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     screen.end();
     ended?;
     sink.finish().context("cannot write the output")?;
-    if let Some(out) = &what.out {
+    if let Some(out) = out {
         tell(out, last, &tally, session)?;
     }
-    check_bad(Tally::get(&tally.bad), "worked on")
-}
-
-fn sink(
-    path: &Path,
-    what: &Infer,
-    note: impl FnOnce() -> anyhow::Result<Value>,
-) -> anyhow::Result<(Sink, u64)> {
-    if what.resume && is_stdin(&what.input) {
-        bail!("what came from standard input cannot be read again: --resume needs a file");
-    }
-    if what.resume && !what.input.is_file() {
-        bail!("{} is no file, and cannot be read again: --resume needs one", what.input.display());
-    }
-    if what.input.canonicalize().is_ok_and(|input| path.canonicalize().is_ok_and(|p| p == input)) {
-        bail!("{} cannot be both the input and the output", path.display());
-    }
-    let existing = match (what.resume, what.overwrite) {
-        (true, _) => Existing::Resume,
-        (false, true) => Existing::Replace,
-        (false, false) => Existing::Keep,
-    };
-    Ok(Sink::open(path, existing, &note()?)?)
+    check_measured(Tally::get(&tally.unmeasured))?;
+    check_bad(bad + Tally::get(&tally.bad), "worked on")
 }
 
 /// How many lines there are, as far as that can be known: only a file can be read twice.

@@ -49,6 +49,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let look = Look { by: what.by.clone(), verbs: what.verbs, separator: separator.to_owned() };
     let screen = Screen::new();
     let file = RuleFile::read(&what.constraint)?;
+    check_rules(&file, separator)?;
     // Twice: first for the symbols that there are, then for what the rules say of them.
     for path in &what.files {
         let cannot = || format!("cannot read {}", path.display());
@@ -77,6 +78,15 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
         }
     }
     check_bad(bad as u64, "read")
+}
+
+/// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.
+fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
+    let own = Names::default().with_rules(&file.text, file.folder.as_deref(), separator);
+    match file.compile(&own) {
+        Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Calls `look` at every right output; returns how many lines are bad.

@@ -12,10 +12,12 @@ use cajole_infer::source::Source;
 use cajole_treebank::{Pretty, penn};
 use serde_json::{Value, json};
 
+use super::infer::{self, Infer};
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{Asking, EngineName};
+use crate::output::Output;
 use crate::screen;
-use crate::source::{check_bad, files};
+use crate::source::{check_bad, check_measured, files, only};
 
 /// Parse sentences into trees, each of them a tree over its sentence
 ///
@@ -23,7 +25,8 @@ use crate::source::{check_bad, files};
 ///
 /// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
 /// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere. With
-/// --json, records are those of `cajole infer --model parser`; a blank line then has none.
+/// --json, records are those of `cajole infer --model parser`; a blank line then has none. With
+/// --out, these records go to a file, and a run that is killed goes on with --resume.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Parse {
     /// Files to parse; standard input, if none are given
@@ -31,6 +34,9 @@ pub(crate) struct Parse {
 
     #[command(flatten)]
     asking: Asking,
+
+    #[command(flatten)]
+    output: Output,
 
     /// Show what was decoded at every step, and why it is no tree
     #[arg(long)]
@@ -43,11 +49,14 @@ pub(crate) struct Parse {
 
 pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open_for(session, "parser", "parsing")?;
+    if what.output.out.is_some() {
+        return infer::run(&to_file(what)?, session);
+    }
     let file = what.asking.rule_file(&*network)?;
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
-    let mut bad = 0;
+    let (mut bad, mut unmeasured) = (0, 0);
     for path in files(&what.files) {
         let mut source = what.asking.source(path)?;
         let mut printer = Printer::new(what, &source, session);
@@ -58,8 +67,23 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         network.infer_each(&ask, each)?;
         printer.blanks(Tally::get(&tally.lines) + 1)?;
         bad += Tally::get(&tally.bad);
+        unmeasured += Tally::get(&tally.unmeasured);
     }
+    check_measured(unmeasured)?;
     check_bad(bad, "parsed")
+}
+
+/// The same as a run of `cajole infer`, which writes records to a file.
+fn to_file(what: &Parse) -> anyhow::Result<Infer> {
+    Ok(Infer {
+        input: only(&what.files)?.to_owned(),
+        output: what.output.clone(),
+        asking: what.asking.clone().or_model("parser"),
+        engine: EngineName::Gbi,
+        explain: what.explain,
+        strict: false,
+        no_times: true,
+    })
 }
 
 /// Prints the records of one source.

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use std::fs;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -14,6 +13,7 @@ use cajole_tasks::Watch;
 
 use super::train::{parsing_config, srl_config};
 use crate::Session;
+use crate::output::lock_folder;
 use crate::screen::{self, Screen};
 use crate::settings::{self, Data, Settings};
 
@@ -51,8 +51,8 @@ pub(crate) enum Experiment {
 
 pub(crate) fn run(what: &Reproduce, session: &Session) -> anyhow::Result<()> {
     let started = Instant::now();
-    fs::create_dir_all(&what.out)
-        .with_context(|| format!("cannot make the folder {}", what.out.display()))?;
+    let _locked = lock_folder(&what.out)?;
+    session.interrupt.advise(": the same command goes on where it was");
     let screen = Screen::new();
     let report = match what.task {
         Experiment::Transduction => transduction(what, &screen)?,

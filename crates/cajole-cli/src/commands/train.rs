@@ -1,6 +1,5 @@
 //! `cajole train`: a network from a seed, as a checkpoint folder.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -8,11 +7,13 @@ use cajole_experiments::parsing::ParsingConfig;
 use cajole_experiments::srl::SrlConfig;
 use cajole_experiments::transduction::TransductionConfig;
 use cajole_nn::checkpoint::Precision;
+use cajole_tasks::checkpoint;
 use cajole_tasks::pairs::{self, PairsConfig};
-use cajole_tasks::training::finish;
+use cajole_tasks::training::{finish, is_unfinished};
 use cajole_tasks::{Checkpoint, Watch, parsing, srl, transduction};
 
 use crate::Session;
+use crate::output::{Locked, lock_folder};
 use crate::screen::{self, Screen};
 use crate::settings::{self, Data, Settings};
 
@@ -28,6 +29,10 @@ pub(crate) struct Train {
     /// Where the checkpoint goes [default: runs/NAME]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Begin anew, though the folder holds a finished checkpoint or an unfinished run
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 
     /// Pairs to learn from (pairs): JSON Lines with "input" and "output", each of them text or a list
     /// of symbols; may be gzipped
@@ -97,17 +102,27 @@ fn unless_meant(what: &Train) -> anyhow::Result<()> {
     }
 }
 
-/// The folder of the run, made if need be.
-fn folder(what: &Train, name: &str) -> anyhow::Result<PathBuf> {
+/// The folder of the run, made if need be, which no other run writes to. A finished checkpoint in it
+/// is left alone.
+fn folder(what: &Train, name: &str, session: &Session) -> anyhow::Result<(PathBuf, Locked)> {
     let folder = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
-    fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    Ok(folder)
+    let locked = lock_folder(&folder)?;
+    if what.overwrite {
+        finish(&folder)?;
+    } else if checkpoint::exists(&folder) && !is_unfinished(&folder) {
+        bail!(
+            "{} holds a finished checkpoint already: --overwrite begins anew, --out names another \
+             folder",
+            folder.display()
+        );
+    }
+    session.interrupt.advise(": the same command goes on after the last epoch that was kept");
+    Ok((folder, locked))
 }
 
 fn transducer(what: &Train, session: &Session) -> anyhow::Result<()> {
     let config: TransductionConfig = settings::read(TransductionConfig::DEFAULT, &what.settings)?;
-    let folder = folder(what, "transducer")?;
+    let (folder, _locked) = folder(what, "transducer", session)?;
     let splits = transduction::Splits::new(0);
     let screen = Screen::new();
     let (network, training) = (&config.network, &config.training);
@@ -135,7 +150,7 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(recipe.treebank, what.data.folder.as_deref(), config.seed)?;
-    let folder = folder(what, &network.name)?;
+    let (folder, _locked) = folder(what, &network.name, session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
     let (parser, card) = parsing::train(&recipe, &splits, Some(&folder), &screen)
         .with_context(|| format!("remove {} to start afresh", folder.display()))?;
@@ -156,7 +171,7 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
     let splits = srl::Splits::load(recipe.corpus, what.data.folder.as_deref(), config.seed)?;
-    let folder = folder(what, &network.name)?;
+    let (folder, _locked) = folder(what, &network.name, session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
     let (tagger, card) = srl::train(&recipe, &splits, Some(&folder), &screen)
         .with_context(|| format!("remove {} to start afresh", folder.display()))?;
@@ -177,7 +192,7 @@ fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
     };
     let screen = Screen::new();
     let splits = pairs::Splits::load(train, dev, config.symbols)?;
-    let folder = folder(what, "pairs")?;
+    let (folder, _locked) = folder(what, "pairs", session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
     let (model, card) = pairs::train(&config, &splits, what.seed, Some(&folder), &screen)
         .with_context(|| format!("remove {} to start afresh", folder.display()))?;

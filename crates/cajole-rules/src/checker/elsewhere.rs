@@ -37,7 +37,7 @@ pub(super) fn write_all(stdin: &mut ChildStdin, bytes: &[u8], _: &Stopped) -> io
 pub(super) fn lead_group(_: &mut Command) {}
 
 /// This system has no process groups.
-pub(super) fn kill_group(_: &Child) {}
+pub(super) fn kill_group(_: u32) {}
 
 /// Whether the child has ended.
 pub(super) fn has_exited(child: &mut Child) -> bool {

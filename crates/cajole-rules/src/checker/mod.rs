@@ -36,6 +36,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use config::{CheckerConfig, CheckerError, Mode, Pass};
+pub use process::kill_checkers;
 pub use reply::{Reply, ReplyError, Verdict, parse_reply};
 pub use trouble::{Cause, Trouble};
 

@@ -6,14 +6,25 @@
 
 use std::io::{self, ErrorKind};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::os::{self, Source, Stop, Stopped};
 use super::tail::Tail;
 use super::trouble::{Cause, excerpt};
+
+/// The programs that run now. They lead process groups of their own, which no signal from a terminal
+/// reaches.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Kills all checkers of this process and whatever they started, for a process that is about to end
+/// without dropping its checkers.
+pub fn kill_checkers() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().for_each(|&id| os::kill_group(id));
+}
 
 /// How long to wait for a dying program's exit status and last output.
 const GRACE: Duration = Duration::from_millis(200);
@@ -87,6 +98,8 @@ impl Process {
             _stop: stop,
             threads: Threads(Vec::new()),
         };
+        let running = RUNNING.lock();
+        running.unwrap_or_else(PoisonError::into_inner).push(process.child.id());
         process.attend(stdout, &event_sender, request_receiver, Arc::new(stopped))?;
         Ok(process)
     }
@@ -250,7 +263,9 @@ impl Process {
     /// Kills the program and everything it started, unless that has been done.
     fn end(&mut self) {
         if self.ended.is_none() {
-            os::kill_group(&self.child);
+            let id = self.child.id();
+            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|&other| other != id);
+            os::kill_group(id);
             // If it cannot be killed (it may have changed its user), it is not waited for either.
             if self.child.kill().is_ok() || os::has_exited(&mut self.child) {
                 self.ended = self.child.wait().ok();

@@ -68,8 +68,8 @@ pub(super) fn lead_group(command: &mut Command) {
 
 /// Kills what is left of the child's process group. Call it only before waiting for the child:
 /// afterwards its pid may be reused.
-pub(super) fn kill_group(child: &Child) {
-    if let Some(pid) = pid(child) {
+pub(super) fn kill_group(id: u32) {
+    if let Some(pid) = pid(id) {
         // All of them may already be gone, which is fine.
         let _ = kill_process_group(pid, Signal::KILL);
     }
@@ -78,11 +78,11 @@ pub(super) fn kill_group(child: &Child) {
 /// Whether the child has exited; does not reap it.
 pub(super) fn has_exited(child: &mut Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    pid(child).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
+    pid(child.id()).is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
 }
 
-fn pid(child: &Child) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(child.id()).ok()?)
+fn pid(id: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(id).ok()?)
 }
 
 /// Waits until the pipe is ready; returns whether the signal to stop came first.

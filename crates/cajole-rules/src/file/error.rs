@@ -57,6 +57,20 @@ impl RuleFileError {
             _ => None,
         }
     }
+
+    /// Whether another vocabulary may make the error go away; if not, no data can.
+    pub fn depends_on_vocabulary(&self) -> bool {
+        let RuleFileError::Rule { source, .. } = self else { return false };
+        self.unknown_symbol().is_some()
+            || matches!(
+                source,
+                RuleError::NoTags { .. }
+                    | RuleError::NoCommands { .. }
+                    | RuleError::TooManyStates { .. }
+                    | RuleError::Formula(_)
+                    | RuleError::Lexical(_)
+            )
+    }
 }
 
 /// Why a table is not a valid rule.

@@ -3,6 +3,8 @@
 mod print;
 mod trees;
 
+use std::cell::Cell;
+use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -12,22 +14,26 @@ use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::limits::{BYTES_IN_FLIGHT, MOST_STEPS};
 use cajole_infer::line::LineError;
 use cajole_infer::runnable::Each;
+use cajole_infer::sink::{Opened, Sink};
 use cajole_infer::source::{Listed, Numbered, Source};
-use cajole_infer::{Ask, Opened, Runnable, Settings};
+use cajole_infer::{Ask, Runnable, Settings};
 use cajole_rules::Rules;
 use cajole_tasks::srl::Query;
 use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
 use cajole_treebank::{Located, text_of};
+use serde_json::json;
 
 use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
 use crate::asking::{Asking, RuleFile};
+use crate::note;
+use crate::output::Output;
 use crate::range::within;
 use crate::screen;
-use crate::source::{cannot_read, check_bad, files};
+use crate::source::{cannot_read, check_bad, check_measured, files, only};
 
 /// Nudges before an output is let be where the tree is predicted, chosen on development data.
 const CAUTION: usize = 1;
@@ -60,7 +66,8 @@ const CHUNK: usize = 480;
 /// Answers come in the order of the lines, with a blank line after each sentence. A bad line is
 /// reported and passed over; in the end the command then fails. With --json, records are those of
 /// `cajole infer --model tagger`, one a sentence, and "tree_from" says whose tree it was: input,
-/// file or parser.
+/// file or parser. With --out, these records go to a file, and a run that is killed goes on with
+/// --resume.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Tag {
@@ -69,6 +76,9 @@ pub(crate) struct Tag {
 
     #[command(flatten)]
     asking: Asking,
+
+    #[command(flatten)]
+    output: Output,
 
     /// Whose nodes arguments have to be: auto, input, parser, none or a file
     ///
@@ -136,13 +146,17 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         given: patient(&settings, what.patience),
         predicted: patient(&settings, what.patience.or(Some(CAUTION))),
         explain: what.explain,
+        unmeasured: Cell::new(0),
     };
     let mut forest = Forest::new(&what.trees, session)?;
     let printer =
         Printer { vocabulary: network.vocabulary(), format, several: 1 < what.files.len() };
-    let mut bad = 0;
+    let Opened { mut sink, last, mut bad } = output(what, session, &job, &file)?;
     let mut answer = |name: &str, some: Vec<Read>| {
-        bad += job.some(name, some, &mut forest, &printer)?;
+        let (done, some): (Vec<Read>, Vec<Read>) = some.into_iter().partition(|r| r.line <= last);
+        // Every sentence has its tree in a file of trees, also one that is answered already.
+        done.into_iter().for_each(|read| drop(forest.next(read)));
+        bad += job.some(name, some, &mut forest, (&printer, &mut sink))?;
         anyhow::Ok(())
     };
     let most = what.asking.max_tokens;
@@ -153,13 +167,43 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         }
     }
     forest.finish()?;
+    sink.finish().context("cannot write the output")?;
+    check_measured(job.unmeasured.get())?;
     check_bad(bad, "tagged")
+}
+
+/// Where answers go.
+fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyhow::Result<Opened> {
+    let Some(out) = &what.output.out else {
+        return Ok(Opened { sink: Sink::of(stdout()), last: 0, bad: 0 });
+    };
+    let model = what.asking.model("tagger");
+    let ask = Ask { traces: job.explain, ..Ask::new(Some(job.rules), &job.given) };
+    let mut reads = note::reads(only(&what.files)?, model, &ask)?;
+    if let Trees::File(path) = &what.trees {
+        reads.others.push(path.clone());
+    }
+    let mut note = note::note(&reads, model, &**job.network, Some(file), &ask)?;
+    note["trees"] = json!(format!("{:?}", what.trees));
+    note["patience"] = json!(what.patience);
+    reads.others.extend(what.asking.constraint.clone());
+    // All settings of a run share one flag.
+    session.interrupt.cancels(&job.given.cancel);
+    session.interrupt.advise(&format!(
+        ": {} is whole up to here, and the same command with --resume goes on",
+        out.display()
+    ));
+    what.output.open(out, &reads, &note)
 }
 
 fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
     let format = match (what.format, session.json) {
         (Some(Format::Json) | None, true) => Format::Json,
         (Some(_), true) => bail!("--json is a format of its own, and another is given"),
+        (Some(Format::Json) | None, false) if what.output.out.is_some() => Format::Json,
+        (Some(_), false) if what.output.out.is_some() => {
+            bail!("--out takes records as JSON only, and another format is given")
+        }
         (format, false) => format.unwrap_or(Format::Text),
     };
     match format {
@@ -274,13 +318,15 @@ fn columns(
 }
 
 struct Job<'a> {
-    network: &'a Opened,
+    network: &'a cajole_infer::Opened,
     rules: &'a Rules<'a>,
     /// How sentences are answered whose trees are given.
     given: Settings,
     /// Predicted trees are trusted less.
     predicted: Settings,
     explain: bool,
+    /// Inputs so far whose rules could not be measured.
+    unmeasured: Cell<u64>,
 }
 
 impl Job<'_> {
@@ -290,7 +336,7 @@ impl Job<'_> {
         name: &str,
         some: Vec<Read>,
         forest: &mut Forest<'_>,
-        printer: &Printer<'_>,
+        (printer, sink): (&Printer<'_>, &mut Sink),
     ) -> anyhow::Result<u64> {
         let mut sentences: Vec<Sentence> = some.into_iter().map(|read| forest.next(read)).collect();
         forest.grow(&mut sentences)?;
@@ -309,11 +355,14 @@ impl Job<'_> {
             let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
             self.network.infer_each(&ask, each)?;
             bad += Tally::get(&tally.bad);
+            self.unmeasured.set(self.unmeasured.get() + Tally::get(&tally.unmeasured));
         }
         records.sort_by_key(|record| record.line);
         for (sentence, record) in sentences.into_iter().zip(&records) {
             match printer.show(name, sentence, record) {
-                Ok(Some(text)) => screen::print(&text)?,
+                Ok(Some(text)) => {
+                    sink.write(format!("{}\n", text.trim_end_matches('\n')).as_bytes())?
+                }
                 Ok(None) => continue,
                 Err(fault) => {
                     let line = record.line;
@@ -323,7 +372,7 @@ impl Job<'_> {
                 }
             }
             if printer.format != Format::Json {
-                screen::print("")?; // sentences take several lines: a blank one after each
+                sink.write(b"\n")?; // sentences take several lines: a blank one after each
             }
         }
         Ok(bad)

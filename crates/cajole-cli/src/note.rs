@@ -8,23 +8,23 @@ use anyhow::Context;
 use cajole_infer::{Ask, Runnable, fingerprint_of};
 use serde_json::{Map, Value, json};
 
-use super::{DEFAULT, Infer};
 use crate::asking::RuleFile;
+use crate::output::Reads;
 use crate::source::cannot_read;
 
 /// Names of what may change, with its value or a hash of it.
-pub(super) fn note(
-    what: &Infer,
+pub(crate) fn note(
+    reads: &Reads<'_>,
+    model: &str,
     network: &dyn Runnable,
     file: Option<&RuleFile>,
     ask: &Ask<'_>,
 ) -> anyhow::Result<Value> {
-    let model = what.asking.model(DEFAULT);
     let settings = ask.settings;
     let mut note = Map::new();
     let mut add = |name: &str, value: Value| drop(note.insert(name.to_owned(), value));
     add("version of cajole", json!(env!("CARGO_PKG_VERSION")));
-    add("input", json!(what.input.display().to_string()));
+    add("input", json!(reads.input.display().to_string()));
     add("model", json!(model));
     add("weights", json!(format!("{:016x}", network.fingerprint())));
     add("rules", json!(file.map_or("", |file| &file.text)));
@@ -33,16 +33,21 @@ pub(super) fn note(
     add("limits", json!(settings.limits));
     add("times", json!(ask.times));
     add("traces", json!(ask.traces));
-    let mut files = files_of(Path::new(model))?;
-    files.extend(ask.rules.iter().flat_map(|rules| rules.reads()).cloned());
     // Nobody can read a pipe twice; such a run cannot be resumed either.
-    files.extend(what.input.is_file().then(|| what.input.clone()));
-    for path in files {
-        let bytes = File::open(&path).and_then(fingerprint_of);
-        let hash = bytes.with_context(|| cannot_read(&path))?;
+    let input = reads.input.is_file().then_some(reads.input);
+    for path in reads.others.iter().map(PathBuf::as_path).chain(input) {
+        let bytes = File::open(path).and_then(fingerprint_of);
+        let hash = bytes.with_context(|| cannot_read(path))?;
         add(&format!("content of {}", path.display()), json!(format!("{hash:016x}")));
     }
     Ok(Value::Object(note))
+}
+
+/// The files that a run reads, whatever its input.
+pub(crate) fn reads<'a>(input: &'a Path, model: &str, ask: &Ask<'_>) -> anyhow::Result<Reads<'a>> {
+    let mut others = files_of(Path::new(model))?;
+    others.extend(ask.rules.iter().flat_map(|rules| rules.reads()).cloned());
+    Ok(Reads { input, others })
 }
 
 /// The files of a checkpoint; none, if the network is built in.

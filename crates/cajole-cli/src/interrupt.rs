@@ -1,0 +1,98 @@
+//! SIGINT and SIGTERM: what is being written is finished, and the user hears how to go on.
+//!
+//! A command that writes an output registers its [`Cancel`] flag: work ends between two steps, and
+//! whole records stay. All others end at once; what they keep is renamed into place when it is whole.
+
+use std::io::{Write, stderr, stdout};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use cajole_core::Cancel;
+use cajole_rules::kill_checkers;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// How long a cancelled command may take to its next step. Then it ends as if it were killed, which
+/// loses no more than the record being written.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What is to be done when a signal comes.
+#[derive(Clone, Default)]
+pub(crate) struct Interrupt {
+    plan: Arc<Mutex<Plan>>,
+    signal: Arc<AtomicI32>,
+}
+
+#[derive(Default)]
+struct Plan {
+    cancel: Option<Cancel>,
+    /// How to go on.
+    advice: String,
+}
+
+impl Interrupt {
+    /// Waits for signals from now on.
+    pub(crate) fn watch() -> std::io::Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let own = interrupt.clone();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            for signal in signals.forever() {
+                own.come(signal);
+            }
+        })?;
+        Ok(interrupt)
+    }
+
+    /// Says how to go on with what is about to begin.
+    pub(crate) fn advise(&self, advice: &str) {
+        self.plan().advice = advice.to_owned();
+    }
+
+    /// Sets this flag when a signal comes, instead of ending at once.
+    pub(crate) fn cancels(&self, cancel: &Cancel) {
+        self.plan().cancel = Some(cancel.clone());
+    }
+
+    /// The exit code, if a signal has ended the command: 128 and its number, as in shells.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        let signal = self.signal.load(Ordering::Relaxed);
+        (signal != 0).then(|| u8::try_from(128 + signal).unwrap_or(u8::MAX))
+    }
+
+    /// Tells that the command was interrupted, and how to go on.
+    pub(crate) fn tell(&self) {
+        let advice = self.plan().advice.clone();
+        let _ = writeln!(stderr().lock(), "interrupted{advice}");
+    }
+
+    fn come(&self, signal: i32) {
+        let is_second = self.signal.swap(signal, Ordering::Relaxed) != 0;
+        let cancel = self.plan().cancel.clone();
+        match cancel {
+            Some(cancel) if !is_second => {
+                cancel.set();
+                let own = self.clone();
+                thread::spawn(move || {
+                    thread::sleep(GRACE);
+                    own.end();
+                });
+            }
+            _ => self.end(),
+        }
+    }
+
+    /// Ends the process; nobody is in the middle of a line then.
+    fn end(&self) {
+        let _whole = stdout().lock();
+        self.tell();
+        kill_checkers();
+        std::process::exit(i32::from(self.exit_code().unwrap_or(1)));
+    }
+
+    fn plan(&self) -> std::sync::MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
