@@ -3,28 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{
-    All, Any, Automaton, Bio, Continuations, PREDICATE_ROLES, References, RoleSet, SpansInTree,
-    TagSet, UniqueRoles,
+    All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
-use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
+use cajole_treebank::shift_reduce::Commands;
 use cajole_treebank::text_of;
 use toml::Spanned;
 
 use super::Rules;
 use super::error::{RuleError, RuleFileError};
-use super::table::{DivideBy, Kind, Table};
+use super::table::{DivideBy, KINDS, Kind, Table};
 use crate::checker::Checker;
-use crate::formula::Formula;
-use crate::lexical::Lexical;
-use crate::named::{NamedGrammar, NamedRegular};
+use crate::named::NamedGrammar;
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
 /// A rule before `divide-by` applies.
-type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
+pub(super) type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
 
 /// The context in which rules are compiled.
 #[derive(Clone, Copy)]
@@ -38,7 +35,7 @@ pub(super) struct Compiler<'c, 'v> {
 impl<'v> Compiler<'_, 'v> {
     /// The rules of a whole file: the list in its `all`, or the file itself as a single rule.
     pub(super) fn rules(&self, table: Table) -> Result<Rules<'v>, RuleFileError> {
-        let is_list = table.kinds() == [Kind::All] && table.divide_by.is_none();
+        let is_list = table.is("all") && table.divide_by.is_none();
         self.check_keys(&table, 0)?;
         let tables = match table.all {
             Some(tables) if is_list && table.weight.is_none() => tables,
@@ -92,21 +89,21 @@ impl<'v> Compiler<'_, 'v> {
     fn rule(&self, table: Table, at: usize) -> Result<(&'static str, Rule<'v>), RuleFileError> {
         let kind = self.check_keys(&table, at)?;
         let (key, by) = (table.key(kind), table.divide_by);
-        let rule = match kind {
-            Kind::All => Box::new(self.all(table.all.unwrap_or_default(), at)?) as Undivided<'v>,
-            Kind::Any => Box::new(self.any(table.any.unwrap_or_default(), at)?),
-            _ => self.simple(kind, table).map_err(|source| self.at(at, source))?,
+        let rule: Undivided<'v> = match kind.compile {
+            Some(compile) => compile(self, table).map_err(|source| self.at(at, source))?,
+            None if kind.key() == "any" => Box::new(self.any(table.any.unwrap_or_default(), at)?),
+            None => Box::new(self.all(table.all.unwrap_or_default(), at)?),
         };
         Ok((key, Rule { name: None, rule, by }))
     }
 
     /// The kind of a table; every key must belong to it.
-    fn check_keys(&self, table: &Table, at: usize) -> Result<Kind, RuleFileError> {
+    fn check_keys(&self, table: &Table, at: usize) -> Result<&'static Kind, RuleFileError> {
         let kind = match table.kinds().as_slice() {
             [kind] => *kind,
             [] => return Err(self.at(at, no_kind())),
             [one, other, ..] => {
-                let (one, other) = (table.key(*one), table.key(*other));
+                let (one, other) = (table.key(one), table.key(other));
                 return Err(self.at(at, RuleError::SeveralKinds { one, other }));
             }
         };
@@ -152,51 +149,13 @@ impl<'v> Compiler<'_, 'v> {
         tables.into_iter().map(rule).collect()
     }
 
-    /// Compiles a rule without nested rules.
-    fn simple(&self, kind: Kind, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let vocabulary = self.vocabulary;
-        let key = kind.key();
-        Ok(match kind {
-            Kind::Arithmetic => {
-                let text = table.arithmetic.unwrap_or_default();
-                Box::new(Formula::parse(&text, vocabulary, table.squared.unwrap_or(false))?)
-            }
-            Kind::Pattern => {
-                Box::new(NamedRegular::matching(&table.pattern.unwrap_or_default(), vocabulary)?)
-            }
-            Kind::Symbols => {
-                let text = table.symbols.unwrap_or_default();
-                let rule = NamedRegular::read(&text, vocabulary);
-                Box::new(rule.map_err(|source| RuleError::Ebnf { key: key.to_owned(), source })?)
-            }
-            Kind::Grammar => self.grammar(table)?,
-            Kind::Lexical => {
-                let must = table.must_have.unwrap_or_default();
-                let must_not = table.must_not_have.unwrap_or_default();
-                Box::new(Lexical::new(&must, &must_not, vocabulary)?)
-            }
-            Kind::Checker => self.checker(table)?,
-            Kind::ShiftReduce => {
-                let commands = vocabulary.commands();
-                let commands =
-                    commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })?;
-                let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
-                Box::new(ShiftReduce { formula, blame: Blame::Whole, ..ShiftReduce::new(commands) })
-            }
-            Kind::Bio => Box::new(Bio { tags: self.tags(key)? }),
-            Kind::UniqueRoles => {
-                let tags = self.tags(key)?;
-                let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
-                Box::new(UniqueRoles { tags, core })
-            }
-            Kind::Continuations => Box::new(Continuations::new(self.tags(key)?)),
-            Kind::References => Box::new(References::new(self.tags(key)?)),
-            Kind::SpansInTree => Box::new(self.spans(&table)?),
-            Kind::All | Kind::Any => return Err(no_kind()),
-        })
+    /// The commands that the network writes.
+    pub(super) fn commands(&self) -> Result<&'v Commands, RuleError> {
+        let commands = self.vocabulary.commands();
+        commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })
     }
 
-    fn grammar(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+    pub(super) fn grammar(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
         let (key, text) = match (table.grammar, table.grammar_file) {
             (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
             (Some(text), None) => ("grammar".to_owned(), text),
@@ -213,7 +172,7 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     /// Compiles a checker. Rules sent with a line may not start programs.
-    fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+    pub(super) fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
         let config = table.checker.unwrap_or_default();
         if self.folder.is_none() {
             let program = config.command.first().cloned().unwrap_or_default();
@@ -222,7 +181,7 @@ impl<'v> Compiler<'_, 'v> {
         Ok(Box::new(Checker::new(config, self.vocabulary)?))
     }
 
-    fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {
+    pub(super) fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {
         let tags = self.tags("spans-in-tree")?;
         let free = match &table.free_roles {
             Some(names) => roles(tags, names)?,
@@ -233,14 +192,14 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     fn only_spans(&self, table: &Table) -> Result<Option<(Reading, RoleSet)>, RuleError> {
-        if table.kinds() != [Kind::SpansInTree] {
+        if !table.is("spans-in-tree") {
             return Ok(None);
         }
         let NodeSpans { reading, spans } = self.spans(table)?;
         Ok(Some((reading, spans.free)))
     }
 
-    fn tags(&self, key: &'static str) -> Result<&'v TagSet, RuleError> {
+    pub(super) fn tags(&self, key: &'static str) -> Result<&'v TagSet, RuleError> {
         self.vocabulary.tags().ok_or_else(|| RuleError::NoTags { key, symbols: self.some() })
     }
 
@@ -266,14 +225,12 @@ impl<'v> Compiler<'_, 'v> {
 }
 
 fn no_kind() -> RuleError {
-    let known = "all, any, arithmetic, pattern, symbols, grammar, grammar-file, must-have, \
-                 must-not-have, checker, shift-reduce, bio, unique-roles, continuations, \
-                 references, spans-in-tree";
-    RuleError::NoKind { known: known.to_owned() }
+    let keys = KINDS.iter().flat_map(|kind| kind.keys).map(|(key, _)| *key);
+    RuleError::NoKind { known: keys.collect::<Vec<_>>().join(", ") }
 }
 
 /// Looks up roles by name; each must exist.
-fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
+pub(super) fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
     let role = |name: &String| {
         tags.role(name).ok_or_else(|| RuleError::UnknownRole {
             role: name.clone(),
@@ -284,7 +241,7 @@ fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleError> {
 }
 
 /// Spans must be constituents of the subject's tree.
-struct NodeSpans<'v> {
+pub(super) struct NodeSpans<'v> {
     reading: Reading,
     spans: SpansInTree<'v>,
 }

@@ -1,11 +1,18 @@
-//! A rule as written in a file.
+//! A rule as written in a file, and the kinds of rules. A new kind is registered here: its keys as
+//! fields of [`Table`], and how it is compiled as an entry of [`KINDS`].
 
+use cajole_core::constraints::{Bio, Continuations, References, UniqueRoles};
 use cajole_treebank::roles::Reading;
-use cajole_treebank::shift_reduce::Formula as TreeFormula;
+use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::compile::{Compiler, Undivided, roles};
+use super::error::RuleError;
 use crate::checker::CheckerConfig;
+use crate::formula::Formula;
+use crate::lexical::Lexical;
+use crate::named::NamedRegular;
 
 /// A table of a constraint file: one key determines the kind of rule, others are its options.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -67,102 +74,180 @@ impl<'de> Deserialize<'de> for True {
     }
 }
 
-/// The kinds of rules, one per key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    All,
-    Any,
-    Arithmetic,
-    Pattern,
-    Symbols,
-    Grammar,
-    Lexical,
-    Checker,
-    ShiftReduce,
-    Bio,
-    UniqueRoles,
-    Continuations,
-    References,
-    SpansInTree,
+/// A kind of rule.
+pub(super) struct Kind {
+    /// The keys that imply it, the usual one first.
+    pub(super) keys: &'static [Key],
+    /// The options that only it has.
+    options: &'static [Key],
+    /// Whether it is the same rule for all inputs.
+    is_fixed: fn(&Table) -> bool,
+    /// Compiles it; lists of rules are compiled with their weights instead.
+    pub(super) compile: Option<Compile>,
+}
+
+/// A key of a table, and whether it is given.
+type Key = (&'static str, fn(&Table) -> bool);
+
+type Compile = for<'v> fn(&Compiler<'_, 'v>, Table) -> Result<Undivided<'v>, RuleError>;
+
+/// A key and the field that holds its value.
+macro_rules! key {
+    ($name:literal, $field:ident) => {
+        ($name, |table| table.$field.is_some())
+    };
+}
+
+/// All kinds.
+pub(super) const KINDS: &[Kind] = &[
+    Kind { keys: &[key!("all", all)], options: &[], is_fixed: inner_is_fixed, compile: None },
+    Kind { keys: &[key!("any", any)], options: &[], is_fixed: inner_is_fixed, compile: None },
+    Kind {
+        keys: &[key!("arithmetic", arithmetic)],
+        options: &[key!("squared", squared)],
+        is_fixed: |table| {
+            let text = table.arithmetic.iter().flat_map(|text| text.split_whitespace());
+            !text.collect::<String>().contains("(in")
+        },
+        compile: Some(|c, table| {
+            let (text, squared) = (table.arithmetic.unwrap_or_default(), table.squared);
+            Ok(Box::new(Formula::parse(&text, c.vocabulary, squared.unwrap_or(false))?))
+        }),
+    },
+    Kind {
+        keys: &[key!("pattern", pattern)],
+        options: &[],
+        is_fixed: always,
+        compile: Some(|c, table| {
+            let text = table.pattern.unwrap_or_default();
+            Ok(Box::new(NamedRegular::matching(&text, c.vocabulary)?))
+        }),
+    },
+    Kind {
+        keys: &[key!("symbols", symbols)],
+        options: &[],
+        is_fixed: always,
+        compile: Some(|c, table| {
+            let rule = NamedRegular::read(&table.symbols.unwrap_or_default(), c.vocabulary);
+            let key = "symbols".to_owned();
+            Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
+        }),
+    },
+    Kind {
+        keys: &[key!("grammar", grammar), key!("grammar-file", grammar_file)],
+        options: &[key!("start", start)],
+        is_fixed: always,
+        compile: Some(|c, table| c.grammar(table)),
+    },
+    Kind {
+        keys: &[key!("must-have", must_have), key!("must-not-have", must_not_have)],
+        options: &[],
+        is_fixed: always,
+        compile: Some(|c, table| {
+            let must = table.must_have.unwrap_or_default();
+            let must_not = table.must_not_have.unwrap_or_default();
+            Ok(Box::new(Lexical::new(&must, &must_not, c.vocabulary)?))
+        }),
+    },
+    Kind {
+        keys: &[key!("checker", checker)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, table| c.checker(table)),
+    },
+    Kind {
+        keys: &[key!("shift-reduce", shift_reduce)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, table| {
+            let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
+            let commands = ShiftReduce::new(c.commands()?);
+            Ok(Box::new(ShiftReduce { formula, blame: Blame::Whole, ..commands }))
+        }),
+    },
+    Kind {
+        keys: &[key!("bio", bio)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, _| Ok(Box::new(Bio { tags: c.tags("bio")? }))),
+    },
+    Kind {
+        keys: &[key!("unique-roles", unique_roles)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, table| {
+            let tags = c.tags("unique-roles")?;
+            let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
+            Ok(Box::new(UniqueRoles { tags, core }))
+        }),
+    },
+    Kind {
+        keys: &[key!("continuations", continuations)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, _| Ok(Box::new(Continuations::new(c.tags("continuations")?)))),
+    },
+    Kind {
+        keys: &[key!("references", references)],
+        options: &[],
+        is_fixed: never,
+        compile: Some(|c, _| Ok(Box::new(References::new(c.tags("references")?)))),
+    },
+    Kind {
+        keys: &[key!("spans-in-tree", spans_in_tree)],
+        options: &[key!("free-roles", free_roles)],
+        is_fixed: never,
+        compile: Some(|c, table| Ok(Box::new(c.spans(&table)?))),
+    },
+];
+
+fn always(_: &Table) -> bool {
+    true
+}
+
+fn never(_: &Table) -> bool {
+    false
+}
+
+fn inner_is_fixed(table: &Table) -> bool {
+    let mut inner = table.all.iter().chain(&table.any).flatten();
+    inner.all(|table| table.get_ref().is_fixed())
 }
 
 impl Kind {
-    /// Its key.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Kind::All => "all",
-            Kind::Any => "any",
-            Kind::Arithmetic => "arithmetic",
-            Kind::Pattern => "pattern",
-            Kind::Symbols => "symbols",
-            Kind::Grammar => "grammar",
-            Kind::Lexical => "must-have",
-            Kind::Checker => "checker",
-            Kind::ShiftReduce => "shift-reduce",
-            Kind::Bio => "bio",
-            Kind::UniqueRoles => "unique-roles",
-            Kind::Continuations => "continuations",
-            Kind::References => "references",
-            Kind::SpansInTree => "spans-in-tree",
-        }
+    /// Its usual key.
+    pub(super) fn key(&self) -> &'static str {
+        self.keys[0].0
     }
 }
 
 impl Table {
     /// Whether it is the same rule for all inputs.
     pub(super) fn is_fixed(&self) -> bool {
-        self.kinds().iter().all(|kind| match kind {
-            Kind::Pattern | Kind::Symbols | Kind::Grammar | Kind::Lexical => true,
-            Kind::Arithmetic => {
-                let text = self.arithmetic.iter().flat_map(|text| text.split_whitespace());
-                !text.collect::<String>().contains("(in")
-            }
-            Kind::All | Kind::Any => {
-                let mut inner = self.all.iter().chain(&self.any).flatten();
-                inner.all(|table| table.get_ref().is_fixed())
-            }
-            _ => false,
-        })
+        self.kinds().iter().all(|kind| (kind.is_fixed)(self))
     }
 
     /// The kinds that its keys imply; exactly one in a valid rule.
-    pub(super) fn kinds(&self) -> Vec<Kind> {
-        let said = [
-            (Kind::All, self.all.is_some()),
-            (Kind::Any, self.any.is_some()),
-            (Kind::Arithmetic, self.arithmetic.is_some()),
-            (Kind::Pattern, self.pattern.is_some()),
-            (Kind::Symbols, self.symbols.is_some()),
-            (Kind::Grammar, self.grammar.is_some() || self.grammar_file.is_some()),
-            (Kind::Lexical, self.must_have.is_some() || self.must_not_have.is_some()),
-            (Kind::Checker, self.checker.is_some()),
-            (Kind::ShiftReduce, self.shift_reduce.is_some()),
-            (Kind::Bio, self.bio.is_some()),
-            (Kind::UniqueRoles, self.unique_roles.is_some()),
-            (Kind::Continuations, self.continuations.is_some()),
-            (Kind::References, self.references.is_some()),
-            (Kind::SpansInTree, self.spans_in_tree.is_some()),
-        ];
-        said.into_iter().filter(|(_, is_said)| *is_said).map(|(kind, _)| kind).collect()
+    pub(super) fn kinds(&self) -> Vec<&'static Kind> {
+        let is_given = |kind: &&Kind| kind.keys.iter().any(|(_, is_given)| is_given(self));
+        KINDS.iter().filter(is_given).collect()
+    }
+
+    /// Whether it is a rule of the kind with this key.
+    pub(super) fn is(&self, key: &str) -> bool {
+        matches!(self.kinds().as_slice(), [kind] if kind.key() == key)
     }
 
     /// The key that implies this kind; some kinds have two.
-    pub(super) fn key(&self, kind: Kind) -> &'static str {
-        match kind {
-            Kind::Grammar if self.grammar.is_none() => "grammar-file",
-            Kind::Lexical if self.must_have.is_none() => "must-not-have",
-            kind => kind.key(),
-        }
+    pub(super) fn key(&self, kind: &Kind) -> &'static str {
+        let given = kind.keys.iter().find(|(_, is_given)| is_given(self));
+        given.map_or(kind.key(), |(key, _)| key)
     }
 
-    /// A key that belongs to another kind, if there is one.
-    pub(super) fn stray_key(&self, kind: Kind) -> Option<(&'static str, Kind)> {
-        let options = [
-            ("squared", Kind::Arithmetic, self.squared.is_some()),
-            ("start", Kind::Grammar, self.start.is_some()),
-            ("free-roles", Kind::SpansInTree, self.free_roles.is_some()),
-        ];
-        let stray = options.into_iter().find(|(_, of, is_said)| *is_said && *of != kind);
-        stray.map(|(key, of, _)| (key, of))
+    /// An option of another kind, if there is one, and that kind.
+    pub(super) fn stray_key(&self, kind: &Kind) -> Option<(&'static str, &'static Kind)> {
+        let others = KINDS.iter().filter(|other| other.key() != kind.key());
+        let mut options = others.flat_map(|of| of.options.iter().map(move |option| (option, of)));
+        options.find(|((_, is_given), _)| is_given(self)).map(|((key, _), of)| (*key, of))
     }
 }
