@@ -1,8 +1,7 @@
 //! `cajole import` as a user runs it.
 
 mod failure;
-mod outside;
-
+use cajole_testing::outside;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

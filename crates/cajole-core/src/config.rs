@@ -17,7 +17,8 @@ pub const MOST_WIDTH: usize = 1024;
 /// The most steps of a descent, or prefixes that a search extends.
 pub const MOST_STEPS: usize = 1_000_000;
 
-/// All settings of a run.
+/// All settings of a run. Start from a preset and change what you need.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Config {
@@ -131,6 +132,13 @@ pub enum Positions {
 }
 
 impl Config {
+    /// These settings with some changed: `Config::best().with(|c| c.pull = 0.1)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Algorithm 1 as printed: lower the decoded output by SGD on all weights, 100 steps.
     ///
     /// The paper states neither `η` nor `α`. Tune `η` per network, on dev data; `α` is off.

@@ -1,6 +1,6 @@
 //! The parsing task end to end: experiments that are killed and resumed, and unusual sentences.
 
-mod killer;
+mod rows;
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,12 @@ use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError};
 use cajole_tasks::corpora::Source;
 use cajole_tasks::parsing::{Parser, Splits, train};
-use cajole_tasks::{Silent, Watch};
+use cajole_tasks::{OnAdvance, Silent, Watch};
 use cajole_treebank::{Sentence, Tree};
 use serde_json::Value;
 
-use killer::{Killer, compare, kill_until_done, rows_without};
+use cajole_testing::killer::{Killer, kill_until_done};
+use rows::{compare, rows_without};
 
 /// The quick experiment, shrunk until most outputs are not trees.
 fn config() -> ParsingConfig {
@@ -59,15 +60,17 @@ fn rows(
 fn a_killed_experiment_resumes_and_ends_identically() {
     let (config, folder) = (config(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name);
-    let watch = Killer::after(usize::MAX);
+    let count = Killer::after(usize::MAX);
+    let watch = OnAdvance(|| count.advance());
     let whole = rows(&config, &at("whole"), 1, &watch).unwrap();
     assert!(whole.iter().any(|row| row["conversion"] == 100.0));
     assert!(whole.iter().all(|row| row["failures"] != 0));
 
     // In the first epoch, in the second of 38 steps each, then mostly during repair.
-    let (total, killed) = (watch.told(), at("killed"));
+    let (total, killed) = (count.told(), at("killed"));
     let moments = [3, 50].into_iter().chain(std::iter::repeat(total / 6));
-    let work = |killer: &Killer| rows(&config, &killed, 2, killer).unwrap();
+    let work =
+        |killer: &Killer| rows(&config, &killed, 2, &OnAdvance(|| killer.advance())).unwrap();
     let (resumed, kills) = kill_until_done(moments, work, |kills| {
         let state = killed.join("nets/gnmt/training.safetensors");
         assert!(kills != 2 || state.exists(), "the first epoch was kept");
@@ -76,7 +79,7 @@ fn a_killed_experiment_resumes_and_ends_identically() {
     compare(&resumed, &whole);
 
     // Saved results are reused, and each of them can be lost.
-    let again = Killer::after(0);
+    let again = OnAdvance(|| panic!("nothing is left to do"));
     compare(&rows(&config, &killed, 1, &again).unwrap(), &whole);
     for file in fs::read_dir(killed.join("measured")).unwrap().step_by(2) {
         let file = file.unwrap().path();

@@ -44,7 +44,10 @@ impl<M: Model> Setting<'_, M> {
             let mut workspace = Workspace::new(self.model);
             let mut run = |max_steps| {
                 let schedule = Schedule { rule, max_steps, ..self.config.schedule };
-                let config = Config { schedule, pull: 0.01, ..self.config.clone() };
+                let config = self.config.clone().with(|c| {
+                    c.schedule = schedule;
+                    c.pull = 0.01;
+                });
                 let sources = self.sources.iter().map(|s| Box::new(s) as Box<_>).collect();
                 let gbi = Gbi::with(self.model, config).unwrap().sources(sources);
                 let before = counting::allocations();
@@ -86,7 +89,12 @@ fn check<N: AutoRegressive>(name: &str, net: N, x: &N::Input) {
             let (objective, moves) = (Objective::Lower { candidates }, moves.to_vec());
             let moving = Moving::choose(&model.parameters(), &moves).unwrap();
             let xs = vec![x; model.in_step(&moving)];
-            let config = Config { width, objective, schedule, moves, ..Config::paper() };
+            let config = Config::paper().with(|c| {
+                c.width = width;
+                c.objective = objective;
+                c.schedule = schedule;
+                c.moves = moves;
+            });
             let setting = Setting { model, constraint: &never, sources: Vec::new(), config };
             setting.check(&format!("{name}, {case}, {} in step", xs.len()), &xs);
         }
@@ -222,7 +230,11 @@ fn an_iteration_of_a_tagger_allocates_the_violation_and_nothing_else() {
     // Too small a step to ever satisfy the constraint.
     let schedule = Schedule { step_size: 1e-9, ..Config::paper().schedule };
     for (n, moves) in [(1, &[][..]), (16, &[Moving::VECTORS.to_owned()])] {
-        let config = Config { objective, schedule, moves: moves.to_vec(), ..Config::paper() };
+        let config = Config::paper().with(|c| {
+            c.objective = objective;
+            c.schedule = schedule;
+            c.moves = moves.to_vec();
+        });
         let setting = Setting { model, constraint, sources: vec![&exact], config };
         let [short, long] = setting.allocations(&vec![&x; n]);
         let each = (long - short) as f64 / (RULES.len() * (LONG - SHORT) * n) as f64;

@@ -1,7 +1,6 @@
 //! ELMo against the embeddings that its authors computed.
 
-mod outside;
-
+use cajole_testing::outside;
 use std::fs;
 use std::path::{Path, PathBuf};
 

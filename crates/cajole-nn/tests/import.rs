@@ -1,7 +1,6 @@
 //! Other people's files: the same numbers as PyTorch reads, and no panic whatever the bytes.
 
-mod outside;
-
+use cajole_testing::outside;
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -62,31 +62,31 @@ fn contrast(proposals: Proposals, positions: Positions) -> Objective {
 
 /// Few steps, and a restart with longer ones: some inputs are repaired soon, some late, some never.
 fn configs() -> Vec<(&'static str, Config)> {
-    let short = Config {
-        schedule: Schedule { max_steps: 6, ..Schedule::unit(0.05, 1.5, 1.0) },
-        restarts: vec![Schedule { max_steps: 4, ..Schedule::unit(0.5, 1.5, 4.0) }],
-        ..Config::best()
+    let mut short = Config::best();
+    short.schedule = Schedule { max_steps: 6, ..Schedule::unit(0.05, 1.5, 1.0) };
+    short.restarts = vec![Schedule { max_steps: 4, ..Schedule::unit(0.5, 1.5, 4.0) }];
+    let with = |width: usize, sources: &[Source], objective: Objective| {
+        let mut config = short.clone();
+        (config.width, config.sources, config.objective) = (width, sources.to_vec(), objective);
+        config
     };
     let adam = Schedule { rule: StepRule::ADAM, step_size: 0.02, max_steps: 10 };
-    let race = vec![
-        Source::Masked { width: 5 },
-        Source::Masked { width: 1 },
-        Source::BlackBox { limit: 200 },
-    ];
+    let race =
+        [Source::Masked { width: 5 }, Source::Masked { width: 1 }, Source::BlackBox { limit: 200 }];
     let frozen = contrast(Proposals::Frozen, Positions::Differing);
     let fresh = contrast(Proposals::Fresh, Positions::All);
     let lower = |candidates| Objective::Lower { candidates };
+    let beam = short.width;
+    let mut pulled = short.clone();
+    (pulled.pull, pulled.schedule) = (0.05, adam);
     vec![
-        ("greedy", Config { width: 1, sources: Vec::new(), objective: lower(1), ..short.clone() }),
-        ("beam", Config { sources: Vec::new(), objective: lower(5), ..short.clone() }),
-        (
-            "greedy race",
-            Config { width: 1, sources: race.clone(), objective: frozen, ..short.clone() },
-        ),
-        ("race", Config { sources: race.clone(), objective: frozen, ..short.clone() }),
-        ("fresh", Config { sources: race, objective: fresh, ..short.clone() }),
-        ("beam's own", Config { sources: Vec::new(), objective: frozen, ..short.clone() }),
-        ("pulled", Config { pull: 0.05, schedule: adam, ..short }),
+        ("greedy", with(1, &[], lower(1))),
+        ("beam", with(beam, &[], lower(5))),
+        ("greedy race", with(1, &race, frozen)),
+        ("race", with(beam, &race, frozen)),
+        ("fresh", with(beam, &race, fresh)),
+        ("beam's own", with(beam, &[], frozen)),
+        ("pulled", pulled),
     ]
 }
 
@@ -121,7 +121,7 @@ impl Property for Alone {
                 continue;
             }
             let moves = self.moves.iter().map(|&pattern| pattern.to_owned()).collect();
-            let config = Config { moves, ..config };
+            let config = config.with(|c| c.moves = moves);
             let gbi = |n| Gbi::with(model, config.clone()).unwrap().in_step(n);
             let want = run(&gbi(1), &jobs, &forward, &mut Workspace::new(model));
             ends.extend(want.iter().map(|outcome| (outcome.is_converted(), outcome.steps)));

@@ -73,7 +73,14 @@ fn run_all(model: &Trained<Transducer>, config: &Config, threads: usize) -> Vec<
     let jobs: Vec<Job<'_, [Symbol]>> =
         data.iter().map(|(x, _)| Job::new(x.as_slice(), &COUNT)).collect();
     let sources = vec![Source::Masked { width: 2 }];
-    let gbi = Gbi::with(model, Config { width: 2, sources, ..config.clone() }).unwrap();
+    let gbi = Gbi::with(
+        model,
+        config.clone().with(|c| {
+            c.width = 2;
+            c.sources = sources;
+        }),
+    )
+    .unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| gbi.run_all(&jobs, |_, _| {}))
 }
@@ -97,7 +104,7 @@ fn contrast(proposals: Proposals) -> Config {
         lower: 1.0,
         otherwise: 2,
     };
-    Config { objective, ..Config::best() }
+    Config::best().with(|c| c.objective = objective)
 }
 
 #[test]
@@ -109,7 +116,7 @@ fn the_same_bytes_at_one_and_two_threads_and_w_is_untouched() {
         Config::best(),
         contrast(Proposals::Fresh),
         Config::small(),
-        Config { pull: 0.01, ..Config::paper() },
+        Config::paper().with(|c| c.pull = 0.01),
     ] {
         let one = run_all(&model, &config, 1);
         let two = run_all(&model, &config, 2);
@@ -140,7 +147,7 @@ fn an_input_does_not_see_those_before_it() {
 fn only_the_chosen_groups_need_a_backward_pass_and_it_converts() {
     let model = trained(60);
     let moves = vec!["decoder".to_owned(), "output".to_owned()];
-    let outcomes = run_all(&model, &Config { moves, ..Config::best() }, 1);
+    let outcomes = run_all(&model, &Config::best().with(|c| c.moves = moves), 1);
     assert!(outcomes.iter().all(Outcome::is_satisfied));
 }
 

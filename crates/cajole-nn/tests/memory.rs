@@ -105,14 +105,13 @@ fn a_set_that_aims_at_candidates_allocates_nothing_in_step() {
     let mut run = |width, max_steps| {
         // Too small a step to ever satisfy the constraint.
         let schedule = Schedule { rule: StepRule::Sgd, step_size: 1e-9, max_steps };
-        let config = Config {
-            width,
-            sources: vec![Source::Masked { width: 3 }],
-            objective: contrast(Proposals::Frozen),
-            schedule,
-            restarts: Vec::new(),
-            ..Config::small()
-        };
+        let config = Config::small().with(|c| {
+            c.width = width;
+            c.sources = vec![Source::Masked { width: 3 }];
+            c.objective = contrast(Proposals::Frozen);
+            c.schedule = schedule;
+            c.restarts = Vec::new();
+        });
         let gbi = Gbi::with(&model, config).unwrap().in_step(jobs.len());
         let (mut n_steps, before) = (0, counting::allocations());
         gbi.run_set(&jobs, &mut workspace, |_, outcome| n_steps += outcome.steps);

@@ -142,7 +142,9 @@ fn repairs_leave_no_trace() {
     let adam = Schedule { rule: StepRule::ADAM, step_size: 1e-3, max_steps: 40 };
     let sgd = Schedule { rule: StepRule::Sgd, step_size: 0.02, max_steps: 40 };
     for schedule in [plain, adam, sgd] {
-        let gbi = Gbi::with(&model, Config { schedule, ..Config::paper() }).unwrap();
+        let mut config = Config::paper();
+        config.schedule = schedule;
+        let gbi = Gbi::with(&model, config).unwrap();
         let what = |o: Outcome| (o.output, o.steps, o.g_before, o.g_after);
         let (mut shared, mut together) = (Workspace::new(&model), Vec::new());
         for x in &xs {

@@ -16,4 +16,4 @@ pub mod words;
 
 pub use checkpoint::Checkpoint;
 pub use presets::{Preset, Presets};
-pub use watch::{Silent, Watch};
+pub use watch::{OnAdvance, Silent, Watch};

@@ -1,8 +1,6 @@
 //! The pairs task end to end: training that is killed and resumed, checkpoints, unusual inputs.
 
 #[allow(dead_code, reason = "this test uses no reports")]
-mod killer;
-
 use std::fs;
 use std::path::Path;
 
@@ -12,9 +10,9 @@ use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::pairs::generated::{Split, generate};
 use cajole_tasks::pairs::{Card, Pair, PairsConfig, PairsModel, Spelling, Splits, train};
-use cajole_tasks::{Checkpoint, Silent, Watch};
+use cajole_tasks::{Checkpoint, OnAdvance, Silent, Watch};
 
-use killer::{Killer, kill_until_done};
+use cajole_testing::killer::{Killer, kill_until_done};
 
 /// The built-in settings, shrunk so that training takes no time.
 fn config() -> PairsConfig {
@@ -48,7 +46,10 @@ fn a_killed_run_resumes_and_ends_identically() {
     assert_eq!((card.epochs, card.pairs, card.dev_pairs), (4, 160, 20));
     // Killed in the first epoch of 20 steps, then in the second, then in every other.
     let moments = [5].into_iter().chain(std::iter::repeat(30));
-    let work = |killer: &Killer| run(&splits, Some(folder.path()), 2, killer).unwrap();
+    let work = |killer: &Killer| {
+        let watch = OnAdvance(|| killer.advance());
+        run(&splits, Some(folder.path()), 2, &watch).unwrap()
+    };
     let ((resumed, resumed_card), kills) = kill_until_done(moments, work, |kills| {
         let state = folder.path().join("training.safetensors");
         assert_eq!(state.exists(), 1 < kills, "an epoch was kept if one was finished");

@@ -1,8 +1,7 @@
 //! Compares with evalb's own output for its samples and for 400 trees of the English Web Treebank,
 //! line by line. The files are not in the repository; without them the tests are skipped.
 
-mod outside;
-
+use cajole_testing::outside;
 use std::fs;
 use std::path::{Path, PathBuf};
 

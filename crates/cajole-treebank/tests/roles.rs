@@ -1,8 +1,6 @@
 //! Tests with third-party role files, if available: what other programs printed for them, and whole
 //! corpora.
 
-mod outside;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -14,7 +12,7 @@ use cajole_treebank::roles::{Proposition, Reading, Sentence, bio, conll2012, nod
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use outside::find;
+use cajole_testing::outside::find;
 
 fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))

@@ -1,7 +1,5 @@
 //! Whole treebanks, if available: every tree can be read, written and read back.
 
-mod outside;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -10,7 +8,7 @@ use cajole_core::{Constraint, Symbol};
 use cajole_treebank::shift_reduce::{Commands, ShiftReduce};
 use cajole_treebank::{Corpus, Tree, clean, penn, read};
 
-use outside::find;
+use cajole_testing::outside::find;
 
 /// Reads a file that must have no problems.
 fn read_whole(path: &Path) -> Corpus {

@@ -2,8 +2,8 @@
 //! and training with a constraint loss, each against an independent implementation.
 
 mod constraint_loss;
-#[path = "../killer/mod.rs"]
-mod killer;
+#[path = "../rows/mod.rs"]
+mod rows;
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -15,13 +15,14 @@ use cajole_report::Figure;
 use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::training::{evaluate, propositions};
 use cajole_tasks::srl::{CorpusConfig, Instance, Noise, RoleTagger, Splits, Unlabelled, train};
-use cajole_tasks::{Silent, Watch};
+use cajole_tasks::{OnAdvance, Silent, Watch};
 use cajole_treebank::Tree;
 use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::{Proposition, Reading, Sentence};
 use serde_json::Value;
 
-use killer::{Killer, compare, kill_until_done, rows_without};
+use cajole_testing::killer::{Killer, kill_until_done};
+use rows::{compare, rows_without};
 
 const EPOCHS: usize = 10;
 
@@ -64,13 +65,14 @@ fn rows(
 fn a_killed_experiment_resumes_and_ends_identically() {
     let (config, folder) = (config(), tempfile::tempdir().unwrap());
     let killed = folder.path().join("killed");
-    let watch = Killer::after(usize::MAX);
-    let whole = rows(&config, None, 1, &watch).unwrap();
+    let count = Killer::after(usize::MAX);
+    let whole = rows(&config, None, 1, &OnAdvance(|| count.advance())).unwrap();
     check_rows(&whole);
 
     // In the first epoch, in a later one, then mostly during repair.
-    let moments = [3, 60].into_iter().chain(std::iter::repeat(watch.told() / 6));
-    let work = |killer: &Killer| rows(&config, Some(&killed), 2, killer).unwrap();
+    let moments = [3, 60].into_iter().chain(std::iter::repeat(count.told() / 6));
+    let work =
+        |killer: &Killer| rows(&config, Some(&killed), 2, &OnAdvance(|| killer.advance())).unwrap();
     let (resumed, kills) = kill_until_done(moments, work, |kills| {
         let state = killed.join("nets/srl-100/training.safetensors");
         assert!(kills != 2 || state.exists(), "the first epoch was kept");
@@ -79,7 +81,8 @@ fn a_killed_experiment_resumes_and_ends_identically() {
     compare(&resumed, &whole);
 
     // Saved results are reused.
-    compare(&rows(&config, Some(&killed), 1, &Killer::after(0)).unwrap(), &whole);
+    let again = OnAdvance(|| panic!("nothing is left to do"));
+    compare(&rows(&config, Some(&killed), 1, &again).unwrap(), &whole);
     let other = SrlConfig { seed: config.seed + 1, ..config };
     let refused = rows(&other, Some(&killed), 1, &Silent);
     assert!(matches!(refused, Err(ExperimentError::Kept(KeptError::OtherSettings { .. }))));
@@ -148,12 +151,12 @@ fn a_killed_training_run_resumes_and_ends_with_the_same_weights() {
                 train(&config.recipe(network).unwrap(), &splits, folder, watch).unwrap();
             (bits(tagger.model.weights()), card)
         };
-        let watch = Killer::after(usize::MAX);
-        let whole = train(None, &watch);
-        let per_epoch = watch.told() / EPOCHS;
+        let count = Killer::after(usize::MAX);
+        let whole = train(None, &OnAdvance(|| count.advance()));
+        let per_epoch = count.told() / EPOCHS;
         let moments = [per_epoch + 2, per_epoch + 3, usize::MAX];
-        let (resumed, kills) =
-            kill_until_done(moments, |killer| train(Some(folder.path()), killer), |_| {});
+        let work = |killer: &Killer| train(Some(folder.path()), &OnAdvance(|| killer.advance()));
+        let (resumed, kills) = kill_until_done(moments, work, |_| {});
         assert_eq!(kills, 2, "in the second epoch, and in the third");
         assert!(resumed == whole, "{}", network.name);
     }

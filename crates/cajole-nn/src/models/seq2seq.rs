@@ -68,8 +68,7 @@ pub struct Seq2SeqConfig {
     pub cap_factor: usize,
 }
 
-/// For `#[serde(deserialize_with)]`: a number of layers whose state fits a [`Vars`], together with
-/// a context and a token count.
+/// For `#[serde(deserialize_with)]`: layers whose state fits a [`Vars`] with context and token count.
 ///
 /// # Errors
 /// If it is out of range or not an integer.

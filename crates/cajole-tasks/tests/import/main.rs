@@ -2,9 +2,6 @@
 //! word about everything that does not fit.
 
 mod elmo;
-#[path = "../outside/mod.rs"]
-mod outside;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +18,7 @@ use cajole_tasks::words::Lookup;
 use cajole_treebank::roles::{Proposition, Sentence};
 use serde_json::{Value, json};
 
-use outside::find;
+use cajole_testing::outside::find;
 
 /// `p(y_t | x)` for every tag at each position of `at`.
 fn probabilities(tagger: &RoleTagger, text: &str, predicate: usize, at: &[usize]) -> Vec<f32> {

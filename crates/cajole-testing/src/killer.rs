@@ -3,11 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cajole_tasks::Watch;
-use serde_json::Value;
-
-/// Counts progress reports, and kills the job after a given number.
-pub(crate) struct Killer {
+/// Counts signs of progress, and kills the job after a given number.
+#[derive(Debug)]
+pub struct Killer {
     told: AtomicUsize,
     most: usize,
 }
@@ -15,30 +13,30 @@ pub(crate) struct Killer {
 struct Killed;
 
 impl Killer {
-    pub(crate) fn after(most: usize) -> Self {
+    /// Kills after `most` signs of progress.
+    pub fn after(most: usize) -> Self {
         Killer { told: AtomicUsize::new(0), most }
     }
 
-    /// The number of progress reports so far.
-    pub(crate) fn told(&self) -> usize {
+    /// The number of signs of progress so far.
+    pub fn told(&self) -> usize {
         self.told.load(Ordering::Relaxed)
     }
-}
 
-impl Watch for Killer {
-    fn say(&self, _line: &str) {}
-    fn begin(&self, _what: &str, _length: u64) {}
-    fn advance(&self, _done: u64, _note: &str) {
+    /// A sign of progress; from here the job is killed.
+    pub fn advance(&self) {
         if self.most <= self.told.fetch_add(1, Ordering::Relaxed) {
             resume_unwind(Box::new(Killed)); // no panic message: this is intended
         }
     }
-    fn end(&self) {}
 }
 
 /// Kills `work` at each of these moments in turn, restarting it until it finishes. Returns its
 /// result and the number of kills; `after` is called after each kill.
-pub(crate) fn kill_until_done<T>(
+///
+/// # Panics
+/// If it panics on its own, or does not finish in 60 attempts.
+pub fn kill_until_done<T>(
     moments: impl IntoIterator<Item = usize>,
     work: impl Fn(&Killer) -> T,
     after: impl Fn(usize),
@@ -52,22 +50,4 @@ pub(crate) fn kill_until_done<T>(
         after(kills + 1);
     }
     panic!("it makes no progress");
-}
-
-/// The rows of a report as JSON, without these figures, which may differ.
-pub(crate) fn rows_without(report: &cajole_report::Report, names: &[&str]) -> Vec<Value> {
-    let row = |row| {
-        let mut row = serde_json::to_value(row).unwrap();
-        for name in names {
-            row.as_object_mut().unwrap().remove(*name).unwrap();
-        }
-        row
-    };
-    report.rows.iter().map(row).collect()
-}
-
-#[track_caller]
-pub(crate) fn compare(got: &[Value], want: &[Value]) {
-    assert_eq!(got.len(), want.len());
-    got.iter().zip(want).for_each(|(got, want)| assert_eq!(got, want));
 }

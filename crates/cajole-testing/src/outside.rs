@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A file or folder, by its path from the data folder. If there is none, the test is to be skipped;
 /// where `CAJOLE_NO_SKIP` is set, it fails.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folders = std::env::var_os("CAJOLE_DATA").map(PathBuf::from).into_iter().chain([beside]);
     let found = folders.map(|folder| folder.join(name)).find(|path| path.exists());
@@ -19,7 +19,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// Says that a test is skipped, and why; fails where no test may be.
-pub(crate) fn skip(why: &str) {
+pub fn skip(why: &str) {
     assert!(std::env::var_os("CAJOLE_NO_SKIP").is_none(), "not to be skipped: {why}");
     eprintln!("skipped: {why}");
 }
