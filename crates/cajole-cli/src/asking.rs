@@ -1,7 +1,6 @@
 //! What is asked of a network, as the command line says it: which network, under which rules, with
 //! which settings. All commands that answer lines share these flags.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use cajole_infer::limits::{
 };
 use cajole_infer::source::Source;
 use cajole_infer::{Opened, Runnable, Settings};
-use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_rules::{RuleFileError, Rules, Vocabulary, read_rules};
 use cajole_tasks::Preset;
 use clap::value_parser;
 
@@ -219,7 +218,7 @@ pub(crate) struct RuleFile {
 impl RuleFile {
     /// A constraint file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<RuleFile> {
-        let text = fs::read_to_string(path).with_context(|| source::cannot_read(path))?;
+        let text = read_rules(path).with_context(|| source::cannot_read(path))?;
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         Ok(RuleFile {
             title: stem.to_string_lossy().into_owned(),

@@ -33,6 +33,7 @@ mod network;
 mod nudge;
 mod optimizer;
 mod products;
+mod regular;
 pub mod settings;
 mod tagging;
 pub mod tape;

@@ -22,6 +22,7 @@ pub mod ebnf;
 pub mod file;
 mod formula;
 mod lexical;
+mod limited;
 mod matcher;
 mod named;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use checker::{
 pub use file::{RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};
+pub use limited::{MAX_RULE_BYTES, read_rules};
 pub use named::{Named, NamedGrammar, NamedRegular};
 pub use pattern::PatternError;
 pub use subject::{Bound, Subject};

@@ -1,6 +1,5 @@
 //! Compiles tables of a constraint file to constraints.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{
@@ -203,7 +202,7 @@ impl<'v> Compiler<'_, 'v> {
                 let folder =
                     self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
                 let path = folder.join(&file);
-                let text = fs::read_to_string(&path);
+                let text = crate::read_rules(&path);
                 (
                     path.display().to_string(),
                     text.map_err(|source| RuleError::GrammarFile { path, source })?,

@@ -36,7 +36,6 @@ mod compile;
 mod error;
 mod table;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{All, Automaton, RoleSet};
@@ -66,7 +65,7 @@ impl<'v> Rules<'v> {
     /// # Errors
     /// If the file cannot be read, or a rule is invalid.
     pub fn read(path: &Path, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
-        let text = fs::read_to_string(path);
+        let text = crate::read_rules(path);
         let text = text.map_err(|source| RuleFileError::Io { path: path.to_owned(), source })?;
         Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
     }
