@@ -1,11 +1,16 @@
 """Runs a command and measures it: exit code, what it said, peak memory, time."""
 
 import os
+import resource
 import subprocess
 import tempfile
 import threading
 import time
 from dataclasses import dataclass
+
+
+# Address space that a command may take before it is refused more.
+MOST_BYTES = 8 << 30
 
 
 @dataclass
@@ -27,6 +32,8 @@ def run(command, timeout):
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err
         )
+        # A command that takes without end must not take the machine along.
+        resource.prlimit(child.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         knife = threading.Timer(timeout, child.kill)
         knife.start()
         _, status, usage = os.wait4(child.pid, 0)
