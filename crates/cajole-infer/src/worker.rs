@@ -13,7 +13,7 @@ use cajole_core::{
 use cajole_rules::{Bound, Rules};
 
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
-use crate::limits::TOKENS_TOGETHER;
+use crate::lots::lots;
 use crate::task::{Case, Task};
 
 /// How engines work, whatever the input.
@@ -445,23 +445,6 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
     }
 }
 
-/// Inputs that may go through the network together: of these, a set of [`BATCH`] has no more than
-/// [`TOKENS_TOGETHER`] tokens, or there is one input only.
-fn lots(mut inputs: Vec<usize>, tokens: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
-    inputs.sort_by_key(|&i| (std::cmp::Reverse(tokens(i)), i));
-    let mut lots: Vec<Vec<usize>> = Vec::new();
-    for i in inputs {
-        let fits = |lot: &Vec<usize>| {
-            BATCH.min(lot.len() + 1) * tokens(lot[0]) <= TOKENS_TOGETHER // its longest comes first
-        };
-        match lots.last_mut().filter(|lot| fits(lot)) {
-            Some(lot) => lot.push(i),
-            None => lots.push(vec![i]),
-        }
-    }
-    lots
-}
-
 /// The network's own output as an answer.
 pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
     let status = match g {
@@ -497,18 +480,4 @@ pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
 /// What the network reads.
 pub(crate) fn input<T: Task>(case: &Case<T::Input>) -> &<T::Model as Model>::Input {
     std::borrow::Borrow::borrow(&case.input)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_inputs_are_repaired_in_smaller_sets() {
-        let sizes = [10, 300, 1500, 250, 20, 250, 260];
-        let lots = lots((0..sizes.len()).collect(), |i| sizes[i]);
-        assert_eq!(lots, [vec![2], vec![1, 6, 3], vec![5, 4, 0]]);
-        assert_eq!(super::lots((0..500).collect(), |_| 51).len(), 1);
-        assert!(super::lots(Vec::new(), |_| 1).is_empty());
-    }
 }
