@@ -28,6 +28,9 @@ pub const BYTES_IN_FLIGHT: usize = 4 << 20;
 /// Tokens of the inputs that a thread takes through the network together, if there are several.
 pub const TOKENS_TOGETHER: usize = 1024;
 
+/// Tokens of the inputs that a thread repairs in step, if there are several: these are recorded.
+pub const TOKENS_IN_STEP: usize = 256;
+
 /// Threads, at most.
 pub const MOST_THREADS: usize = 512;
 

@@ -14,7 +14,8 @@ use cajole_rules::{Bound, Rules};
 
 use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
-use crate::limits::TOKENS_TOGETHER;
+use crate::limits::{TOKENS_IN_STEP, TOKENS_TOGETHER};
+use crate::lots::lots;
 use crate::task::{Case, Task};
 
 /// How engines work, whatever the input.
@@ -123,7 +124,8 @@ impl<'t, T: Task> Worker<'t, T> {
         let model = self.task.model();
         let mut used = vec![Duration::ZERO; lines.iter().max().map_or(0, |last| last + 1)];
         let deadline = self.settings.deadline();
-        let order = lots((0..cases.len()).collect(), |i| model.size(input::<T>(cases[i])));
+        let order =
+            lots((0..cases.len()).collect(), TOKENS_TOGETHER, |i| model.size(input::<T>(cases[i])));
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
         for batch in order.iter().flat_map(|lot| lot.chunks(BATCH)) {
@@ -186,7 +188,7 @@ impl<'t, T: Task> Worker<'t, T> {
             let rules = failing[one].1;
             let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
             let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            for some in lots(same, |i| failing[i].0.case.subject.symbols.len()) {
+            for some in lots(same, TOKENS_IN_STEP, |i| failing[i].0.case.subject.symbols.len()) {
                 let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
                 let repaired = self.repair(engine, rules, &outputs);
                 some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
@@ -405,38 +407,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 }
 
-/// Inputs that may go through the network together: of these, a set of [`BATCH`] has no more than
-/// [`TOKENS_TOGETHER`] tokens, or there is one input only.
-fn lots(mut inputs: Vec<usize>, tokens: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
-    inputs.sort_by_key(|&i| (std::cmp::Reverse(tokens(i)), i));
-    let mut lots: Vec<Vec<usize>> = Vec::new();
-    for i in inputs {
-        let fits = |lot: &Vec<usize>| {
-            BATCH.min(lot.len() + 1) * tokens(lot[0]) <= TOKENS_TOGETHER // its longest comes first
-        };
-        match lots.last_mut().filter(|lot| fits(lot)) {
-            Some(lot) => lot.push(i),
-            None => lots.push(vec![i]),
-        }
-    }
-    lots
-}
-
 /// What the network reads.
 pub(crate) fn input<T: Task>(case: &Case<T::Input>) -> &<T::Model as Model>::Input {
     std::borrow::Borrow::borrow(&case.input)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_inputs_are_repaired_in_smaller_sets() {
-        let sizes = [10, 300, 1500, 250, 20, 250, 260];
-        let lots = lots((0..sizes.len()).collect(), |i| sizes[i]);
-        assert_eq!(lots, [vec![2], vec![1, 6, 3], vec![5, 4, 0]]);
-        assert_eq!(super::lots((0..500).collect(), |_| 51).len(), 1);
-        assert!(super::lots(Vec::new(), |_| 1).is_empty());
-    }
 }

@@ -12,6 +12,7 @@ use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 
 use crate::layout::{Entry, Layout};
+use crate::regular;
 use crate::train::{Progress, TrainState};
 
 /// The file with a model's weights.
@@ -295,7 +296,7 @@ fn not_finite(path: &Path, tensor: &str, at: usize, value: f32) -> CheckpointErr
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
+    regular::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
 }
 
 fn parse<'b>(path: &Path, bytes: &'b [u8]) -> Result<SafeTensors<'b>> {

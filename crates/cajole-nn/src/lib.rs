@@ -33,6 +33,7 @@ mod network;
 mod nudge;
 mod optimizer;
 mod products;
+mod regular;
 pub mod settings;
 #[cfg(test)]
 mod subnormal_tests;

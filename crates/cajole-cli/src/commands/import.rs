@@ -66,11 +66,11 @@ fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
     if checkpoint::exists(out) {
         bail!("{} holds a checkpoint already: name another folder", out.display());
     }
-    let _locked = lock_folder(out)?;
     let elmo = options.clone().zip(weights.clone());
     let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
     let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())
         .with_context(|| format!("cannot import {}", archive.display()))?;
+    let _locked = lock_folder(out)?;
     tagger.save(out, &card, Precision::F32)?;
     if session.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);

@@ -146,7 +146,7 @@ fn check_shape(
 }
 
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ImportError> {
-    std::fs::read(path).map_err(|source| io(path, source))
+    crate::regular::read(path).map_err(|source| io(path, source))
 }
 
 pub(crate) fn io(path: &Path, source: std::io::Error) -> ImportError {

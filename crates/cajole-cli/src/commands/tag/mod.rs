@@ -361,7 +361,7 @@ impl Job<'_> {
         for (sentence, record) in sentences.into_iter().zip(&records) {
             match printer.show(name, sentence, record) {
                 Ok(Some(text)) => {
-                    sink.write(format!("{}\n", text.trim_end_matches('\n')).as_bytes())?
+                    sink.write(format!("{}\n", text.trim_end_matches('\n')).as_bytes())?;
                 }
                 Ok(None) => continue,
                 Err(fault) => {

@@ -1,0 +1,30 @@
+//! Files of weights are read whole, so only what has an end is read: regular files.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The bytes of a regular file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let meta: fs::Metadata = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(meta.len()).unwrap_or(usize::MAX))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_is_not_read() {
+        let error = read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.to_string(), "not a regular file");
+    }
+}
