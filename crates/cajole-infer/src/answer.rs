@@ -252,7 +252,7 @@ impl<'t, T: Task> Answering<'t, T> {
         let all = lines.flat_map(|(line, (cases, rules))| {
             cases.iter().map(move |case| (line, (case, rules.get())))
         });
-        let (lines, of): (Vec<usize>, Vec<(&Case<T::Input>, &Rules<'t>)>) = all.unzip();
+        let (lines, of): (Vec<usize>, Vec<_>) = all.unzip();
         let cases: Vec<&Case<T::Input>> = of.iter().map(|(case, _)| *case).collect();
         let firsts = self.worker.firsts(&cases, &lines);
         let mut answers: Vec<Answer> =
