@@ -39,6 +39,7 @@ def write_inputs(at, small):
     scale = 20 if small else 1
     long_line, tokens, depth = 100_000_000 // scale, 1_000_000 // scale, 100_000 // scale
     bomb = 1_100_000_000 // (5 if small else 1)
+    trees = {"nested": "trees.mrg", "bomb.gz": "trees.mrg.gz", "/dev/zero": "zero.mrg"}
     good = b'\n{"input": "azaz", "output": "aaazbaaazb"}\n'
     write(at / "long-line", [(b"x", long_line), (good, 1)])
     write(at / "many-tokens", [(b"a ", tokens), (good, 1)])
@@ -47,7 +48,9 @@ def write_inputs(at, small):
     write(at / "bomb.gz", [(b"\0", bomb)])
     inputs = {name: at / name for name in ("long-line", "many-tokens", "nested", "bomb.gz")}
     inputs["/dev/zero"] = pathlib.Path("/dev/zero")
-    return inputs
+    for kind, name in trees.items():
+        (at / name).symlink_to(inputs[kind])
+    return inputs, {kind: at / name for kind, name in trees.items()}
 
 
 def write_checkpoints(cajole, at):
@@ -69,7 +72,7 @@ def write_checkpoints(cajole, at):
     return {"nan-weights": nan, "oversized": large}
 
 
-def cases(cajole, at, inputs, checkpoints):
+def cases(cajole, at, inputs, trees, checkpoints):
     """Every command with what it is given: (command, input, arguments)."""
     rule, few, gold = at / "rule.toml", at / "few", at / "gold.mrg"
     rule.write_text("pattern = '.*'\n")
@@ -81,7 +84,6 @@ def cases(cajole, at, inputs, checkpoints):
         "infer --constraint": lambda f: ["infer", few, "--constraint", f],
         "parse": lambda f: ["parse", f],
         "tag": lambda f: ["tag", f],
-        "tag --trees": lambda f: ["tag", few, "--trees", f],
         "eval": lambda f: ["eval", f],
         "compare": lambda f: ["compare", f, "--engines", "network"],
         "lint": lambda f: ["lint", rule, f],
@@ -89,10 +91,15 @@ def cases(cajole, at, inputs, checkpoints):
         "srl-eval": lambda f: ["srl-eval", f, f],
         "train pairs": lambda f: ["train", "pairs", "--train", f, "--dev", f, "--out", at / f.name],
         "import allennlp": lambda f: ["import", "allennlp", f, "--out", at / "imported"],
+        "explain": lambda f: ["explain", "azaz", "--constraint", f],
+        "reproduce --config": lambda f: ["reproduce", "transduction", "--config", f, "--out", at / "r"],
+        "reproduce --data": lambda f: ["reproduce", "parsing", "--data", f, "--out", at / "r"],
     }
     for name, arguments in readers.items():
         for kind, path in inputs.items():
             yield name, kind, [cajole, *arguments(path)]
+    for kind, path in trees.items():
+        yield "tag --trees", kind, [cajole, "tag", few, "--trees", path]
     for kind, folder in checkpoints.items():
         for name in ("infer", "eval", "compare", "parse", "tag"):
             yield name, kind, [cajole, name, few, "--model", folder]
@@ -110,9 +117,9 @@ def main():
     print("|---|---|--:|--:|--:|---|")
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder)
-        inputs = write_inputs(at, args.small)
+        inputs, trees = write_inputs(at, args.small)
         checkpoints = write_checkpoints(cajole, at)
-        for name, kind, command in cases(cajole, at, inputs, checkpoints):
+        for name, kind, command in cases(cajole, at, inputs, trees, checkpoints):
             if not name.startswith(args.only):
                 continue
             ran = run([str(part) for part in command], timeout=30)

@@ -235,12 +235,17 @@ impl RuleFile {
         RuleFile { name: title.clone(), title, text: text.into(), folder: None }
     }
 
+    /// The rules, about outputs in this vocabulary.
+    pub(crate) fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
+        Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
+    }
+
     /// The rules, about outputs in this vocabulary. Warns of rules that no output can satisfy.
     pub(crate) fn compile<'v>(
         &self,
         vocabulary: &'v Vocabulary,
     ) -> Result<Rules<'v>, RuleFileError> {
-        let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
+        let rules = self.parse(vocabulary)?;
         for rule in rules.unsatisfiable() {
             screen::warn(&format!("{}: no output can satisfy {rule}", self.name));
         }

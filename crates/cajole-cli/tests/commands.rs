@@ -201,10 +201,11 @@ fn settings_reach_the_steps() {
         let args = [&["explain", FAILURE, "--json"], settings].concat();
         json(&cajole(folder.path(), &args))["trace"].clone()
     };
-    let all = explained(&[]);
-    let biases = explained(&["--set=moves=[\"*.b\"]"]);
+    let all = explained(&["--preset=best"]);
+    let biases = explained(&["--preset=best", "--set=moves=[\"decoder.b\", \"output.b\"]"]);
     assert!(biases["moving"].as_u64() < all["moving"].as_u64(), "fewer weights move");
     assert_eq!(explained(&["--preset=small"])["moving"], biases["moving"], "biases only");
+    assert_eq!(explained(&[])["moving"], biases["moving"], "that is the default");
     let steps = |trace: &Value| trace["steps"].as_array().unwrap().len();
     let limited = explained(&["--max-steps=1", "--set=restarts=[]", "--set=sources=[]"]);
     assert_eq!(steps(&limited), 2, "the network's own output, and one step");

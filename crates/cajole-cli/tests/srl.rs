@@ -135,7 +135,7 @@ fn what_is_wrong_with_settings_is_said() {
         ("sizes.indicator=0", "at least 1"),
         ("sizes.dropout=1.5", "1.5 is not at least 0 and less than 1"),
         ("tuning.failures=0", "at least 1"),
-        ("tuning.step-sizes=[nan]", "NaN is not above 0"),
+        ("tuning.step-sizes=[nan]", "NaN is not a finite number above 0"),
         ("tuning.penalties=[]", "at least one"),
         ("networks=[]", "at least one"),
         ("limits=[0]", "at least 1"),

@@ -416,7 +416,7 @@ impl<N: AutoRegressive> Network for N {
         g: &mut Graph<'_>,
         lane: &mut Steps,
         outputs: &mut [(usize, &mut Force<'_, Trained<N>>)],
-    ) {
+    ) -> Result<(), Failure> {
         outputs.sort_by_key(|(_, force)| std::cmp::Reverse(force.output.len()));
         for (_, force) in &mut *outputs {
             force.passes = 1;
@@ -431,6 +431,7 @@ impl<N: AutoRegressive> Network for N {
         for t in 0..=longest {
             let alive = outputs.partition_point(|(_, force)| t <= force.output.len());
             let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
+            g.tape.check_room()?;
             g.list(inputs);
             let (next, said) = self.step(g, encoded, &state_now, inputs, &previous[..alive]);
             for (i, (_, force)) in outputs[..alive].iter_mut().enumerate() {
@@ -441,6 +442,7 @@ impl<N: AutoRegressive> Network for N {
             }
             state = next;
         }
+        Ok(())
     }
 
     fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<N>> + '_> {

@@ -53,12 +53,15 @@ pub trait Network: Trainable + Sized {
     type Lane: Default + Send;
 
     /// Teacher-forces outputs on a recording; each comes with the index of its input in the lane.
+    ///
+    /// # Errors
+    /// If the recording has no room for them.
     fn force(
         &self,
         g: &mut Graph<'_>,
         lane: &mut Self::Lane,
         outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
-    );
+    ) -> Result<(), Failure>;
 
     /// The network's own inference procedure: see [`Model::decoder`].
     fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<Self>> + '_>;
@@ -142,7 +145,7 @@ impl<N: Network> Model for Trained<N> {
             let Some((_, first)) = here.first() else { continue };
             let nudge = first.pass.nudge;
             let (mut g, own) = lane.graph(nudge, &self.weights);
-            self.net.force(&mut g, own, &mut here);
+            self.net.force(&mut g, own, &mut here)?;
         }
         Ok(())
     }

@@ -214,11 +214,12 @@ impl<N: Tagger> Network for Tagging<N> {
         g: &mut Graph<'_>,
         lane: &mut Tagged,
         outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
-    ) {
+    ) -> Result<(), Failure> {
         for (b, force) in outputs {
             force.passes = 0;
             lane.mark(g.tape, *b, force.output, force.forced);
         }
+        Ok(())
     }
 
     fn decoder(&self, _width: usize) -> Box<dyn Decoder<Trained<Self>> + '_> {

@@ -83,7 +83,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
 /// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.
 fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
     let own = Names::default().with_rules(&file.text, file.folder.as_deref(), separator);
-    match file.compile(&own) {
+    match file.parse(&own) {
         Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
         _ => Ok(()),
     }

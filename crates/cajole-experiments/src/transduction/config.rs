@@ -92,13 +92,15 @@ mod tests {
     }
 
     #[test]
-    fn presets_equal_the_cores_except_for_moves() {
+    fn presets_equal_the_cores_except_for_step_size_and_moves() {
         let gbi = read(TransductionConfig::DEFAULT).gbi;
         assert_eq!(gbi.best.moves, ["decoder", "output"]);
-        let (mut paper, mut best) = (Config::paper(), Config::best());
+        let (mut paper, mut best, mut small) = (Config::paper(), Config::best(), Config::small());
         paper.schedule = gbi.paper.schedule;
         best.moves.clone_from(&gbi.best.moves);
-        assert_eq!((gbi.paper, gbi.best, gbi.small), (paper, best, Config::small()));
+        small.moves.clone_from(&gbi.small.moves);
+        (small.schedule, small.restarts) = (gbi.small.schedule, gbi.small.restarts.clone());
+        assert_eq!((gbi.paper, gbi.best, gbi.small), (paper, best, small));
     }
 
     #[test]
@@ -116,14 +118,14 @@ mod tests {
             ("seeds", "[]", "there must be at least one"),
             ("start-states", "[]", "there must be at least one"),
             ("tuning.step-sizes", "[]", "there must be at least one"),
-            ("tuning.step-sizes", "[1.0, nan]", "NaN is not above 0 and finite"),
-            ("tuning.shorter-step-sizes", "[0.0]", "0 is not above 0 and finite"),
+            ("tuning.step-sizes", "[1.0, nan]", "NaN is not a finite number above 0"),
+            ("tuning.shorter-step-sizes", "[0.0]", "0 is not a finite number above 0"),
             ("tuning.failures", "0", "this must be at least 1"),
             ("tuning.inputs", "0", "this must be at least 1"),
             ("rivals.samples", "0", "this must be at least 1"),
             ("rivals.masked-width", "0", "this must be at least 1"),
             ("test-inputs", "0", "this must be at least 1"),
-            ("training.step-size", "inf", "inf is not above 0 and finite"),
+            ("training.step-size", "inf", "inf is not a finite number above 0"),
         ] {
             let mut table: toml::Table = toml::from_str(TransductionConfig::DEFAULT).unwrap();
             let value: toml::Table = toml::from_str(&format!("value = {value}")).unwrap();
