@@ -72,6 +72,17 @@ def write_checkpoints(cajole, at):
     return {"nan-weights": nan, "oversized": large}
 
 
+def corpus(at, file):
+    """A data folder in which every treebank is this file."""
+    folder = at / "data" / file.name / "ewt"
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("train", "dev", "test"):
+        link = folder / f"ewt.{split}.jsonl.gz"
+        link.unlink(missing_ok=True)
+        link.symlink_to(file)
+    return folder.parent
+
+
 def cases(cajole, at, inputs, trees, checkpoints):
     """Every command with what it is given: (command, input, arguments)."""
     rule, few, gold = at / "rule.toml", at / "few", at / "gold.mrg"
@@ -89,11 +100,11 @@ def cases(cajole, at, inputs, trees, checkpoints):
         "lint": lambda f: ["lint", rule, f],
         "evalb": lambda f: ["evalb", gold, f],
         "srl-eval": lambda f: ["srl-eval", f, f],
-        "train pairs": lambda f: ["train", "pairs", "--train", f, "--dev", f, "--out", at / f.name],
+        "train pairs": lambda f: ["train", "pairs", "--train", f, "--dev", f, "--out", at / "net"],
         "import allennlp": lambda f: ["import", "allennlp", f, "--out", at / "imported"],
         "explain": lambda f: ["explain", "azaz", "--constraint", f],
         "reproduce --config": lambda f: ["reproduce", "transduction", "--config", f, "--out", at / "r"],
-        "reproduce --data": lambda f: ["reproduce", "parsing", "--data", f, "--out", at / "r"],
+        "reproduce --data": lambda f: ["reproduce", "parsing", "--data", corpus(at, f), "--out", at / "r"],
     }
     for name, arguments in readers.items():
         for kind, path in inputs.items():

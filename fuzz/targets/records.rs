@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use cajole_infer::sink::{Existing, Sink};
+use cajole_infer::sink::{Existing, Opened, Sink};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -54,8 +54,8 @@ fn packed(path: &Path, bytes: &[u8]) {
 /// not go on, and then the file is as it was.
 fn go_on(path: &Path, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
     fs::write(path, bytes).expect("room for it");
-    let opened = Sink::open(path, Existing::Resume, &json!({"rule": "r"}));
-    let Ok((mut sink, last)) = opened else {
+    let opened = Sink::open(path, Existing::Resume, &json!({"rule": "r"}), None);
+    let Ok(Opened { mut sink, last, .. }) = opened else {
         assert_eq!(fs::read(path).expect("it is there"), bytes, "what is refused is left alone");
         return None;
     };
