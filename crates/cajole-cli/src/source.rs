@@ -7,7 +7,7 @@ use cajole_infer::line::{Line, LineError};
 use cajole_infer::source::Source;
 use cajole_tasks::Watch;
 
-use crate::screen::Screen;
+use crate::screen::{self, Screen};
 
 /// A file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Source> {
@@ -71,6 +71,16 @@ fn line_of(number: u64, text: String, max_tokens: usize) -> Result<Option<Line>,
     let line = Line::parse(number, text)?.map(|line| line.with_max_tokens(max_tokens));
     line.iter().try_for_each(Line::check_fields)?;
     Ok(line)
+}
+
+/// Says that a deadline was hit.
+pub(crate) fn warn_of_time(timed_out: u64) {
+    if 0 < timed_out {
+        let inputs = if timed_out == 1 { "input" } else { "inputs" };
+        screen::warn(&format!(
+            "{timed_out} {inputs} ran out of time: these outputs violate the rules, or are cut off"
+        ));
+    }
 }
 
 /// An error if there were inputs whose rules could not be measured: nobody knows whether these obey.

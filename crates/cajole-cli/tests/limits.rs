@@ -60,6 +60,21 @@ fn every_command_passes_over_a_line_of_too_many_bytes() {
 }
 
 #[test]
+fn a_deadline_holds_inside_a_long_pass_and_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "the dog that saw a man ran ".repeat(140) + "\nDogs bark .\n"; // 980 tokens
+    for command in [&["parse"][..], &["tag"], &["infer", "--model", "parser"]] {
+        let args = [command, &["--max-tokens=1000", "--deadline-ms=20", "--json"]].concat();
+        let ran = cajole(folder.path(), &args, &lines);
+        assert!(ran.status.success(), "{args:?}: {ran:?}");
+        let out = String::from_utf8_lossy(&ran.stdout);
+        assert!(out.contains("\"timed-out\""), "{args:?}: {out}");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.contains("ran out of time"), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn flags_allow_more_or_less() {
     let folder = tempfile::tempdir().unwrap();
     let line = "azbz".repeat(75) + "\n"; // 300 symbols

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::Session;
 use crate::asking::Asking;
 use crate::screen;
-use crate::source::{check_bad, check_measured};
+use crate::source::{check_bad, check_measured, warn_of_time};
 
 /// Watch gradient-based inference repair single inputs, step by step
 ///
@@ -77,6 +77,7 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
     };
     let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &told };
     network.infer_each(&ask, each)?;
+    warn_of_time(Tally::get(&tally.timed_out));
     check_measured(Tally::get(&tally.unmeasured))?;
     check_bad(Tally::get(&tally.bad), "explained")
 }

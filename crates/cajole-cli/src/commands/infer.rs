@@ -16,7 +16,7 @@ use crate::asking::{Asking, EngineName};
 use crate::note;
 use crate::output::Output;
 use crate::screen::{self, Screen};
-use crate::source::{cannot_read, check_bad, check_measured, open};
+use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
 
 /// Run your own lines through a network, such that every output obeys your own rules
 ///
@@ -136,8 +136,9 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     screen.end();
     ended?;
     sink.finish().context("cannot write the output")?;
-    if let Some(out) = out {
-        tell(out, last, &tally, session)?;
+    match out {
+        Some(out) => tell(out, last, &tally, session)?,
+        None => warn_of_time(Tally::get(&tally.timed_out)),
     }
     check_measured(Tally::get(&tally.unmeasured))?;
     check_bad(bad + Tally::get(&tally.bad), "worked on")

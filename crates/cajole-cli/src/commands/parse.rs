@@ -17,7 +17,7 @@ use crate::Session;
 use crate::asking::{Asking, EngineName};
 use crate::output::Output;
 use crate::screen;
-use crate::source::{check_bad, check_measured, files, only};
+use crate::source::{check_bad, check_measured, files, only, warn_of_time};
 
 /// Parse sentences into trees, each of them a tree over its sentence
 ///
@@ -56,7 +56,7 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
-    let (mut bad, mut unmeasured) = (0, 0);
+    let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
     for path in files(&what.files) {
         let mut source = what.asking.source(path)?;
         let mut printer = Printer::new(what, &source, session);
@@ -68,7 +68,9 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         printer.blanks(Tally::get(&tally.lines) + 1)?;
         bad += Tally::get(&tally.bad);
         unmeasured += Tally::get(&tally.unmeasured);
+        timed_out += Tally::get(&tally.timed_out);
     }
+    warn_of_time(timed_out);
     check_measured(unmeasured)?;
     check_bad(bad, "parsed")
 }

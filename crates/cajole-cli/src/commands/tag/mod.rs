@@ -33,7 +33,7 @@ use crate::note;
 use crate::output::Output;
 use crate::range::within;
 use crate::screen;
-use crate::source::{cannot_read, check_bad, check_measured, files, only};
+use crate::source::{cannot_read, check_bad, check_measured, files, only, warn_of_time};
 
 /// Nudges before an output is let be where the tree is predicted, chosen on development data.
 const CAUTION: usize = 1;
@@ -147,6 +147,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         predicted: patient(&settings, what.patience.or(Some(CAUTION))),
         explain: what.explain,
         unmeasured: Cell::new(0),
+        timed_out: Cell::new(0),
     };
     let mut forest = Forest::new(&what.trees, session)?;
     let printer =
@@ -168,6 +169,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     }
     forest.finish()?;
     sink.finish().context("cannot write the output")?;
+    warn_of_time(job.timed_out.get());
     check_measured(job.unmeasured.get())?;
     check_bad(bad, "tagged")
 }
@@ -327,6 +329,8 @@ struct Job<'a> {
     explain: bool,
     /// Inputs so far whose rules could not be measured.
     unmeasured: Cell<u64>,
+    /// Inputs so far that ran out of time.
+    timed_out: Cell<u64>,
 }
 
 impl Job<'_> {
@@ -356,6 +360,7 @@ impl Job<'_> {
             self.network.infer_each(&ask, each)?;
             bad += Tally::get(&tally.bad);
             self.unmeasured.set(self.unmeasured.get() + Tally::get(&tally.unmeasured));
+            self.timed_out.set(self.timed_out.get() + Tally::get(&tally.timed_out));
         }
         records.sort_by_key(|record| record.line);
         for (sentence, record) in sentences.into_iter().zip(&records) {
