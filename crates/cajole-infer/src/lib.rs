@@ -14,6 +14,7 @@
 
 pub mod answer;
 mod attempt;
+mod changes;
 pub mod compare;
 pub mod engine;
 mod fingerprint;
@@ -33,6 +34,7 @@ pub mod task;
 mod tasks;
 pub mod worker;
 
+pub use changes::Changes;
 pub use fingerprint::{fingerprint, fingerprint_of};
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};

@@ -5,6 +5,7 @@
 
 pub mod checkpoint;
 pub mod corpora;
+mod overrides;
 pub mod pairs;
 pub mod parsing;
 mod presets;
@@ -15,5 +16,6 @@ mod watch;
 pub mod words;
 
 pub use checkpoint::Checkpoint;
+pub use overrides::{OverrideError, overridden};
 pub use presets::{Preset, Presets};
 pub use watch::{OnAdvance, Silent, Watch};
