@@ -33,7 +33,7 @@ pub struct Record {
     /// One answer for each input of the line, or why there is none.
     pub answers: Result<Vec<Answered>, LineError>,
     /// Whether a line of this task is one input.
-    is_one: bool,
+    pub is_one: bool,
 }
 
 /// The answer to one input, with what its record says.
@@ -84,7 +84,8 @@ impl Record {
 }
 
 impl Answered {
-    fn to_json(&self, times: bool) -> Map<String, Value> {
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Map<String, Value> {
         let Answer { status, g_before, g_after, steps, passes, faults, engine, .. } = &self.answer;
         let mut fields = self.fields.clone();
         let mut say = |key: &str, value: Value| fields.insert(key.to_owned(), value);
@@ -114,7 +115,8 @@ impl Answered {
 }
 
 impl Traced {
-    fn to_json(&self, times: bool) -> Value {
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Value {
         let mut steps = self.steps.clone();
         if !times {
             steps.iter_mut().for_each(|step| drop(step.shift_remove("milliseconds")));
