@@ -10,7 +10,7 @@
 Guide: docs/python.md in the repository. PyTorch modules: `cajole.torch`. Corpora on Ray: `cajole.ray`.
 """
 
-from cajole._model import Input, Model, RuleLike, load
+from cajole._model import Engine, Input, Model, Preset, RuleLike, load
 from cajole._native import (
     Answer,
     CajoleError,
@@ -34,11 +34,13 @@ from cajole._output import Output
 __all__ = [
     "Answer",
     "CajoleError",
+    "Engine",
     "Input",
     "InputError",
     "LoadError",
     "Model",
     "Output",
+    "Preset",
     "Report",
     "Result",
     "Results",

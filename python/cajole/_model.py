@@ -124,7 +124,7 @@ class Model:
             "gbi", preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
         )
         options.update(threads=None, trace=False, times=False, strict=False)
-        chosen = None if engines is None else list(engines)
+        chosen: list[str] | None = None if engines is None else list(engines)
         return self._network.compare(inputs, rules, (chosen, shown), options)
 
     @staticmethod

@@ -1,15 +1,32 @@
 """The native half of the package."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, final
 
-import pandas
-import pyarrow
 from typing_extensions import Self
 
-__all__: list[str]
+__all__ = [
+    "Answer",
+    "Result",
+    "Trace",
+    "Tree",
+    "CajoleError",
+    "InputError",
+    "LoadError",
+    "RuleError",
+    "SettingsError",
+    "Network",
+    "open",
+    "Report",
+    "Results",
+    "Rules",
+    "Scores",
+    "evalb",
+    "lint",
+    "srl_eval",
+]
 
 class CajoleError(Exception): ...
 class InputError(CajoleError): ...
@@ -62,8 +79,8 @@ class Results(Iterator[Result]):
     @property
     def totals(self) -> dict[str, int]: ...
     def to_dicts(self) -> list[dict[str, Any]]: ...
-    def to_pandas(self) -> pandas.DataFrame: ...
-    def to_arrow(self) -> pyarrow.Table: ...
+    def to_pandas(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
     def close(self) -> None: ...
 
 @final

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
     from cajole._native import Result
 
 
@@ -19,7 +16,7 @@ def to_dicts(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 def _rows(results: Iterable[Result]) -> list[dict[str, Any]]:
     """One flat row for each answer; a line without answers has a row too."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for result in results:
         record = result.to_dict()
         answers = record.pop("answers", None)
@@ -27,9 +24,9 @@ def _rows(results: Iterable[Result]) -> list[dict[str, Any]]:
     return rows
 
 
-def to_arrow(results: Iterable[Result]) -> pyarrow.Table:
+def to_arrow(results: Iterable[Result]) -> Any:
     """A table with a row for each answer."""
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped,unused-ignore]
 
     rows = _rows(results)
     # A column of ids may mix texts and numbers, which Arrow does not; such a column becomes text.
@@ -44,8 +41,8 @@ def to_arrow(results: Iterable[Result]) -> pyarrow.Table:
     return pyarrow.table(columns)
 
 
-def to_pandas(results: Iterable[Result]) -> pandas.DataFrame:
+def to_pandas(results: Iterable[Result]) -> Any:
     """A data frame with a row for each answer."""
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
     return pandas.DataFrame.from_records(_rows(results))

@@ -13,15 +13,14 @@ def transductions(n: int, seed: int = 1) -> list[str]:
 
 
 def expressions(n: int, seed: int = 1) -> list[str]:
-    """Expressions in prefix form, for the built-in network for pairs."""
+    """Expressions longer than those that the built-in network for pairs was trained on."""
     rng = random.Random(seed)
 
-    def expression(depth: int) -> list[str]:
-        if depth == 0 or rng.random() < 0.3:
-            return [rng.choice("abc")]
-        return [rng.choice("+-*"), *expression(depth - 1), *expression(depth - 1)]
+    def one() -> str:
+        first, *rest = (rng.choice("abcdefgh") for _ in range(rng.randint(4, 12)))
+        return " ".join([first, *(f"{rng.choice('+-*/^')} {operand}" for operand in rest)])
 
-    return [" ".join(expression(3)) for _ in range(n)]
+    return [one() for _ in range(n)]
 
 
 NOUNS = ["dog", "cat", "report", "bank", "city", "letter", "market", "house"]
@@ -38,8 +37,17 @@ def sentences(n: int, seed: int = 1) -> list[str]:
     return [f"{phrase()} {rng.choice(VERBS)} {phrase()} ." for _ in range(n)]
 
 
+WORDS = "sense Though ice according golf investigation item hit indoors learning to of , was".split()
+
+
+def word_salad(n: int, seed: int = 1) -> list[str]:
+    """What a parser makes no tree of now and then."""
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(8, 18))) for _ in range(n)]
+
+
 def predicates(n: int, seed: int = 1) -> list[str]:
-    """The same sentences as JSON, with the place of the verb."""
+    """The same sentences as JSON, with the place of the verb, under rules that bite."""
     lines = []
     for sentence in sentences(n, seed):
         tokens = sentence.split()

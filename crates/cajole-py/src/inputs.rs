@@ -18,7 +18,7 @@ use crate::value::to_json;
 /// Inputs that are pulled at a time.
 const LOT: usize = 120;
 /// How long a slow iterable is pulled before what there is goes on.
-const PATIENCE: Duration = Duration::from_millis(2);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(2);
 
 /// An input as a line: text as it is; a dict as its fields; a list as the symbols of an input.
 pub(crate) fn line_of(input: &Bound<'_, PyAny>) -> Result<String, LineError> {

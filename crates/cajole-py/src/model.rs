@@ -94,7 +94,7 @@ impl Network {
         py: Python<'_>,
         inputs: &Bound<'_, PyAny>,
         rules: Option<&Bound<'_, PyAny>>,
-        shown: (Option<Vec<String>>, u64),
+        shown: (Option<Vec<String>>, i64),
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Report> {
         let (engines, shown) = shown;

@@ -24,12 +24,12 @@ pub(crate) struct Options {
     pub(crate) engine: String,
     preset: Option<String>,
     settings: Option<Py<PyDict>>,
-    max_steps: Option<u64>,
-    width: Option<u64>,
-    deadline_ms: Option<u64>,
-    max_tokens: Option<u64>,
-    max_line_bytes: Option<u64>,
-    threads: Option<u64>,
+    max_steps: Option<i64>,
+    width: Option<i64>,
+    deadline_ms: Option<i64>,
+    max_tokens: Option<i64>,
+    max_line_bytes: Option<i64>,
+    threads: Option<i64>,
     pub(crate) trace: bool,
     pub(crate) times: bool,
     pub(crate) strict: bool,
@@ -115,7 +115,7 @@ fn assign(key: &str, value: Value, all: &mut Vec<String>) -> PyResult<()> {
 /// A number from `least` to `most`.
 pub(crate) fn size(
     name: &str,
-    number: Option<u64>,
+    number: Option<i64>,
     least: usize,
     most: usize,
 ) -> PyResult<Option<usize>> {
@@ -123,12 +123,13 @@ pub(crate) fn size(
     Ok(number.map(|number| number as usize))
 }
 
-fn within(name: &str, number: Option<u64>, least: u64, most: u64) -> PyResult<Option<u64>> {
-    match number {
-        Some(n) if n < least || most < n => {
+fn within(name: &str, number: Option<i64>, least: u64, most: u64) -> PyResult<Option<u64>> {
+    let Some(n) = number else { return Ok(None) };
+    match u64::try_from(n) {
+        Ok(n) if (least..=most).contains(&n) => Ok(Some(n)),
+        _ => {
             let message = format!("{name} is {n}, which is not in {least}..={most}");
             Err(PyValueError::new_err(message))
         }
-        number => Ok(number),
     }
 }

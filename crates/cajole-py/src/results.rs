@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cajole_core::Cancel;
 use cajole_infer::answer::Record;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 use crate::answer::Answered;
 use crate::error::{infer_error, rule_error, settings_error};
-use crate::inputs::{Fed, Feed, Pulled, file};
+use crate::inputs::{Fed, Feed, PATIENCE, Pulled, file};
 use crate::interrupt::TICK;
 use crate::rules::Rules;
 
@@ -92,12 +92,9 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Waits until something is there, but not for long.
-    fn wait(&self, is_there: impl Fn(&State) -> bool) {
-        let state = self.lock();
-        if !is_there(&state) {
-            drop(self.changed.wait_timeout(state, TICK));
-        }
+    /// Waits until something is there, but no longer than `most`.
+    fn wait(&self, most: Duration, is_there: impl Fn(&State) -> bool) {
+        drop(self.changed.wait_timeout_while(self.lock(), most, |state| !is_there(state)));
     }
 
     /// Takes records from a worker, once there is room for them.
@@ -140,7 +137,7 @@ impl Run {
         });
         let is_begun = |state: &State| state.begun.is_some() || state.ended.is_some();
         while !is_begun(&results.desk.lock()) {
-            py.detach(|| results.desk.wait(is_begun));
+            py.detach(|| results.desk.wait(TICK, is_begun));
             py.check_signals()?;
         }
         let mut state = results.desk.lock();
@@ -278,22 +275,29 @@ impl Results {
                 self.yielded += 1;
                 return Ok(Some(Answered { record: Arc::new(record), times: self.times }));
             }
-            py.detach(|| self.desk.wait(|s| !s.records.is_empty() || s.ended.is_some()));
+            py.detach(|| self.desk.wait(TICK, |s| !s.records.is_empty() || s.ended.is_some()));
             py.check_signals()?;
         }
     }
 
-    /// Pulls inputs until enough are on their way, or a result is there to be returned.
+    /// Pulls inputs until enough are on their way, or a result is there to be returned. A slow
+    /// iterable is pulled again only after the threads had as long, so that it holds nothing back.
     fn refill(&mut self, py: Python<'_>) -> PyResult<()> {
         while let Some(inputs) = &mut self.inputs
             && inputs.n < self.yielded + self.ahead
         {
-            match inputs.pull(py)? {
+            let started = Instant::now();
+            let lot = inputs.pull(py)?;
+            let took = started.elapsed();
+            match lot {
                 lot if lot.is_empty() => {
                     self.feed.close();
                     self.inputs = None;
                 }
                 lot => self.feed.push(lot),
+            }
+            if PATIENCE < took {
+                py.detach(|| self.desk.wait(took.min(TICK), |state| !state.records.is_empty()));
             }
             if !self.desk.lock().records.is_empty() {
                 break;
