@@ -214,7 +214,7 @@ impl<'t, T: Task> Answering<'t, T> {
         let records = heads.into_iter().zip(asked).map(|((line, id), asked)| {
             let answers = asked.map(|(cases, rules)| {
                 let answers = answers.by_ref().take(cases.len());
-                let both = cases.iter().zip(answers);
+                let both = cases.into_iter().zip(answers);
                 both.map(|(case, answer)| self.answered(case, rules.get(), answer)).collect()
             });
             Record { line, id, answers, is_one: T::IS_ONE_A_LINE }
@@ -273,10 +273,10 @@ impl<'t, T: Task> Answering<'t, T> {
         answers
     }
 
-    fn answered(&self, case: &Case<T::Input>, rules: &Rules<'_>, answer: Answer) -> Answered {
-        let mut fields = case.about.clone();
-        fields.extend(self.task.record(case, &answer.output));
-        let trace = self.traces.then(|| self.traced(case, rules, &answer)).flatten();
+    fn answered(&self, mut case: Case<T::Input>, rules: &Rules<'_>, answer: Answer) -> Answered {
+        let mut fields = std::mem::take(&mut case.about);
+        fields.extend(self.task.record(&case, &answer.output));
+        let trace = self.traces.then(|| self.traced(&case, rules, &answer)).flatten();
         Answered { answer, fields, trace }
     }
 

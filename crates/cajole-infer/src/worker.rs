@@ -70,14 +70,14 @@ pub struct First {
 
 impl First {
     /// Of an input whose line had no time left.
-    fn late() -> Self {
+    fn late(used: Duration) -> Self {
         let output = Candidate { capped: true, ..Candidate::default() };
-        First { output, used: Duration::MAX }
+        First { output, used }
     }
 
-    /// Whether the network never read the input.
+    /// Whether time ran out before the network said anything.
     pub fn is_late(&self) -> bool {
-        self.used == Duration::MAX
+        self.output.capped && self.output.output.is_empty()
     }
 }
 
@@ -129,13 +129,13 @@ impl<'t, T: Task> Worker<'t, T> {
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
         for batch in order.iter().flat_map(|lot| lot.chunks(BATCH)) {
-            // The first input of a line is always read.
+            // The first input of a line is always taken up.
             let is_late = |i: &&usize| {
                 let used = used[lines[**i]];
                 !used.is_zero() && deadline.is_some_and(|most| most <= used)
             };
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
-            late.iter().for_each(|&i| firsts[i] = Ok(First::late()));
+            late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
             if let Err(failure) = self.skim(cases, &batch, &mut firsts) {
                 // The others of a batch must not suffer for one.
                 for &i in &batch {
