@@ -16,7 +16,6 @@ pub mod answer;
 mod attempt;
 pub mod compare;
 pub mod engine;
-mod fingerprint;
 pub mod infer;
 mod journal;
 pub mod limits;
@@ -33,7 +32,7 @@ pub mod task;
 mod tasks;
 pub mod worker;
 
-pub use fingerprint::{fingerprint, fingerprint_of};
+pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use tasks::{Pairs, Parsing, Roles, Transduction, sequences};
