@@ -52,8 +52,8 @@ impl Roles {
             input = input.within(tree, reading, Noise::Noisy);
         }
         let predicate = proposition.predicate;
-        let value = json!({"tokens": sentence.tokens, "predicate": predicate});
-        let subject = Subject::new(sentence.tokens.clone(), value).with_tree(sentence.tree.clone());
+        let subject = Subject::of_predicate(sentence.tokens.clone(), predicate)
+            .with_tree(sentence.tree.clone());
         let gold = Some(&proposition.tags).filter(|tags| !tags.is_empty());
         let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
         let about = [
