@@ -2,12 +2,6 @@
 
 export type Edit = "same" | "removed" | "added";
 
-/** A run of symbols with the same fate. */
-export interface Run {
-  edit: Edit;
-  symbols: string[];
-}
-
 /** One column of an alignment; a gap is `null`. */
 export interface Column {
   before: string | null;
@@ -22,34 +16,6 @@ export function align(before: string[], after: string[]): Column[] {
   const same = (symbol: string): Column => ({ before: symbol, after: symbol });
   const tail = end === 0 ? [] : before.slice(-end);
   return [...before.slice(0, start).map(same), ...middle, ...tail.map(same)];
-}
-
-/** The alignment as runs. Where symbols are replaced, the removed ones come first. */
-export function runs(columns: Column[]): Run[] {
-  const found: Run[] = [];
-  let removed: string[] = [];
-  let added: string[] = [];
-  const flush = (): void => {
-    if (removed.length > 0) found.push({ edit: "removed", symbols: removed });
-    if (added.length > 0) found.push({ edit: "added", symbols: added });
-    [removed, added] = [[], []];
-  };
-  for (const { before, after } of columns) {
-    if (before !== null && after !== null) {
-      flush();
-      const last = found.at(-1);
-      if (last?.edit === "same") last.symbols.push(after);
-      else found.push({ edit: "same", symbols: [after] });
-    } else if (before !== null) removed.push(before);
-    else if (after !== null) added.push(after);
-  }
-  flush();
-  return found;
-}
-
-/** How many symbols two sequences do not share. */
-export function distance(columns: Column[]): number {
-  return columns.filter(({ before, after }) => before === null || after === null).length;
 }
 
 function commonPrefix(a: string[], b: string[]): number {

@@ -159,7 +159,10 @@ export class BulkPanel {
 
   private table(rows: Row[], model: Model): HTMLElement {
     if (rows.length === 0) return h("p", { class: "hint" }, "No lines here.");
-    const head = ["line", "input", "output", "g", "steps", ""].map((name) => h("th", { scope: "col" }, name));
+    const numbers = ["g", "steps"];
+    const head = ["line", "input", "output", ...numbers, ""].map((name) =>
+      h("th", { scope: "col", class: numbers.includes(name) && "number" }, name),
+    );
     const body = rows.flatMap((row) => this.lines(row, model));
     const caption = h("caption", { class: "hidden" }, `Lines: ${NAMES[this.fate]}`);
     return h("table", { class: "bulk" }, caption, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body));

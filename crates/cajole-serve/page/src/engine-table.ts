@@ -18,6 +18,16 @@ const ABOUT: { [engine: string]: string } = {
   auto: "the cheapest engine that can promise, then the others",
 };
 
+const HEAD = [
+  ["engine", ""],
+  ["", ""],
+  ["output", ""],
+  ["g", "number"],
+  ["log p", "number"],
+  ["passes", "number"],
+  ["time", "number"],
+] as const;
+
 /** The table for one answer, or for all inputs together if there are several. */
 export function engineTable(comparison: Comparison, model: Model, line: number, index: number): HTMLElement {
   const rows = comparison.engines.map((result) => ({ result, answer: answerOf(result, line, index) }));
@@ -25,7 +35,7 @@ export function engineTable(comparison: Comparison, model: Model, line: number, 
   const most = (value: (answer: Answer) => number): number =>
     Math.max(1e-9, ...rows.map(({ answer }) => (answer === null ? 0 : value(answer))));
   const [mostPasses, mostTime] = [most((a) => a.passes), most((a) => a.milliseconds ?? 0)];
-  const head = ["engine", "", "output", "g", "log p", "passes", "time"].map((name) => h("th", { scope: "col" }, name));
+  const head = HEAD.map(([name, class_]) => h("th", { scope: "col", class: class_ }, name));
   const body = rows.map(({ result, answer }) =>
     answer === null ? missing(result) : row(result, answer, first ?? null, model, mostPasses, mostTime),
   );

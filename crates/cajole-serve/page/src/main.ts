@@ -5,16 +5,14 @@ import { requestOf, type Ask } from "./ask.ts";
 import { AskForm } from "./ask-form.ts";
 import { BulkPanel } from "./bulk-panel.ts";
 import { casesOf } from "./case.ts";
-import { byId, h } from "./element.ts";
-import { markedOutput } from "./marked-output.ts";
-import { fixed } from "./number.ts";
+import { byId } from "./element.ts";
+import { LiveView } from "./live-view.ts";
 import { decode, encode } from "./permalink.ts";
 import { Results, type Outcome, type Place } from "./results.ts";
 import { RuleEditor } from "./rule-editor.ts";
-import { symbolsOf } from "./symbols.ts";
 import { theme } from "./theme.ts";
 import { verdictOf } from "./verdict.ts";
-import { answersOf, type Comparison, type Model, type StepEvent } from "./wire.ts";
+import { answersOf, type Comparison, type Model } from "./wire.ts";
 
 const START: Place = { answer: 0, step: null, compared: false };
 
@@ -116,7 +114,8 @@ class Page {
 
   private async answer(ask: Ask, model: Model, signal: AbortSignal): Promise<Outcome> {
     const request = requestOf(ask);
-    const records = await api.explain(request, signal, this.watch(model));
+    const live = new LiveView(this.root, model);
+    const records = await api.explain(request, signal, (event) => live.see(event)).finally(() => live.end());
     // Engines without a trace do not say what the network itself had written.
     const lacksFirst = records.flatMap(answersOf).some((answer) => answer.trace === undefined);
     const own = lacksFirst ? await api.infer({ ...request, engine: "network" }, signal) : [];
@@ -128,27 +127,6 @@ class Page {
     this.comparing?.abort();
     this.comparing = new AbortController();
     return api.compare(requestOf(ask), this.comparing.signal);
-  }
-
-  /** Shows the latest decode while a run is under way, once a frame. */
-  private watch(model: Model): (event: StepEvent) => void {
-    let latest: StepEvent | null = null;
-    let seen = 0;
-    const draw = (): void => {
-      if (latest === null || this.running === null) return;
-      const { step } = latest;
-      const symbols = symbolsOf(step.output, model);
-      const output = markedOutput({ symbols, separator: model.separator, faults: step.faults ?? [], before: null });
-      const text = `Decode ${seen}: g ${fixed(step.g, 4)}, attempt ${step.attempt + 1}, step ${step.iteration}`;
-      this.results.clear();
-      this.root.replaceChildren(h("div", { class: "panel live" }, h("p", { class: "hint" }, text), output));
-      latest = null;
-    };
-    return (event) => {
-      if (latest === null) requestAnimationFrame(draw);
-      latest = event;
-      seen += 1;
-    };
   }
 
   private bulk(): { ask: Ask; model: Model } | null {

@@ -23,9 +23,9 @@ export interface Plot {
   decodeAt(x: number): number;
 }
 
-const HEIGHT = 190;
-const TOP = 34;
-const BOTTOM = HEIGHT - 28;
+const HEIGHT = 200;
+const TOP = 40;
+const BOTTOM = HEIGHT - 32;
 const RIGHT_MARGIN = 14;
 
 export function plot(series: Series, width: number, hue: number): Plot {
@@ -55,9 +55,7 @@ export function plot(series: Series, width: number, hue: number): Plot {
     drawing.append(s("text", { class: "tick end", x: left - 6, y: y(tick) + 4.5 }, labels[i]));
   }
   drawing.append(...decodeTicks(values.length, x));
-  for (const decode of series.attempts) {
-    drawing.append(s("path", { class: "attempt", d: `M${x(decode - 0.5)} ${TOP}V${BOTTOM}` }));
-  }
+  drawing.append(...attempts(series, x, right));
   drawing.append(s("path", { class: "curve", d: path(series, x, y) }));
   drawing.append(...points(series, x, y));
   const line = s("path", { class: "cursor", d: `M0 ${TOP - 4}V${BOTTOM}` });
@@ -83,7 +81,18 @@ export function plot(series: Series, width: number, hue: number): Plot {
 /** Whole numbers below the axis, as many as there is room for. */
 function decodeTicks(n: number, x: (decode: number) => number): SVGElement[] {
   const all = n < 2 ? [0] : ticks(0, n - 1, 6).filter((tick) => Number.isInteger(tick) && tick < n);
-  return all.map((tick) => s("text", { class: "tick middle", x: x(tick), y: BOTTOM + 20 }, String(tick)));
+  return all.map((tick) => s("text", { class: "tick middle", x: x(tick), y: BOTTOM + 25 }, String(tick)));
+}
+
+/** Where attempts begin, by name where there is room. */
+function attempts({ attempts: starts }: Series, x: (decode: number) => number, right: number): SVGElement[] {
+  const ROOM = 66;
+  return starts.flatMap((decode, i) => {
+    const [from, to] = [x(decode - 0.5), x((starts[i + 1] ?? Infinity) - 0.5)];
+    const line = s("path", { class: "attempt", d: `M${from} ${TOP}V${BOTTOM}` });
+    const name = s("text", { class: "tick", x: from + 4, y: TOP - 4 }, `attempt ${i + 2}`);
+    return Math.min(to, right + RIGHT_MARGIN) - from < ROOM ? [line] : [line, name];
+  });
 }
 
 /** A line through the values, interrupted where an attempt begins or nothing was measured. */

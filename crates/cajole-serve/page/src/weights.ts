@@ -4,11 +4,6 @@ import { h } from "./element.ts";
 import { count, fixed } from "./number.ts";
 import type { Step, Trace } from "./wire.ts";
 
-/** The furthest that the weights went in a trace. */
-export function furthest({ steps }: Trace): number {
-  return Math.max(0, ...steps.map((step) => step.distance ?? 0));
-}
-
 export interface Weights {
   element: HTMLElement;
   show(step: Step): void;
@@ -19,12 +14,12 @@ export function weights(trace: Trace): Weights {
   const bar = h("meter", { min: 0, max: most || 1, value: 0, "aria-label": "Distance from the network’s own weights" });
   const reading = h("span", { class: "reading" });
   const names = trace.moves.map((pattern) => h("li", {}, h("code", {}, pattern)));
-  const which = names.length === 0 ? h("span", {}, "all of them") : h("ul", { class: "names" }, ...names);
+  const which = names.length === 0 ? [": every weight of the network"] : [" in ", h("ul", { class: "names" }, ...names)];
   const element = h(
     "dl",
     { class: "weights" },
     h("dt", {}, "Weights that moved"),
-    h("dd", {}, h("b", {}, count(trace.moving)), " in ", which),
+    h("dd", {}, h("b", {}, count(trace.moving)), ...which),
     h("dt", {}, "How far"),
     h("dd", {}, bar, " ", reading),
   );
@@ -35,4 +30,9 @@ export function weights(trace: Trace): Weights {
       reading.textContent = `${fixed(distance, 4)} of at most ${fixed(most, 4)} in this trace`;
     },
   };
+}
+
+/** The furthest that the weights went in a trace. */
+function furthest({ steps }: Trace): number {
+  return Math.max(0, ...steps.map((step) => step.distance ?? 0));
 }
