@@ -108,8 +108,8 @@ impl Answered {
     }
 }
 
-/// Positions count from 0, and `end` is the one after the last.
-pub(crate) fn faults_json(faults: &[Fault]) -> Value {
+/// Faults as records have them. Positions count from 0, and `end` is the one after the last.
+pub fn faults_json(faults: &[Fault]) -> Value {
     let fault = |f: &Fault| {
         let Fault { at, cost, message } = f;
         json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})

@@ -222,7 +222,7 @@ impl<'v> Compiler<'_, 'v> {
         let (line, _) = position::line_and_column(self.text, at);
         let at = position::locate(self.text, at, &source);
         let place = position::line_and_column(self.text, at);
-        RuleFileError::Rule { name: self.name.to_owned(), line, place, source }
+        RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
 }
 

@@ -41,7 +41,7 @@ pub enum RuleFileError {
         /// The line and column that the error is at.
         place: (usize, usize),
         /// What is wrong with it.
-        source: RuleError,
+        source: Box<RuleError>,
     },
 }
 
@@ -71,7 +71,7 @@ impl RuleFileError {
     /// symbols, it is the rest of the text from that point.
     pub fn unknown_symbol(&self) -> Option<String> {
         let RuleFileError::Rule { source, .. } = self else { return None };
-        match source {
+        match &**source {
             RuleError::Formula(FormulaError::Unknown { source, .. })
             | RuleError::Lexical(LexicalError::Unknown { source, .. })
             | RuleError::Ebnf {
@@ -87,7 +87,7 @@ impl RuleFileError {
         let RuleFileError::Rule { source, .. } = self else { return false };
         self.unknown_symbol().is_some()
             || matches!(
-                source,
+                **source,
                 RuleError::NoTags { .. }
                     | RuleError::NoCommands { .. }
                     | RuleError::TooManyStates { .. }
