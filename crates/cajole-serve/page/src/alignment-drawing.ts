@@ -28,8 +28,9 @@ export function drawAlignment(columns: Column[], names: [string, string], width:
     let x = MARGIN;
     for (const column of block) {
       const cell = widthOf(column, measure);
-      drawing.append(...symbol(column.before, column.after === null ? "before" : null, x, top, cell));
-      drawing.append(...symbol(column.after, column.before === null ? "after" : null, x, top + ROW, cell));
+      const differs = column.before !== column.after;
+      drawing.append(...symbol(column.before, differs ? "before" : null, x, top, cell));
+      drawing.append(...symbol(column.after, differs ? "after" : null, x, top + ROW, cell));
       x += cell;
     }
   }
@@ -68,6 +69,6 @@ function widthOf({ before, after }: Column, measure: Measure): number {
 
 function inWords(columns: Column[], names: [string, string]): string {
   const only = (side: keyof Column): number =>
-    columns.filter((column) => column[side] !== null && (column.before === null || column.after === null)).length;
+    columns.filter((column) => column[side] !== null && column.before !== column.after).length;
   return `${names[0]} and ${names[1]} aligned: ${only("before")} symbols only in the first, ${only("after")} only in the second.`;
 }

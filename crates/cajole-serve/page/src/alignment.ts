@@ -18,6 +18,27 @@ export function align(before: string[], after: string[]): Column[] {
   return [...before.slice(0, start).map(same), ...middle, ...tail.map(same)];
 }
 
+/** Puts what was removed above what was added in its place, so that a replacement is one column. */
+export function paired(columns: Column[]): Column[] {
+  const made: Column[] = [];
+  let [removed, added]: [string[], string[]] = [[], []];
+  const flush = (): void => {
+    for (let i = 0; i < Math.max(removed.length, added.length); i += 1) {
+      made.push({ before: removed[i] ?? null, after: added[i] ?? null });
+    }
+    [removed, added] = [[], []];
+  };
+  for (const column of columns) {
+    if (column.before !== null && column.after !== null) {
+      flush();
+      made.push(column);
+    } else if (column.before !== null) removed.push(column.before);
+    else if (column.after !== null) added.push(column.after);
+  }
+  flush();
+  return made;
+}
+
 function commonPrefix(a: string[], b: string[]): number {
   let n = 0;
   while (n < a.length && n < b.length && a[n] === b[n]) n += 1;

@@ -1,6 +1,6 @@
 /** Two outputs for the same input, drawn as the task suggests: trees, roles or aligned sequences. */
 
-import { align } from "./alignment.ts";
+import { align, paired } from "./alignment.ts";
 import { drawAlignment } from "./alignment-drawing.ts";
 import type { Case } from "./case.ts";
 import { h, type Child } from "./element.ts";
@@ -11,6 +11,9 @@ import { symbolsOf } from "./symbols.ts";
 import { drawTree, type Side } from "./tree-drawing.ts";
 import { lacking, parseTree } from "./tree.ts";
 import type { Output } from "./wire.ts";
+
+/** Between two drawings side by side. */
+const GAP = 20;
 
 export interface Drawn {
   title: string;
@@ -33,7 +36,7 @@ export function drawings(shown: Case, before: Output, after: Output, afterName: 
     };
     return [side(before, after, "Network’s own", "before"), side(after, before, afterName, "after")];
   }
-  const columns = align(symbolsOf(before.output, shown.model), symbolsOf(after.output, shown.model));
+  const columns = paired(align(symbolsOf(before.output, shown.model), symbolsOf(after.output, shown.model)));
   return [{ title: "", drawing: drawAlignment(columns, ["own", "after"], width, measureIn(MONO)), note: null }];
 }
 
@@ -49,6 +52,9 @@ export function beforeAfter(shown: Case): BeforeAfter {
   const draw = (): void => {
     const width = Math.max(260, body.clientWidth);
     const drawn = drawings(shown, shown.first, after, name, width);
+    const isNarrow = drawn.every(({ drawing }) => Number(drawing.getAttribute("width")) <= width / 2 - GAP);
+    body.classList.toggle("beside", drawn.length === 2 && isNarrow);
+    if (!isNarrow) for (const { drawing } of drawn) fit(drawing, width);
     body.replaceChildren(...drawn.map((one) => figure(one)));
   };
   let width = 0;
@@ -64,6 +70,15 @@ export function beforeAfter(shown: Case): BeforeAfter {
       draw();
     },
   };
+}
+
+/** Shrinks a drawing that is too wide, as far as it stays legible; the rest is scrolled. */
+function fit(drawing: SVGSVGElement, width: number): void {
+  const SMALLEST = 0.75;
+  const [own, height] = [Number(drawing.getAttribute("width")), Number(drawing.getAttribute("height"))];
+  const scale = Math.min(1, Math.max(SMALLEST, width / own));
+  drawing.setAttribute("width", String(Math.round(own * scale)));
+  drawing.setAttribute("height", String(Math.round(height * scale)));
 }
 
 function figure({ title, drawing, note }: Drawn): HTMLElement {

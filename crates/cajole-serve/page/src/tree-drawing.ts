@@ -3,12 +3,14 @@
 import { s } from "./element.ts";
 import type { Measure } from "./measure.ts";
 import { leaves, type Tree } from "./tree.ts";
-import { layOut, nodes, texts, type Placed } from "./tree-layout.ts";
+import { layOut, nodes, ROW, texts, type Placed } from "./tree-layout.ts";
 
 export type Side = "before" | "after";
 
 const BASELINE = 5;
 const LINE = 18;
+/** From the baseline of a label to the end of the edge above it. */
+const CLEAR = 16;
 
 export function drawTree(tree: Tree, differing: Set<Tree>, side: Side, measure: Measure): SVGSVGElement {
   const { root, width, height } = layOut(tree, measure);
@@ -35,8 +37,10 @@ function differences(differing: Set<Tree>, words: string[]): string {
 
 function edge(from: Placed, to: Placed, differing: Set<Tree>, side: Side): SVGElement {
   const class_ = differing.has(from.tree) ? `edge differs ${side}` : "edge";
-  const top = to.y - BASELINE - 11;
-  return s("path", { class: class_, d: `M${round(from.x)} ${round(from.y + BASELINE)}L${round(to.x)} ${round(top)}` });
+  // Aslant only within the row below the parent, then straight down: so edges never cross other phrases.
+  const bend = Math.min(from.y + ROW - CLEAR, to.y - CLEAR);
+  const d = `M${round(from.x)} ${round(from.y + BASELINE)}L${round(to.x)} ${round(bend)}V${round(to.y - CLEAR)}`;
+  return s("path", { class: class_, d });
 }
 
 function label(node: Placed, differs: boolean, side: Side): SVGElement[] {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { align } from "../../src/alignment.ts";
+import { align, paired } from "../../src/alignment.ts";
 
 /** The length of the longest common subsequence, by trying every subset of the shorter sequence. */
 function longestCommon(a: string[], b: string[]): number {
@@ -40,5 +40,10 @@ test("what both ends share stays in place", () => {
   assert.deepEqual(
     columns.map(({ before, after }) => `${before ?? "."}${after ?? "."}`),
     ["aa", "bb", "x.", ".y", ".y", "dd"],
+  );
+  assert.deepEqual(
+    paired(columns).map(({ before, after }) => `${before ?? "."}${after ?? "."}`),
+    ["aa", "bb", "xy", ".y", "dd"],
+    "a replacement is one column",
   );
 });
