@@ -30,10 +30,14 @@ pub mod source;
 mod study;
 pub mod task;
 mod tasks;
+mod traced;
+pub mod waiter;
 pub mod worker;
 
 pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use tasks::{Pairs, Parsing, Roles, Transduction, sequences};
+pub use traced::Traced;
+pub use waiter::Waiter;
 pub use worker::Settings;
