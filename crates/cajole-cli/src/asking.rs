@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole_core::{Cancel, Config};
 use cajole_infer::engine::{Engine, Rival};
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
     MOST_WIDTH,
 };
 use cajole_infer::source::Source;
-use cajole_infer::{Opened, Runnable, Settings};
+use cajole_infer::{Changes, Opened, Runnable, Settings};
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use cajole_tasks::Preset;
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
@@ -20,7 +19,7 @@ use cajole_treebank::text_of;
 use clap::value_parser;
 
 use crate::range::within;
-use crate::{Session, screen, settings, source};
+use crate::{Session, screen, source};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Asking {
@@ -182,26 +181,20 @@ impl Asking {
         network: &dyn Runnable,
         engine: Engine,
     ) -> anyhow::Result<Settings> {
-        let presets = network.presets();
-        let preset = match self.preset {
-            None => presets.default,
-            Some(PresetName::Paper) => Preset::Paper,
-            Some(PresetName::Best) => Preset::Best,
-            Some(PresetName::Small) => Preset::Small,
+        let preset = self.preset.map(|preset| match preset {
+            PresetName::Paper => Preset::Paper,
+            PresetName::Best => Preset::Best,
+            PresetName::Small => Preset::Small,
+        });
+        let changes = Changes {
+            preset,
+            overrides: self.overrides.clone(),
+            max_steps: self.max_steps,
+            width: self.width,
+            deadline: self.deadline_ms.map(Duration::from_millis),
+            max_tokens: self.max_tokens,
         };
-        let preset = toml::to_string(presets.get(preset)).context("a preset is plain data")?;
-        let mut config: Config = settings::overridden(&preset, &self.overrides)?;
-        if let Some(max_steps) = self.max_steps {
-            config.schedule.max_steps = max_steps;
-            config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
-        }
-        let mut limits = network.limits();
-        if let Some(width) = self.width {
-            limits.width = width;
-        }
-        limits.max_tokens = self.max_tokens;
-        limits.deadline = self.deadline_ms.map(Duration::from_millis);
-        Ok(Settings { engine, config, limits, cancel: Cancel::default() })
+        Ok(changes.settings(network, engine)?)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use cajole_tasks::overridden;
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
 use serde::de::DeserializeOwned;
@@ -46,58 +47,9 @@ pub(crate) struct Data {
 
 /// Reads settings of type `T`.
 pub(crate) fn read<T: DeserializeOwned>(built_in: &str, settings: &Settings) -> anyhow::Result<T> {
-    match &settings.config {
-        Some(path) => {
-            let text = text_of(path, MOST_SETTINGS_BYTES).context("cannot read the settings")?;
-            parse(&settings.name(), &text, &settings.overrides)
-        }
-        None => overridden(built_in, &settings.overrides),
-    }
-}
-
-/// Built-in settings of type `T`, with single values overridden.
-pub(crate) fn overridden<T: DeserializeOwned>(
-    built_in: &str,
-    overrides: &[String],
-) -> anyhow::Result<T> {
-    parse(BUILT_IN, built_in, overrides)
-}
-
-fn parse<T: DeserializeOwned>(name: &str, text: &str, overrides: &[String]) -> anyhow::Result<T> {
-    if overrides.is_empty() {
-        // Straight from the text, so that an error shows the line.
-        return toml::from_str(text).with_context(|| format!("in {name}"));
-    }
-    let mut table: toml::Table = toml::from_str(text).with_context(|| format!("in {name}"))?;
-    for assignment in overrides {
-        set(&mut table, assignment).with_context(|| format!("in --set {assignment}"))?;
-    }
-    toml::Value::Table(table)
-        .try_into()
-        .with_context(|| format!("in {name} with --set {}", overrides.join(" --set ")))
-}
-
-/// Applies one `key.key=value`.
-fn set(table: &mut toml::Table, assignment: &str) -> anyhow::Result<()> {
-    let Some((path, value)) = assignment.split_once('=') else {
-        bail!("expected KEY=VALUE, as in training.epochs=50");
+    let text = match &settings.config {
+        Some(path) => &text_of(path, MOST_SETTINGS_BYTES).context("cannot read the settings")?,
+        None => built_in,
     };
-    // What is no TOML value is taken for a string, so that quotes are not needed.
-    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
-        .ok()
-        .and_then(|mut parsed| parsed.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let mut keys: Vec<&str> = path.trim().split('.').collect();
-    let last = keys.pop().unwrap_or_default();
-    let mut place = table;
-    for key in keys {
-        // A section that is left to its defaults is not in the text.
-        let section = place.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = match section.as_table_mut() {
-            Some(section) => section,
-            None => bail!("{key:?} is a value, not a section"),
-        };
-    }
-    place.insert(last.to_owned(), value);
-    Ok(())
+    Ok(overridden(&settings.name(), text, &settings.overrides)?)
 }

@@ -17,7 +17,7 @@ use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
 use crate::task::{Case, Task};
-use crate::traced::Traced;
+pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
 use crate::worker::{Failing, First, Settings, Worker};
 
@@ -34,7 +34,7 @@ pub struct Record {
     /// One answer for each input of the line, or why there is none.
     pub answers: Result<Vec<Answered>, LineError>,
     /// Whether a line of this task is one input.
-    is_one: bool,
+    pub is_one: bool,
 }
 
 /// The answer to one input, with what its record says.
@@ -76,7 +76,8 @@ impl Record {
 }
 
 impl Answered {
-    fn to_json(&self, times: bool) -> Map<String, Value> {
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Map<String, Value> {
         let Answer { status, g_before, g_after, steps, passes, faults, engine, .. } = &self.answer;
         let mut fields = self.fields.clone();
         let mut say = |key: &str, value: Value| fields.insert(key.to_owned(), value);

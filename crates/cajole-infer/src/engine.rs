@@ -40,6 +40,23 @@ pub enum Rival {
 }
 
 impl Engine {
+    /// All of them.
+    pub const ALL: [Engine; 8] = [
+        Engine::Gbi,
+        Engine::Rival(Rival::Beam),
+        Engine::Rival(Rival::Masked),
+        Engine::Rival(Rival::Astar),
+        Engine::Rival(Rival::Exact),
+        Engine::Rival(Rival::Sample),
+        Engine::Auto,
+        Engine::Network,
+    ];
+
+    /// The engine of this [`name`](Engine::name).
+    pub fn named(name: &str) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {

@@ -14,6 +14,7 @@
 
 pub mod answer;
 mod attempt;
+mod changes;
 pub mod compare;
 pub mod engine;
 pub mod infer;
@@ -35,6 +36,7 @@ pub mod waiter;
 pub mod worker;
 
 pub use cajole_tasks::{fingerprint, fingerprint_of};
+pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use tasks::{Pairs, Parsing, Roles, Transduction, sequences};

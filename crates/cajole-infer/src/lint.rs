@@ -5,10 +5,9 @@
 //! right.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
-use cajole_rules::{Rules, Subject, UnknownSymbol, Vocabulary};
+use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
 use serde_json::Value;
 
@@ -106,12 +105,15 @@ impl Names {
     }
 
     /// The vocabulary, with what rules name besides: gold that never has what is forbidden is no
-    /// mistake. `text` is the file in `folder` that the rules are in.
-    pub fn with_rules(mut self, text: &str, folder: Option<&Path>, separator: &str) -> Vocabulary {
+    /// mistake. `compile` tries the rules on a vocabulary.
+    pub fn with_rules(
+        mut self,
+        separator: &str,
+        compile: impl Fn(&Vocabulary) -> Result<(), RuleFileError>,
+    ) -> Vocabulary {
         loop {
             let vocabulary = self.clone().vocabulary(separator);
-            let rules = Rules::parse("rules", text, folder, &vocabulary);
-            let unknown = rules.err().and_then(|e| e.unknown_symbol());
+            let unknown = compile(&vocabulary).err().and_then(|e| e.unknown_symbol());
             let symbol = unknown.map(|name| match (separator, name.chars().next()) {
                 ("", Some(first)) => first.to_string(),
                 _ => name,

@@ -49,7 +49,8 @@ impl Traced {
         Some(Traced { moving: trace.moving, moves, steps: steps.collect(), study })
     }
 
-    pub(crate) fn to_json(&self, times: bool) -> Value {
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Value {
         let mut steps = self.steps.clone();
         if !times {
             steps.iter_mut().for_each(|step| drop(step.shift_remove("milliseconds")));

@@ -32,7 +32,7 @@ impl Report {
 }
 
 /// Escapes `text` for HTML, SVG and quoted attributes.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -47,6 +47,7 @@ pub use axis::{Axis, Scale};
 pub use case::{CaseStep, CaseStudy, Piece};
 pub use cell::{Cell, Emphasis};
 pub use figure::Figure;
+pub use html::escape;
 pub use plot::{Plot, Series, SeriesStyle};
 pub use row::Row;
 pub use table::{Align, Table};

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use cajole_tasks::Watch;
-use cajole_treebank::evalb::{Evaluation, Params, Score, SentenceScore};
-use serde_json::{Value, json};
+use cajole_treebank::evalb::{Evaluation, Params};
 
 use crate::Session;
 use crate::screen::{self, Screen};
@@ -33,7 +32,7 @@ pub(crate) fn run(what: &Evalb, session: &Session) -> anyhow::Result<()> {
     let screen = Screen::new();
     evaluation.messages().for_each(|message| screen.say(&message));
     match session.json {
-        true => screen::print(&serde_json::to_string_pretty(&to_json(&evaluation))?)?,
+        true => screen::print(&serde_json::to_string_pretty(&evaluation.to_json())?)?,
         false => screen::print(&evaluation.to_string())?,
     }
     if evaluation.is_cut_off {
@@ -45,45 +44,4 @@ pub(crate) fn run(what: &Evalb, session: &Session) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-fn to_json(evaluation: &Evaluation) -> Value {
-    let sentences = (1..).zip(&evaluation.sentences).map(|(id, sentence)| of(id, sentence));
-    json!({
-        "sentences": sentences.collect::<Vec<_>>(),
-        "all": with_ratios(&evaluation.all),
-        "short": with_ratios(&evaluation.short),
-        "cutoff_length": evaluation.cutoff_length,
-        "cut_off": evaluation.is_cut_off,
-    })
-}
-
-fn of(id: usize, sentence: &SentenceScore) -> Value {
-    let mut value = with_ratios(&sentence.score);
-    value["id"] = json!(id);
-    value["length"] = json!(sentence.length);
-    value["status"] = json!(sentence.status.code());
-    value["reason"] = match sentence.status.code() {
-        0 => Value::Null,
-        _ => json!(sentence.status.to_string()),
-    };
-    value
-}
-
-fn with_ratios(score: &Score) -> Value {
-    let mut value = serde_json::to_value(score).unwrap_or_default();
-    for (name, ratio) in [
-        ("recall", score.recall()),
-        ("precision", score.precision()),
-        ("f1", score.f1()),
-        ("complete_match", score.complete_match()),
-        ("average_crossing", score.average_crossing()),
-        ("no_crossing_rate", score.no_crossing_rate()),
-        ("two_or_less_crossing_rate", score.two_or_less_crossing_rate()),
-        ("tagging_accuracy", score.tagging_accuracy()),
-    ] {
-        value[name] = json!(ratio);
-    }
-    value["valid"] = json!(score.valid());
-    value
 }

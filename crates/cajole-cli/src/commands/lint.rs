@@ -62,7 +62,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
         names.add(gold);
         Ok(())
     })?;
-    let vocabulary = names.with_rules(&file.text, file.folder.as_deref(), separator);
+    let vocabulary = names.with_rules(separator, |known| file.parse(known).map(drop));
     let rules = file.compile(&vocabulary)?;
     let mut lint = Linter::new(&rules, &vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
@@ -82,7 +82,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
 
 /// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.
 fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
-    let own = Names::default().with_rules(&file.text, file.folder.as_deref(), separator);
+    let own = Names::default().with_rules(separator, |known| file.parse(known).map(drop));
     match file.parse(&own) {
         Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
         _ => Ok(()),

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use cajole_tasks::Watch;
-use cajole_treebank::roles::eval::{Counts, Evaluation};
-use serde_json::{Map, Value, json};
+use cajole_treebank::roles::eval::Evaluation;
 
 use crate::Session;
 use crate::screen::{self, Screen};
@@ -37,30 +36,8 @@ pub(crate) fn run(what: &SrlEval, session: &Session) -> anyhow::Result<()> {
     let screen = Screen::new();
     evaluation.mismatches.iter().for_each(|mismatch| screen.say(&mismatch.to_string()));
     match session.json {
-        true => screen::print(&serde_json::to_string_pretty(&to_json(&evaluation))?)?,
+        true => screen::print(&serde_json::to_string_pretty(&evaluation.to_json())?)?,
         false => screen::print(&evaluation.to_string())?,
     }
     Ok(())
-}
-
-fn to_json(evaluation: &Evaluation) -> Value {
-    let Evaluation { sentences, score, mismatches } = evaluation;
-    let roles = score.roles.iter().map(|(role, counts)| (role.clone(), with_ratios(counts)));
-    json!({
-        "sentences": sentences,
-        "propositions": score.propositions,
-        "perfect": score.perfect,
-        "perfect_rate": score.perfect_rate(),
-        "overall": with_ratios(&score.overall()),
-        "roles": roles.collect::<Map<_, _>>(),
-        "mismatches": mismatches.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
-}
-
-fn with_ratios(counts: &Counts) -> Value {
-    let mut value = serde_json::to_value(counts).unwrap_or_default();
-    value["precision"] = json!(counts.precision());
-    value["recall"] = json!(counts.recall());
-    value["f1"] = json!(counts.f1());
-    value
 }

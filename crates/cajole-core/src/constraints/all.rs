@@ -53,6 +53,13 @@ impl<'a, X: ?Sized> All<'a, X> {
         self
     }
 
+    /// Adds the constraints of `other`, with their weights.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.constraints.extend(other.constraints);
+        self
+    }
+
     /// The constraints with their weights, in insertion order.
     pub fn iter(&self) -> impl Iterator<Item = (f32, &(dyn Constraint<X> + Send + 'a))> {
         self.constraints.iter().map(|(weight, constraint)| (*weight, &**constraint))

@@ -26,7 +26,6 @@ mod tail;
 mod trouble;
 
 use std::fmt;
-use std::ops::Range;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -183,33 +182,6 @@ impl<'v> Checker<'v> {
     fn program(&self) -> &str {
         self.config.command.first().map_or("", String::as_str)
     }
-
-    /// A part's fault, prefixed with the symbols it is about.
-    fn told(&self, y: &[Symbol], fault: &Fault) -> Fault {
-        let Range { start, end } = fault.at;
-        let symbols = y.get(start..end.min(y.len())).unwrap_or_default();
-        let name = match self.vocabulary.text(symbols) {
-            name if y.len() < end && name.is_empty() => "the end".to_owned(),
-            name if y.len() < end => format!("{name:?} and the end"),
-            name => format!("{name:?}"),
-        };
-        let place = match end - start {
-            1 => format!("position {start}"),
-            _ => format!("positions {start}..{end}"),
-        };
-        Fault {
-            message: format!("{name} at {place}: {}", self.said(&fault.message)),
-            ..fault.clone()
-        }
-    }
-
-    /// The program's message, or that it gave none.
-    fn said(&self, message: &str) -> String {
-        match message {
-            "" => format!("the checker {:?} objects", self.program()),
-            _ => message.to_owned(),
-        }
-    }
 }
 
 impl Constraint<Subject> for Checker<'_> {
@@ -221,14 +193,15 @@ impl Constraint<Subject> for Checker<'_> {
     }
 
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
-        let whole = |cost, message| vec![Fault { at: 0..y.len() + 1, cost, message }];
         match self.judge(x, y).as_ref() {
-            Ok(verdict) if verdict.loss == 0.0 => Vec::new(),
-            Ok(verdict) if verdict.parts.is_empty() => {
-                whole(verdict.loss, self.said(&verdict.message))
+            Ok(verdict) => {
+                let unsaid = format!("the checker {:?} objects", self.program());
+                verdict.faults(self.vocabulary, y, &unsaid)
             }
-            Ok(verdict) => verdict.parts.iter().map(|fault| self.told(y, fault)).collect(),
-            Err(trouble) => whole(f32::NAN, trouble.to_string()),
+            Err(trouble) => {
+                let at = 0..y.len() + 1;
+                vec![Fault { at, cost: f32::NAN, message: trouble.to_string() }]
+            }
         }
     }
 }

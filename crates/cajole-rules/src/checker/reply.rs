@@ -8,9 +8,13 @@
 //! checker may use its own units, and rounding errors in the sum do not matter. It is an error if
 //! the loss cannot be shared: a positive loss with no costs, or costs with a zero loss.
 
-use cajole_core::{Fault, Part, Violation};
+use std::ops::Range;
+
+use cajole_core::{Fault, Part, Symbol, Violation};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::vocabulary::Vocabulary;
 
 /// A parsed reply.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +94,42 @@ impl Verdict {
         }
         let part = |fault: &Fault| Part { at: fault.at.clone(), cost: fault.cost };
         Violation::Parts(self.parts.iter().map(part).collect())
+    }
+
+    /// Why `y` is rejected: the messages of the parts, each with the symbols it is about, or of the
+    /// whole; `unsaid` stands for a missing message. Empty if `y` is accepted.
+    pub fn faults(&self, vocabulary: &Vocabulary, y: &[Symbol], unsaid: &str) -> Vec<Fault> {
+        let said = |message: &str| match message {
+            "" => unsaid.to_owned(),
+            _ => message.to_owned(),
+        };
+        if self.loss == 0.0 {
+            return Vec::new();
+        }
+        if self.parts.is_empty() {
+            let (at, cost) = (0..y.len() + 1, self.loss);
+            return vec![Fault { at, cost, message: said(&self.message) }];
+        }
+        let part = |fault: &Fault| Fault {
+            message: format!("{}: {}", place(vocabulary, y, &fault.at), said(&fault.message)),
+            ..fault.clone()
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+/// The symbols at these positions, and the positions.
+fn place(vocabulary: &Vocabulary, y: &[Symbol], at: &Range<usize>) -> String {
+    let Range { start, end } = *at;
+    let symbols = y.get(start..end.min(y.len())).unwrap_or_default();
+    let name = match vocabulary.text(symbols) {
+        name if y.len() < end && name.is_empty() => "the end".to_owned(),
+        name if y.len() < end => format!("{name:?} and the end"),
+        name => format!("{name:?}"),
+    };
+    match end - start {
+        1 => format!("{name} at position {start}"),
+        _ => format!("{name} at positions {start}..{end}"),
     }
 }
 

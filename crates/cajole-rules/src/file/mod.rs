@@ -110,6 +110,26 @@ impl<'v> Rules<'v> {
         Rules::parse(NAME, &text, None, vocabulary)
     }
 
+    /// One rule that is written in code.
+    pub fn of(name: &str, rule: impl Constraint<Subject> + Send + 'v) -> Rules<'v> {
+        Rules {
+            all: All::new().with(1.0, rule),
+            names: vec![name.to_owned()],
+            fixed: vec![false],
+            spans: None,
+            reads: Vec::new(),
+        }
+    }
+
+    /// These rules and those of `other`, all of which must hold.
+    #[must_use]
+    pub fn and(mut self, other: Rules<'v>) -> Rules<'v> {
+        self.names.extend(other.names);
+        self.fixed.extend(other.fixed);
+        self.reads.extend(other.reads);
+        Rules { all: self.all.and(other.all), spans: None, ..self }
+    }
+
     /// Each rule with its name and weight.
     pub fn iter(
         &self,

@@ -22,6 +22,7 @@
 
 mod brackets;
 mod evaluation;
+mod json;
 mod outline;
 mod params;
 mod read;

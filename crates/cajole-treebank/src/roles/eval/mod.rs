@@ -34,6 +34,7 @@
 //! ```
 
 mod evaluation;
+mod json;
 mod phrases;
 mod rows;
 mod score;

@@ -1,0 +1,72 @@
+//! What users change about a task's settings: flags of the command line, arguments of a function.
+
+use std::time::Duration;
+
+use cajole_core::{Cancel, Config};
+use cajole_tasks::{OverrideError, Preset, overridden};
+
+use crate::engine::Engine;
+use crate::limits::MAX_TOKENS;
+use crate::runnable::Runnable;
+use crate::worker::Settings;
+
+/// Changes to the settings of a task; by default, none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// Another preset than the task's.
+    pub preset: Option<Preset>,
+    /// Single values of the preset, each as `key.key=value`.
+    pub overrides: Vec<String>,
+    /// Nudges for one input, at most, in each descent.
+    pub max_steps: Option<usize>,
+    /// Width of the beam that the network decodes with.
+    pub width: Option<usize>,
+    /// When to give up on one input.
+    pub deadline: Option<Duration>,
+    /// Tokens that a line may have.
+    pub max_tokens: usize,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes {
+            preset: None,
+            overrides: Vec::new(),
+            max_steps: None,
+            width: None,
+            deadline: None,
+            max_tokens: MAX_TOKENS,
+        }
+    }
+}
+
+impl Changes {
+    /// The settings of this network with the changes, for `engine`.
+    ///
+    /// # Errors
+    /// If an override does not fit.
+    pub fn settings(
+        &self,
+        network: &dyn Runnable,
+        engine: Engine,
+    ) -> Result<Settings, OverrideError> {
+        let presets = network.presets();
+        let preset = presets.get(self.preset.unwrap_or(presets.default));
+        let mut config = match self.overrides.as_slice() {
+            [] => preset.clone(),
+            overrides => {
+                let text = toml::to_string(preset).expect("a preset is plain data");
+                overridden::<Config>("the built-in settings", &text, overrides)?
+            }
+        };
+        if let Some(max_steps) = self.max_steps {
+            config.schedule.max_steps = max_steps;
+            config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
+        }
+        let mut limits = network.limits();
+        limits.width = self.width.unwrap_or(limits.width);
+        limits.max_tokens = self.max_tokens;
+        limits.deadline = self.deadline;
+        Ok(Settings { engine, config, limits, cancel: Cancel::default() })
+    }
+}

@@ -1,0 +1,167 @@
+//! Inputs from Python: an iterable, pulled by whoever asks for results, or the lines of a file.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::source::{Lines, Numbered, Source};
+use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyString};
+use serde_json::{Value, json};
+
+use crate::value::to_json;
+
+/// Inputs that are pulled at a time.
+const LOT: usize = 120;
+/// How long a slow iterable is pulled before what there is goes on.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(2);
+
+/// An input as a line: text as it is; a dict as its fields; a list as the symbols of an input.
+pub(crate) fn line_of(input: &Bound<'_, PyAny>) -> Result<String, LineError> {
+    let other = |error: PyErr| LineError::other(error.to_string());
+    match to_json(input).map_err(other)? {
+        Value::String(text) if text.trim().is_empty() => {
+            Err(LineError::other("the input is blank"))
+        }
+        Value::String(text) => Ok(text),
+        Value::Object(fields) => Ok(Value::Object(fields).to_string()),
+        Value::Array(symbols) => Ok(json!({"input": symbols}).to_string()),
+        value => Err(LineError::other(format!("expected a text, a list or a dict, not {value}"))),
+    }
+}
+
+/// All lines of an input, with the numbers of those that are bad.
+#[derive(Default)]
+pub(crate) struct All {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) bad: Vec<(u64, LineError)>,
+}
+
+impl All {
+    /// Those of an iterable, or of a file whose lines have at most so many bytes.
+    pub(crate) fn of(inputs: &Bound<'_, PyAny>, max_bytes: usize) -> PyResult<All> {
+        let mut all = All::default();
+        let Some(path) = path_of(inputs)? else {
+            for (number, input) in (1..).zip(inputs.try_iter()?) {
+                all.add(number, line_of(&input?));
+            }
+            return Ok(all);
+        };
+        let mut source = file(&path, max_bytes)?;
+        while let Some((number, text)) = source.line().map_err(|error| unreadable(&path, &error))? {
+            all.add(number, text.map_err(LineError::from));
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, number: u64, text: Result<String, LineError>) {
+        match text.and_then(|text| Line::parse(number, text)) {
+            Ok(line) => self.lines.extend(line),
+            Err(error) => self.bad.push((number, error)),
+        }
+    }
+}
+
+/// The path that an argument is, if it is one. A text is an input, not a path.
+pub(crate) fn path_of(inputs: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if inputs.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err(
+            "expected an iterable of inputs or a pathlib.Path, not a text: one input is [text]",
+        ));
+    }
+    match inputs.hasattr("__fspath__")? {
+        true => inputs.extract().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// The lines of a file, of at most so many bytes each.
+pub(crate) fn file(path: &Path, max_bytes: usize) -> PyResult<Source> {
+    let source = Source::open(path).map_err(|error| unreadable(path, &error))?;
+    Ok(source.with_max_bytes(max_bytes))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> PyErr {
+    PyOSError::new_err(format!("cannot read {}: {error}", path.display()))
+}
+
+/// Lines on their way from Python to the threads that answer them.
+#[derive(Default)]
+pub(crate) struct Feed {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    lines: VecDeque<Numbered<LineError>>,
+    is_over: bool,
+}
+
+impl Feed {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands lines over.
+    pub(crate) fn push(&self, lines: Vec<Numbered<LineError>>) {
+        self.lock().lines.extend(lines);
+        self.changed.notify_all();
+    }
+
+    /// No more lines will come.
+    pub(crate) fn close(&self) {
+        self.lock().is_over = true;
+        self.changed.notify_all();
+    }
+}
+
+/// The end of the feed that threads read.
+pub(crate) struct Fed(pub(crate) std::sync::Arc<Feed>);
+
+impl Lines for Fed {
+    fn name(&self) -> &str {
+        "inputs"
+    }
+
+    fn next(&mut self) -> io::Result<Option<Numbered<LineError>>> {
+        let mut state = self.0.lock();
+        while state.lines.is_empty() && !state.is_over {
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(state.lines.pop_front())
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.0.lock().lines.is_empty()
+    }
+}
+
+/// An iterable that is pulled while results are asked for, in the thread that asks.
+pub(crate) struct Pulled {
+    iterator: Py<PyIterator>,
+    /// Inputs so far.
+    pub(crate) n: u64,
+}
+
+impl Pulled {
+    pub(crate) fn new(inputs: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Pulled { iterator: inputs.try_iter()?.unbind(), n: 0 })
+    }
+
+    /// The next few inputs; none at the end.
+    pub(crate) fn pull(&mut self, py: Python<'_>) -> PyResult<Vec<Numbered<LineError>>> {
+        let (mut lot, started) = (Vec::new(), Instant::now());
+        let mut inputs = self.iterator.bind(py).clone();
+        while lot.len() < LOT && (lot.is_empty() || started.elapsed() < PATIENCE) {
+            let Some(input) = inputs.next() else { break };
+            self.n += 1;
+            lot.push((self.n, line_of(&input?)));
+        }
+        Ok(lot)
+    }
+}

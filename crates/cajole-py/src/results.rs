@@ -1,0 +1,336 @@
+//! `cajole.Results`: records in the order of their inputs, while threads answer later ones.
+//!
+//! The thread that asks for a result also pulls inputs, so an iterable is never touched by another
+//! thread and its exceptions reach whoever iterates. Everything in between is bounded.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cajole_core::Cancel;
+use cajole_infer::answer::Record;
+use cajole_infer::infer::{InferError, Tally};
+use cajole_infer::runnable::Each;
+use cajole_infer::source::Lines;
+use cajole_infer::{Ask, Opened, Settings};
+use cajole_rules::Rules as Compiled;
+use pyo3::prelude::*;
+
+use crate::answer::Answered;
+use crate::error::{infer_error, rule_error, settings_error};
+use crate::inputs::{Fed, Feed, PATIENCE, Pulled, file};
+use crate::interrupt::TICK;
+use crate::rules::Rules;
+
+/// Records that may wait for whoever iterates.
+const WAITING: usize = 480;
+/// Inputs that may be on their way for each thread.
+const AHEAD: u64 = 360;
+/// How long an interrupted run is waited for: a rule may hold a thread for ever.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Where inputs come from.
+pub(crate) enum Inputs {
+    /// An iterable.
+    Pulled(Pulled),
+    /// A file.
+    File { path: PathBuf, max_bytes: usize },
+}
+
+/// All that a run needs.
+pub(crate) struct Run {
+    pub(crate) network: Arc<Opened>,
+    pub(crate) rules: Option<Rules>,
+    pub(crate) settings: Settings,
+    pub(crate) threads: usize,
+    pub(crate) trace: bool,
+    pub(crate) times: bool,
+    pub(crate) strict: bool,
+}
+
+/// Results, lazily and in order. Totals are up to date while it is iterated.
+#[pyclass(module = "cajole")]
+pub(crate) struct Results {
+    desk: Arc<Desk>,
+    feed: Arc<Feed>,
+    cancel: Cancel,
+    inputs: Option<Pulled>,
+    yielded: u64,
+    ahead: u64,
+    times: bool,
+    strict: bool,
+}
+
+/// Where records wait.
+#[derive(Default)]
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+    tally: Tally,
+}
+
+#[derive(Default)]
+struct State {
+    records: VecDeque<Record>,
+    /// Rules that no output satisfies, once the run has begun.
+    begun: Option<Vec<String>>,
+    /// How the run ended.
+    ended: Option<Result<(), PyErr>>,
+    /// Whether nobody takes records any more.
+    is_left: bool,
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits until something is there, but no longer than `most`.
+    fn wait(&self, most: Duration, is_there: impl Fn(&State) -> bool) {
+        drop(self.changed.wait_timeout_while(self.lock(), most, |state| !is_there(state)));
+    }
+
+    /// Takes records from a worker, once there is room for them.
+    fn put(&self, records: Vec<Record>) -> Result<(), InferError> {
+        let mut state = self.lock();
+        while WAITING <= state.records.len() && !state.is_left {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_left {
+            return Err(InferError::Interrupted);
+        }
+        state.records.extend(records);
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+}
+
+impl Run {
+    /// Begins to answer. Everything that is wrong with rules and settings is raised here.
+    pub(crate) fn begin(self, py: Python<'_>, inputs: Inputs) -> PyResult<Results> {
+        let (desk, feed) = (Arc::new(Desk::default()), Arc::new(Feed::default()));
+        let (source, inputs): (Box<dyn Lines>, Option<Pulled>) = match inputs {
+            Inputs::Pulled(inputs) => (Box::new(Fed(feed.clone())), Some(inputs)),
+            Inputs::File { path, max_bytes } => (Box::new(file(&path, max_bytes)?), None),
+        };
+        let results = Results {
+            cancel: self.settings.cancel.clone(),
+            ahead: AHEAD * self.threads as u64,
+            times: self.times,
+            strict: self.strict,
+            yielded: 0,
+            desk: desk.clone(),
+            feed,
+            inputs,
+        };
+        thread::spawn(move || {
+            let ended = self.answer(source, &desk);
+            desk.change(|state| state.ended = Some(ended));
+        });
+        let is_begun = |state: &State| state.begun.is_some() || state.ended.is_some();
+        while !is_begun(&results.desk.lock()) {
+            py.detach(|| results.desk.wait(TICK, is_begun));
+            py.check_signals()?;
+        }
+        let mut state = results.desk.lock();
+        if let Some(Err(_)) = &state.ended {
+            let ended = state.ended.replace(Ok(())).unwrap_or(Ok(()));
+            drop(state);
+            return ended.map(|()| results);
+        }
+        let unsatisfiable = state.begun.take().unwrap_or_default();
+        drop(state);
+        for rule in unsatisfiable {
+            let warn = py.import("warnings")?.getattr("warn")?;
+            warn.call1((format!("no output can satisfy {rule}"),))?;
+        }
+        Ok(results)
+    }
+
+    /// The work of the thread behind: everything is answered, or a reason given.
+    fn answer(&self, mut source: Box<dyn Lines>, desk: &Desk) -> Result<(), PyErr> {
+        let vocabulary = self.network.vocabulary();
+        let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
+        let rules = rules.map_err(|error| rule_error(&error))?;
+        let ask = Ask {
+            rules: rules.as_ref(),
+            settings: &self.settings,
+            strict: self.strict,
+            times: self.times,
+            traces: self.trace,
+            log_probs: false,
+            threads: self.threads,
+        };
+        self.network.answer(Vec::new(), &ask).map_err(|error| settings_error(&error))?;
+        let unsatisfiable = rules.iter().flat_map(Compiled::unsatisfiable).collect();
+        desk.change(|state| state.begun = Some(unsatisfiable));
+        let each = Each {
+            source: &mut *source,
+            put: &mut |records| desk.put(records),
+            tally: &desk.tally,
+            told: &|_| {},
+        };
+        self.network.infer_each(&ask, each).map_err(|error| infer_error(&error))
+    }
+}
+
+#[pymethods]
+impl Results {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Answered>> {
+        let next = self.next(py).and_then(|next| {
+            let raised = next.as_ref().filter(|_| self.strict).and_then(Answered::raised);
+            raised.map_or(Ok(next), Err)
+        });
+        if next.is_err() {
+            self.leave(py);
+        }
+        next
+    }
+
+    /// Lines, inputs, failures, converted, timed_out, unmeasured and bad so far.
+    #[getter]
+    fn totals(&self) -> std::collections::BTreeMap<&'static str, u64> {
+        let Tally { lines, inputs, failures, converted, timed_out, unmeasured, bad } =
+            &self.desk.tally;
+        [
+            ("lines", lines),
+            ("inputs", inputs),
+            ("failures", failures),
+            ("converted", converted),
+            ("timed_out", timed_out),
+            ("unmeasured", unmeasured),
+            ("bad", bad),
+        ]
+        .map(|(name, count)| (name, Tally::get(count)))
+        .into()
+    }
+
+    /// All that are left, as dicts.
+    fn to_dicts<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        tabled(slf, "to_dicts")
+    }
+
+    /// All that are left, as a pandas.DataFrame with a row for each answer.
+    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        tabled(slf, "to_pandas")
+    }
+
+    /// All that are left, as a pyarrow.Table with a row for each answer.
+    fn to_arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        tabled(slf, "to_arrow")
+    }
+
+    /// Stops the run; results that have not been asked for are lost.
+    fn close(&mut self, py: Python<'_>) {
+        self.leave(py);
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __exit__(
+        &mut self,
+        py: Python<'_>,
+        _kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) {
+        self.leave(py);
+    }
+}
+
+fn tabled<'py>(results: Bound<'py, Results>, form: &str) -> PyResult<Bound<'py, PyAny>> {
+    results.py().import("cajole._tables")?.getattr(form)?.call1((results,))
+}
+
+impl Results {
+    /// The next result, or none at the end. Feeds the threads meanwhile.
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Answered>> {
+        loop {
+            let mut state = self.desk.lock();
+            let was_full = WAITING <= state.records.len();
+            let record = state.records.pop_front();
+            if record.is_none() && state.ended.is_some() {
+                // An error is raised once; after that, the iteration is over.
+                return state.ended.replace(Ok(())).unwrap_or(Ok(())).map(|()| None);
+            }
+            drop(state);
+            if was_full {
+                self.desk.changed.notify_all();
+            }
+            self.refill(py)?;
+            if let Some(record) = record {
+                self.yielded += 1;
+                return Ok(Some(Answered { record: Arc::new(record), times: self.times }));
+            }
+            py.detach(|| self.desk.wait(TICK, |s| !s.records.is_empty() || s.ended.is_some()));
+            py.check_signals()?;
+        }
+    }
+
+    /// Pulls inputs until enough are on their way, or a result is there to be returned. A slow
+    /// iterable is pulled again only after the threads had as long, so that it holds nothing back.
+    fn refill(&mut self, py: Python<'_>) -> PyResult<()> {
+        while let Some(inputs) = &mut self.inputs
+            && inputs.n < self.yielded + self.ahead
+        {
+            let started = Instant::now();
+            let lot = inputs.pull(py)?;
+            let took = started.elapsed();
+            match lot {
+                lot if lot.is_empty() => {
+                    self.feed.close();
+                    self.inputs = None;
+                }
+                lot => self.feed.push(lot),
+            }
+            if PATIENCE < took {
+                py.detach(|| self.desk.wait(took.min(TICK), |state| !state.records.is_empty()));
+            }
+            if !self.desk.lock().records.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the run and waits a while for its threads, so that nothing of it is left.
+    fn leave(&mut self, py: Python<'_>) {
+        self.cancel.set();
+        self.inputs = None;
+        self.feed.close();
+        self.desk.change(|state| {
+            state.is_left = true;
+            state.records.clear();
+        });
+        py.detach(|| {
+            let state = self.desk.lock();
+            drop(self.desk.changed.wait_timeout_while(state, GRACE, |s| s.ended.is_none()));
+        });
+        self.desk.change(|state| {
+            if state.ended.is_some() {
+                state.ended = Some(Ok(()));
+            }
+        });
+    }
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        // Threads may want the interpreter before they end.
+        Python::try_attach(|py| self.leave(py));
+    }
+}

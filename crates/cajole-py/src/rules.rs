@@ -1,0 +1,232 @@
+//! `cajole.Rules`: what outputs have to satisfy, in TOML or as Python functions.
+
+use std::path::{Path, PathBuf};
+
+use cajole_infer::lint::Names;
+use cajole_rules::{RuleFileError, Rules as Compiled, Vocabulary};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_treebank::text_of;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+
+use crate::callable::Callable;
+use crate::error::rule_error;
+
+/// What outputs have to satisfy: all of its parts.
+///
+/// Rules are compiled for the symbols of a network when they are put to work.
+#[pyclass(frozen, module = "cajole")]
+pub(crate) struct Rules {
+    parts: Vec<Part>,
+}
+
+enum Part {
+    /// TOML, as in a constraint file.
+    Text(RuleText),
+    /// A function.
+    Function { name: String, rule: Py<PyAny> },
+}
+
+/// Rules as text.
+#[derive(Clone)]
+struct RuleText {
+    /// What reports call the rules.
+    title: String,
+    /// What messages call them.
+    name: String,
+    text: String,
+    /// Where files lie that the rules name; without, they may name neither files nor programs.
+    folder: Option<PathBuf>,
+}
+
+impl RuleText {
+    fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Compiled<'v>, RuleFileError> {
+        Compiled::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
+    }
+
+    /// Finds what is wrong whatever the network.
+    fn checked(self) -> PyResult<Self> {
+        let own = Names::default().with_rules(" ", |known| self.parse(known).map(drop));
+        match self.parse(&own) {
+            Err(error) if !error.depends_on_vocabulary() => Err(rule_error(&error)),
+            _ => Ok(self),
+        }
+    }
+}
+
+#[pymethods]
+impl Rules {
+    /// Rules in TOML. Files and programs that they name are relative to `folder`; without a folder,
+    /// they may name none.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, folder=None, name="the rules"))]
+    fn from_toml(text: &str, folder: Option<PathBuf>, name: &str) -> PyResult<Rules> {
+        let (title, name, text) = (name.to_owned(), name.to_owned(), text.to_owned());
+        let text = RuleText { title, name, text, folder }.checked()?;
+        Ok(Rules { parts: vec![Part::Text(text)] })
+    }
+
+    /// The rules of a constraint file.
+    #[staticmethod]
+    fn from_file(path: PathBuf) -> PyResult<Rules> {
+        let text = text_of(&path, MOST_SETTINGS_BYTES)
+            .map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let text = RuleText {
+            title: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+            name: path.display().to_string(),
+            text,
+            folder: path.parent().map(Path::to_owned),
+        };
+        Ok(Rules { parts: vec![Part::Text(text.checked()?)] })
+    }
+
+    /// A function of the input and the output: returns how far the output is from what is wanted, 0
+    /// exactly if it is fine; or whether it is fine; or a dict with "loss", "parts" and "message".
+    #[staticmethod]
+    #[pyo3(signature = (rule, *, name=None))]
+    fn from_callable(rule: Bound<'_, PyAny>, name: Option<String>) -> PyResult<Rules> {
+        if !rule.is_callable() {
+            let kind = rule.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("expected a function as rule, not {kind}")));
+        }
+        let own = || rule.getattr("__name__").ok()?.extract::<String>().ok();
+        let name = name.or_else(own).unwrap_or_else(|| "rule".to_owned());
+        Ok(Rules { parts: vec![Part::Function { name, rule: rule.unbind() }] })
+    }
+
+    /// Both: outputs have to satisfy all parts.
+    fn __and__(&self, py: Python<'_>, other: &Rules) -> Rules {
+        let parts = self.parts.iter().chain(&other.parts);
+        Rules { parts: parts.map(|part| part.copy(py)).collect() }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<cajole.Rules: {}>", self.title())
+    }
+
+    /// Pickles texts as they are and functions by themselves.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let parts = slf.get().parts.iter().map(|part| match part {
+            Part::Text(RuleText { title, name, text, folder }) => {
+                (title, name, text, folder).into_pyobject(py)
+            }
+            Part::Function { name, rule } => (name, rule).into_pyobject(py),
+        });
+        let parts = parts.collect::<PyResult<Vec<_>>>()?;
+        (slf.get_type().getattr("_of_parts")?, (parts,)).into_pyobject(py)
+    }
+
+    #[staticmethod]
+    fn _of_parts(parts: Vec<Pickled>) -> Rules {
+        let part = |part: Pickled| match part {
+            Pickled::Text(title, name, text, folder) => {
+                Part::Text(RuleText { title, name, text, folder })
+            }
+            Pickled::Function(name, rule) => Part::Function { name, rule },
+        };
+        Rules { parts: parts.into_iter().map(part).collect() }
+    }
+}
+
+/// A part of rules as it is pickled.
+#[derive(FromPyObject)]
+enum Pickled {
+    Text(String, String, String, Option<PathBuf>),
+    Function(String, Py<PyAny>),
+}
+
+impl Part {
+    fn copy(&self, py: Python<'_>) -> Part {
+        match self {
+            Part::Text(text) => Part::Text(text.clone()),
+            Part::Function { name, rule } => {
+                Part::Function { name: name.clone(), rule: rule.clone_ref(py) }
+            }
+        }
+    }
+
+    fn title(&self) -> &str {
+        match self {
+            Part::Text(text) => &text.title,
+            Part::Function { name, .. } => name,
+        }
+    }
+}
+
+impl Rules {
+    /// What an argument `rules` says: rules, a file, a function, or a list of these; `None` is what
+    /// the task demands.
+    pub(crate) fn of(
+        given: Option<&Bound<'_, PyAny>>,
+        usual: Option<(&str, &str)>,
+    ) -> PyResult<Option<Rules>> {
+        if let Some(given) = given {
+            return Rules::given(given).map(Some);
+        }
+        let usual = usual.map(|(task, text)| {
+            let name = format!("the usual rules of {task}");
+            let (title, text) = (name.clone(), text.to_owned());
+            Rules { parts: vec![Part::Text(RuleText { title, name, text, folder: None })] }
+        });
+        Ok(usual)
+    }
+
+    pub(crate) fn given(given: &Bound<'_, PyAny>) -> PyResult<Rules> {
+        let py = given.py();
+        if let Ok(rules) = given.cast::<Rules>() {
+            let parts = rules.get().parts.iter().map(|part| part.copy(py)).collect();
+            return Ok(Rules { parts });
+        }
+        if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+            let all =
+                given.try_iter()?.map(|one| Rules::given(&one?)).collect::<PyResult<Vec<_>>>()?;
+            let parts: Vec<Part> = all.into_iter().flat_map(|rules| rules.parts).collect();
+            return match parts.is_empty() {
+                true => Err(PyValueError::new_err("the list of rules is empty")),
+                false => Ok(Rules { parts }),
+            };
+        }
+        if given.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err(
+                "a text as rules is ambiguous: say cajole.Rules.from_toml(text) or \
+                 cajole.Rules.from_file(path)",
+            ));
+        }
+        match given.hasattr("__fspath__")? {
+            true => Rules::from_file(given.extract()?),
+            false => Rules::from_callable(given.clone(), None),
+        }
+    }
+
+    /// The rules about outputs in this vocabulary.
+    pub(crate) fn compile<'v>(
+        &self,
+        vocabulary: &'v Vocabulary,
+    ) -> Result<Compiled<'v>, RuleFileError> {
+        let mut all: Option<Compiled<'v>> = None;
+        for part in &self.parts {
+            let rules = match part {
+                Part::Text(text) => text.parse(vocabulary)?,
+                Part::Function { name, rule } => {
+                    let rule = Python::attach(|py| rule.clone_ref(py));
+                    Compiled::of(name, Callable { rule, vocabulary })
+                }
+            };
+            all = Some(match all {
+                Some(all) => all.and(rules),
+                None => rules,
+            });
+        }
+        all.ok_or_else(|| RuleFileError::Json {
+            name: "the rules".to_owned(),
+            message: "there are none".to_owned(),
+        })
+    }
+
+    /// What reports call the rules.
+    pub(crate) fn title(&self) -> String {
+        self.parts.iter().map(Part::title).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,165 @@
+"""Networks: loaded by name or folder, run under rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Union
+
+from cajole import _native
+from cajole._native import Report, Results, Rules
+from cajole._output import Output
+
+Input = Union[str, Sequence[str], Mapping[str, Any]]
+"""A text (a line as the command line reads it), a list of symbols, or a dict with "input"."""
+
+Verdict = Union[float, bool, Mapping[str, Any]]
+RuleLike = Union[
+    Rules,
+    Callable[[Any, Output], Verdict],
+    "os.PathLike[str]",
+    Sequence[Union[Rules, Callable[[Any, Output], Verdict], "os.PathLike[str]"]],
+]
+"""Rules, a function `(input, output) -> float | bool | dict`, a constraint file, or a list of these."""
+
+Engine = Literal["gbi", "beam", "masked", "astar", "exact", "sample", "auto", "network"]
+Preset = Literal["paper", "best", "small"]
+
+
+class Model:
+    """A network with its task."""
+
+    def __init__(self, name: str, network: _native.Network) -> None:
+        self._name = name
+        self._network = network
+
+    @property
+    def name(self) -> str:
+        """The name or folder that it was loaded from."""
+        return self._name
+
+    @property
+    def task(self) -> str:
+        """What it is for: "transduction", "parsing", "srl" or "pairs"."""
+        return self._network.task
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that differ for it."""
+        return self._network.engines
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of its output symbols."""
+        return self._network.symbols
+
+    @property
+    def usual_rules(self) -> str | None:
+        """What its outputs have to satisfy if nobody says otherwise, in TOML."""
+        return self._network.usual_rules
+
+    def infer(
+        self,
+        inputs: Iterable[Input] | os.PathLike[str],
+        *,
+        rules: RuleLike | None = None,
+        engine: Engine = "gbi",
+        preset: Preset | None = None,
+        settings: Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
+        width: int | None = None,
+        deadline_ms: int | None = None,
+        max_tokens: int | None = None,
+        max_line_bytes: int | None = None,
+        threads: int | None = None,
+        trace: bool = False,
+        times: bool = False,
+        strict: bool = False,
+    ) -> Results:
+        """Runs inputs through the network, such that outputs obey the rules.
+
+        Results come lazily, in the order of the inputs and one for each. Threads work ahead by a few
+        hundred inputs. What comes out does not depend on their number.
+
+        inputs: any iterable, or the path of a file whose lines `cajole infer` would read.
+        rules: what outputs have to satisfy; by default, what the task demands.
+        engine: how they are made to.
+        preset, settings: settings of gradient-based inference, and single values of these, such as
+            `{"schedule.step-size": 0.01}`.
+        max_steps: nudges for one input, at most, in each descent.
+        width: the beam that the network decodes with; 1 is greedy.
+        deadline_ms: when to give up on an input. Outputs then depend on the machine.
+        max_tokens, max_line_bytes: longer inputs are bad.
+        threads: how many work; by default, all cores.
+        trace: whether results have traces. times: whether records have milliseconds.
+        strict: raise at the first input that is bad, or whose rules fail, instead of going on.
+        """
+        options = self._options(
+            engine, preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
+        )
+        options.update(threads=threads, trace=trace, times=times, strict=strict)
+        return self._network.infer(inputs, rules, options)
+
+    def compare(
+        self,
+        inputs: Iterable[Input] | os.PathLike[str],
+        *,
+        rules: RuleLike | None = None,
+        engines: Sequence[Engine] | None = None,
+        shown: int = 20,
+        preset: Preset | None = None,
+        settings: Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
+        width: int | None = None,
+        deadline_ms: int | None = None,
+        max_tokens: int | None = None,
+        max_line_bytes: int | None = None,
+    ) -> Report:
+        """Runs every engine, or those named, on the inputs whose own output violates the rules.
+
+        Arguments are those of `infer`; `shown` failures are shown one by one. A notebook shows the
+        report as a page.
+        """
+        options = self._options(
+            "gbi", preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
+        )
+        options.update(threads=None, trace=False, times=False, strict=False)
+        chosen: list[str] | None = None if engines is None else list(engines)
+        return self._network.compare(inputs, rules, (chosen, shown), options)
+
+    @staticmethod
+    def _options(
+        engine: str,
+        preset: str | None,
+        settings: Mapping[str, Any] | None,
+        max_steps: int | None,
+        width: int | None,
+        deadline_ms: int | None,
+        max_tokens: int | None,
+        max_line_bytes: int | None,
+    ) -> dict[str, Any]:
+        return {
+            "engine": engine,
+            "preset": preset,
+            "settings": None if settings is None else dict(settings),
+            "max_steps": max_steps,
+            "width": width,
+            "deadline_ms": deadline_ms,
+            "max_tokens": max_tokens,
+            "max_line_bytes": max_line_bytes,
+        }
+
+    def __repr__(self) -> str:
+        return f"<cajole.Model {self._name!r} for {self.task}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load, (self._name,)
+
+
+def load(name: str | os.PathLike[str]) -> Model:
+    """Loads a network that is built in, or a checkpoint folder of any task.
+
+    Built in are "transducer", "parser", "tagger" and "expressions".
+    """
+    name = os.fspath(name)
+    return Model(name, _native.open(name))
