@@ -15,6 +15,7 @@ test("a broken rule is marked at its line and cannot be run", () =>
     assert.match(await page.innerText(".rule-errors"), /Line 3, column \d+/);
     assert.equal(await page.innerText(".toml-gutter .error"), "3");
     assert.match((await page.textContent(".toml-marks .error .lens")) ?? "", /✗ \S/);
+    assert.match((await page.textContent(".toml-marks .error .wrong")) ?? "", /^=/, "the place is underlined");
     assert.equal(await page.getAttribute("#toml", "aria-invalid"), "true");
     await page.click("#run");
     await page.locator("#problem").waitFor();
