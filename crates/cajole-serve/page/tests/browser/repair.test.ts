@@ -69,6 +69,45 @@ test("the trace is scrubbed by keys, by buttons, by plot and by the player", () 
     assert.equal(await slider.inputValue(), await slider.getAttribute("max"));
   }));
 
+test("a long run shows its decodes as they happen, and can be stopped", () =>
+  visit({}, async (one) => {
+    const { page } = one;
+    await open(one);
+    await page.selectOption("#model", "transducer");
+    await page.click("#rule-toml-tab");
+    await page.fill("#toml", "arithmetic = 'len(out) = 0'\n");
+    await page.click("#options summary");
+    await page.selectOption("#preset", "paper");
+    await page.fill("#max-steps", "1000000");
+    await page.fill("#deadline", "20000");
+    await page.fill("#input", INPUT);
+    await page.click("#run");
+    const decode = async () => Number(/Decode (\d+)/.exec(await page.innerText(".live"))?.[1]);
+    await page.locator(".live").waitFor();
+    const first = await decode();
+    await page.waitForFunction((first) => Number(/Decode (\d+)/.exec(document.querySelector(".live")?.textContent ?? "")?.[1]) > first, first);
+    await page.click("#stop");
+    await page.locator("#problem", { hasText: "Stopped" }).waitFor();
+    assert.equal(await page.locator("#stop").isVisible(), false);
+    await page.click("#rule-toml-tab");
+    await page.selectOption("#rule-source", "model");
+    await page.fill("#max-steps", "");
+    await run(one, INPUT);
+  }));
+
+test("a server that is gone is said to be", () =>
+  visit(
+    {},
+    async (one) => {
+      const { page } = one;
+      await open(one);
+      await page.context().setOffline(true);
+      await page.click("#run");
+      await page.locator("#problem", { hasText: "cannot be reached" }).waitFor();
+    },
+    /ERR_INTERNET_DISCONNECTED/,
+  ));
+
 test("engines stand side by side with their cost", () =>
   visit({}, async (one) => {
     const { page } = one;
