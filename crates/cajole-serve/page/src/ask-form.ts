@@ -30,6 +30,7 @@ export class AskForm {
       }),
     );
     this.model.addEventListener("change", () => this.choose(this.model.value));
+    this.input.addEventListener("input", () => this.grow());
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();

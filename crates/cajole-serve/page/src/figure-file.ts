@@ -25,7 +25,7 @@ export function figureFile(shown: Case, decode: number): string {
     width = Math.max(width, Number(drawing.getAttribute("width")));
   }
   if (shown.steps.length > 1) {
-    const third = (WIDTH - 2 * GAP) / 3;
+    const third = (width - 2 * GAP) / 3;
     let height = 0;
     for (const [i, series] of seriesOf(shown).entries()) {
       const { drawing, moveTo } = plot(series, third, i);
