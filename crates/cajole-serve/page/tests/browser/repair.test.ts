@@ -75,7 +75,7 @@ test("a long run shows its decodes as they happen, and can be stopped", () =>
     await open(one);
     await page.selectOption("#model", "transducer");
     await page.click("#rule-toml-tab");
-    await page.fill("#toml", "arithmetic = 'len(out) = 0'\n");
+    await page.fill("#toml", "arithmetic = 'len(out) = 1 and len(out) = 2'\n");
     await page.click("#options summary");
     await page.selectOption("#preset", "paper");
     await page.fill("#max-steps", "1000000");
