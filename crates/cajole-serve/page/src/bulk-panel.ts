@@ -98,7 +98,9 @@ export class BulkPanel {
         if (performance.now() - drawn > 200) show();
       }
     } catch (error) {
-      ending = controller.signal.aborted ? "Stopped" : `Stopped: ${error instanceof Error ? error.message : error}`;
+      ending = controller.signal.aborted
+        ? "Stopped"
+        : `Stopped: ${error instanceof Error ? error.message : error}`;
     }
     if (this.running !== controller) return;
     this.fate = this.firstFate();
@@ -124,35 +126,61 @@ export class BulkPanel {
 
   private draw(into: HTMLElement, model: Model): void {
     const redraw = (): void => this.draw(into, model);
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset["key"] : undefined;
+    const focused =
+      document.activeElement instanceof HTMLElement ? document.activeElement.dataset["key"] : undefined;
     const filters = (Object.keys(NAMES) as Fate[]).map((fate) => {
       const act = (): void => {
         [this.fate, this.page] = [fate, 0];
         redraw();
       };
       const label = `${NAMES[fate]} ${count(this.of(fate).length)}`;
-      return button(label, act, { class: `chip ${fate}`, "aria-pressed": String(fate === this.fate), "data-key": fate });
+      return button(label, act, {
+        class: `chip ${fate}`,
+        "aria-pressed": String(fate === this.fate),
+        "data-key": fate,
+      });
     });
     const rows = this.of(this.fate);
     const pages = Math.max(1, Math.ceil(rows.length / PAGE));
     this.page = Math.min(this.page, pages - 1);
-    const turn = (by: number): (() => void) => () => {
-      this.page += by;
-      redraw();
-    };
+    const turn =
+      (by: number): (() => void) =>
+      () => {
+        this.page += by;
+        redraw();
+      };
     const pager = h(
       "div",
       { class: "pager" },
-      button("◀", turn(-1), { class: "icon", "aria-label": "Previous page", disabled: this.page === 0, "data-key": "back" }),
+      button("◀", turn(-1), {
+        class: "icon",
+        "aria-label": "Previous page",
+        disabled: this.page === 0,
+        "data-key": "back",
+      }),
       h("span", {}, `page ${this.page + 1} of ${pages}`),
-      button("▶", turn(1), { class: "icon", "aria-label": "Next page", disabled: this.page === pages - 1, "data-key": "on" }),
+      button("▶", turn(1), {
+        class: "icon",
+        "aria-label": "Next page",
+        disabled: this.page === pages - 1,
+        "data-key": "on",
+      }),
     );
     const records = (): void =>
-      save("records.jsonl", "application/x-ndjson", this.rows.map(({ record }) => `${JSON.stringify(record)}\n`).join(""));
+      save(
+        "records.jsonl",
+        "application/x-ndjson",
+        this.rows.map(({ record }) => `${JSON.stringify(record)}\n`).join(""),
+      );
     into.replaceChildren(
       h("div", { class: "chips", role: "group", "aria-label": "Lines to show" }, ...filters),
       this.table(rows.slice(this.page * PAGE, (this.page + 1) * PAGE), model),
-      h("div", { class: "bulk-foot" }, pages > 1 && pager, button("Download records", records, { "data-key": "save" })),
+      h(
+        "div",
+        { class: "bulk-foot" },
+        pages > 1 && pager,
+        button("Download records", records, { "data-key": "save" }),
+      ),
     );
     if (focused !== undefined) into.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
   }
@@ -165,12 +193,19 @@ export class BulkPanel {
     );
     const body = rows.flatMap((row) => this.lines(row, model));
     const caption = h("caption", { class: "hidden" }, `Lines: ${NAMES[this.fate]}`);
-    return h("table", { class: "bulk" }, caption, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body));
+    return h(
+      "table",
+      { class: "bulk" },
+      caption,
+      h("thead", {}, h("tr", {}, ...head)),
+      h("tbody", {}, ...body),
+    );
   }
 
   private lines({ line, input, record }: Row, model: Model): HTMLTableRowElement[] {
     const fate = fateOf(record);
-    const show = (): HTMLElement => button("Look", () => this.open(input), { "aria-label": `Look at line ${line}` });
+    const show = (): HTMLElement =>
+      button("Look", () => this.open(input), { "aria-label": `Look at line ${line}` });
     const number = h("th", { scope: "row" }, h("span", { class: `sign ${fate}` }, SIGNS[fate]), ` ${line}`);
     const cell = (name: string, class_: string, ...text: (string | HTMLElement)[]): HTMLElement =>
       h("td", { class: class_, "data-name": name }, ...text);
@@ -184,7 +219,12 @@ export class BulkPanel {
         "tr",
         {},
         i === 0 ? number : h("th", { scope: "row", "aria-label": `line ${line}, ${answer.lemma ?? i}` }),
-        cell("input", "text", i === 0 ? shortened(input) : "", ...(answer.lemma === undefined ? [] : [h("small", {}, answer.lemma)])),
+        cell(
+          "input",
+          "text",
+          i === 0 ? shortened(input) : "",
+          ...(answer.lemma === undefined ? [] : [h("small", {}, answer.lemma)]),
+        ),
         cell("output", "text", h("code", {}, shortened(textOf(answer.output, model)))),
         cell("g", "number", `${fixed(answer.g_before, 3)} → ${fixed(answer.g_after, 3)}`),
         cell("steps", "number", count(answer.steps)),

@@ -28,7 +28,12 @@ export class TomlEditor {
       onInput(this.area.value);
     });
     this.area.addEventListener("scroll", () => this.follow());
-    this.element = h("div", { class: "toml" }, this.gutter, h("div", { class: "toml-body" }, this.marks, this.area));
+    this.element = h(
+      "div",
+      { class: "toml" },
+      this.gutter,
+      h("div", { class: "toml-body" }, this.marks, this.area),
+    );
   }
 
   get text(): string {
@@ -51,7 +56,11 @@ export class TomlEditor {
   goTo({ line, column }: RuleError): void {
     const lines = this.area.value.split("\n");
     const before = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
-    const at = before + Array.from(lines[line - 1] ?? "").slice(0, column - 1).join("").length;
+    const at =
+      before +
+      Array.from(lines[line - 1] ?? "")
+        .slice(0, column - 1)
+        .join("").length;
     this.area.focus();
     this.area.setSelectionRange(at, at);
   }
@@ -66,7 +75,12 @@ export class TomlEditor {
       ...lines.map((text, i) => {
         const error = errorOf(i);
         const note = error && h("span", { class: "lens" }, `✗ ${brief(error.message)}`);
-        return h("div", { class: class_(i) }, h("span", { class: "ghost" }, ...withPlace(text || " ", error)), note);
+        return h(
+          "div",
+          { class: class_(i) },
+          h("span", { class: "ghost" }, ...withPlace(text || " ", error)),
+          note,
+        );
       }),
     );
     this.follow();

@@ -19,7 +19,11 @@ async function shoot(page: Page, name: string, last: string): Promise<void> {
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   const box = await page.locator(last).last().boundingBox();
   const height = Math.ceil((box?.y ?? 0) + (box?.height ?? 0)) + 12;
-  await page.screenshot({ path: `${FOLDER}/${name}.png`, fullPage: true, clip: { x: 0, y: 0, width: 1200, height } });
+  await page.screenshot({
+    path: `${FOLDER}/${name}.png`,
+    fullPage: true,
+    clip: { x: 0, y: 0, width: 1200, height },
+  });
 }
 
 const VIEWPORT = { viewport: { width: 1200, height: 900 } };
@@ -51,7 +55,10 @@ test("an error in a rule, at its line", () =>
     await open(one);
     await page.selectOption("#model", "transducer");
     await page.click("#rule-toml-tab");
-    await page.fill("#toml", `# More than three a, and never two z in a row.\n[[all]]\narithmetic = 'count(out) > 3'\n\n[[all]]\nmust-not-have = ["zz"]\n`);
+    await page.fill(
+      "#toml",
+      `# More than three a, and never two z in a row.\n[[all]]\narithmetic = 'count(out) > 3'\n\n[[all]]\nmust-not-have = ["zz"]\n`,
+    );
     await page.locator(".rule-errors li").waitFor();
     await shoot(page, "page-rules", ".ask");
   }));
