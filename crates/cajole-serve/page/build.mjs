@@ -3,7 +3,14 @@ import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
 const isCheck = process.argv.includes("--check");
-const shared = { bundle: true, minify: true, target: "es2022", charset: "utf8", legalComments: "none", write: false };
+const shared = {
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  write: false,
+};
 
 const [script, style] = await Promise.all([
   build({ ...shared, entryPoints: ["src/main.ts"], format: "esm", loader: { ".css": "text" } }),
@@ -22,7 +29,9 @@ for (const [name, text] of Object.entries(files)) {
   const path = `dist/${name}`;
   if (!isCheck) await writeFile(path, text);
   else if ((await readFile(path, "utf8").catch(() => "")) !== text) {
-    console.error(`${path} is not what the sources give: run "npm run build" in crates/cajole-serve/page and commit it`);
+    console.error(
+      `${path} is not what the sources give: run "npm run build" in crates/cajole-serve/page and commit it`,
+    );
     process.exitCode = 1;
   }
 }

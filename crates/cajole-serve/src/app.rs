@@ -1,10 +1,13 @@
 //! What all requests share, and how their inputs get to the threads that answer them.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
+use axum::http::Request;
 use cajole_infer::engine::Engine;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -180,6 +183,33 @@ impl App {
     /// Whether no more requests should come.
     pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+}
+
+/// A request in progress, which is counted until its response is complete.
+pub(crate) struct Entered {
+    app: Arc<App>,
+    client: IpAddr,
+}
+
+impl Entered {
+    /// An error if the client has too many.
+    pub(crate) fn new(app: &Arc<App>, client: IpAddr) -> Result<Entered, Problem> {
+        app.guard.enter(client)?;
+        app.metrics.in_progress.fetch_add(1, Ordering::Relaxed);
+        Ok(Entered { app: app.clone(), client })
+    }
+
+    /// That of a request.
+    pub(crate) fn of(request: &Request<Body>) -> Option<Arc<Entered>> {
+        request.extensions().get().cloned()
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.app.guard.leave(self.client);
+        self.app.metrics.in_progress.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

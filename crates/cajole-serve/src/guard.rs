@@ -149,37 +149,30 @@ impl Guard {
         }
     }
 
-    /// Counts a request until it is dropped; an error if the client has too many.
-    pub(crate) fn enter(&self, client: IpAddr) -> Result<Entered<'_>, Problem> {
+    /// Counts a request of a client; an error if it has too many.
+    pub(crate) fn enter(&self, client: IpAddr) -> Result<(), Problem> {
         let mut clients = self.clients();
         let n = clients.entry(client).or_default();
         if self.most <= *n {
             return Err(Problem::too_many(self.most));
         }
         *n += 1;
-        Ok(Entered { guard: self, client })
+        Ok(())
+    }
+
+    /// Counts it no more.
+    pub(crate) fn leave(&self, client: IpAddr) {
+        let mut clients = self.clients();
+        if let Some(n) = clients.get_mut(&client) {
+            *n -= 1;
+            if *n == 0 {
+                clients.remove(&client);
+            }
+        }
     }
 
     fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A request that is counted.
-pub(crate) struct Entered<'a> {
-    guard: &'a Guard,
-    client: IpAddr,
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        let mut clients = self.guard.clients();
-        if let Some(n) = clients.get_mut(&self.client) {
-            *n -= 1;
-            if *n == 0 {
-                clients.remove(&self.client);
-            }
-        }
     }
 }
 
@@ -273,13 +266,12 @@ mod tests {
     fn a_client_has_so_many_requests_at_once() {
         let guard = guard(&[], &[]);
         let (one, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
-        let first = guard.enter(one).ok().unwrap();
-        let _second = guard.enter(one).ok().unwrap();
+        assert!(guard.enter(one).is_ok() && guard.enter(one).is_ok());
         assert!(guard.enter(one).is_err());
         assert!(guard.enter(other).is_ok());
-        drop(first);
+        guard.leave(one);
         assert!(guard.enter(one).is_ok());
-        drop(_second);
+        [one, one, other].iter().for_each(|client| guard.leave(*client));
         assert!(guard.clients().is_empty());
     }
 }

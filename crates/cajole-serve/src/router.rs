@@ -1,7 +1,6 @@
 //! Paths, and what every request goes through before and after.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use axum::body::Body;
@@ -17,7 +16,7 @@ use axum::response::IntoResponse;
 use axum::routing::{get, post};
 
 use crate::answers::{ask, catalog, compare, lint, page};
-use crate::app::App;
+use crate::app::{App, Entered};
 use crate::guard::Peers;
 use crate::problem::Problem;
 
@@ -70,7 +69,6 @@ async fn watch(State(app): State<Arc<App>>, request: Request<Body>, next: Next) 
     let method = request.method().clone();
     let path = PATHS.into_iter().find(|path| *path == request.uri().path()).unwrap_or("other");
     let client = request.extensions().get::<Peers>().map(|peers| peers.client.ip());
-    let _counted = InProgress::new(&app);
     let mut response = match admitted(&app, request, next).await {
         Ok(response) => response,
         Err(problem) => problem.into_response(),
@@ -101,7 +99,7 @@ fn is_read(path: &str) -> bool {
 /// Lets a request through to its path, if it may.
 async fn admitted(
     app: &Arc<App>,
-    request: Request<Body>,
+    mut request: Request<Body>,
     next: Next,
 ) -> Result<Response<Body>, Problem> {
     let no_peers = || Problem::internal("a request without a connection");
@@ -112,16 +110,13 @@ async fn admitted(
         return Ok(with_origin(preflight(), origin));
     }
     let is_open = PATHS[..OPEN].contains(&request.uri().path());
-    let entered = match is_open {
-        true => None,
-        false => {
-            app.guard.check_token(request.headers())?;
-            Some(app.guard.enter(peers.client.ip())?)
-        }
-    };
-    let response = next.run(request).await;
-    drop(entered);
-    Ok(with_origin(response, origin))
+    if !is_open {
+        app.guard.check_token(request.headers())?;
+        let entered = Entered::new(app, peers.client.ip())?;
+        // Whoever answers in pieces keeps it until the last.
+        request.extensions_mut().insert(Arc::new(entered));
+    }
+    Ok(with_origin(next.run(request).await, origin))
 }
 
 /// What a page of another origin may send.
@@ -153,21 +148,5 @@ fn harden(response: &mut Response<Body>) {
         ("cross-origin-resource-policy", "same-origin"),
     ] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
-}
-
-/// A request that is counted as in progress.
-struct InProgress<'a>(&'a App);
-
-impl<'a> InProgress<'a> {
-    fn new(app: &'a App) -> Self {
-        app.metrics.in_progress.fetch_add(1, Ordering::Relaxed);
-        InProgress(app)
-    }
-}
-
-impl Drop for InProgress<'_> {
-    fn drop(&mut self) {
-        self.0.metrics.in_progress.fetch_sub(1, Ordering::Relaxed);
     }
 }

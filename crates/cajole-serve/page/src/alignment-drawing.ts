@@ -10,7 +10,12 @@ const BLOCK = 2 * ROW + 18;
 const PAD = 8;
 const GAP_SIGN = "·";
 
-export function drawAlignment(columns: Column[], names: [string, string], width: number, measure: Measure): SVGSVGElement {
+export function drawAlignment(
+  columns: Column[],
+  names: [string, string],
+  width: number,
+  measure: Measure,
+): SVGSVGElement {
   const blocks = wrap(columns, width - MARGIN, measure);
   const height = Math.max(1, blocks.length) * BLOCK;
   const drawing = s("svg", {
@@ -40,9 +45,12 @@ export function drawAlignment(columns: Column[], names: [string, string], width:
 function symbol(text: string | null, side: string | null, x: number, y: number, width: number): SVGElement[] {
   const made: SVGElement[] = [];
   if (text !== null && side !== null) {
-    made.push(s("rect", { class: `box ${side}`, x: x + 0.5, y: y + 2, width: width - 1, height: ROW - 4, rx: 3 }));
+    made.push(
+      s("rect", { class: `box ${side}`, x: x + 0.5, y: y + 2, width: width - 1, height: ROW - 4, rx: 3 }),
+    );
   }
-  const class_ = text === null ? "gap middle" : side === null ? "symbol middle" : `symbol middle differs ${side}`;
+  const class_ =
+    text === null ? "gap middle" : side === null ? "symbol middle" : `symbol middle differs ${side}`;
   made.push(s("text", { class: class_, x: x + width / 2, y: y + 20 }, text ?? GAP_SIGN));
   return made;
 }

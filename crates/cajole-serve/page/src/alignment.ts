@@ -12,7 +12,10 @@ export interface Column {
 export function align(before: string[], after: string[]): Column[] {
   const start = commonPrefix(before, after);
   const end = commonSuffix(before, after, start);
-  const middle = alignMiddle(before.slice(start, before.length - end), after.slice(start, after.length - end));
+  const middle = alignMiddle(
+    before.slice(start, before.length - end),
+    after.slice(start, after.length - end),
+  );
   const same = (symbol: string): Column => ({ before: symbol, after: symbol });
   const tail = end === 0 ? [] : before.slice(-end);
   return [...before.slice(0, start).map(same), ...middle, ...tail.map(same)];

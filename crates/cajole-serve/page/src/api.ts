@@ -51,10 +51,7 @@ export async function infer(ask: AskRequest, signal: AbortSignal): Promise<WireR
   return ((await answer.json()) as { records: WireRecord[] }).records;
 }
 
-export async function compare(
-  { engine: _, ...ask }: AskRequest,
-  signal: AbortSignal,
-): Promise<Comparison> {
+export async function compare({ engine: _, ...ask }: AskRequest, signal: AbortSignal): Promise<Comparison> {
   return (await (await call("POST", "/v1/compare", { body: ask, signal })).json()) as Comparison;
 }
 
@@ -74,7 +71,7 @@ export async function explain(
     else if (event === "done") isDone = true;
   }
   if (!isDone) throw new Error("The connection ended before the answer did. Run it again.");
-  return records;
+  return records.sort((a, b) => a.line - b.line);
 }
 
 /** Answers lines of NDJSON, in order, as they are done. */
@@ -108,7 +105,12 @@ async function call(method: string, path: string, options: Options = {}): Promis
   if (token !== null) headers["Authorization"] = `Bearer ${token}`;
   const text = options.text ?? (options.body === undefined ? null : JSON.stringify(options.body));
   if (text !== null) headers["Content-Type"] = options.type ?? "application/json";
-  const answer = await fetch(path, { method, headers, body: text, signal: options.signal ?? null });
+  const answer = await fetch(path, { method, headers, body: text, signal: options.signal ?? null }).catch(
+    (error: unknown) => {
+      if (error instanceof TypeError) throw new Error("The server cannot be reached. Is it still running?");
+      throw error;
+    },
+  );
   if (!answer.ok) {
     const seconds = Number(answer.headers.get("Retry-After") ?? NaN);
     throw new Refusal(await problemOf(answer), Number.isFinite(seconds) ? seconds : null);

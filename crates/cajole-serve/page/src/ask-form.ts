@@ -26,10 +26,15 @@ export class AskForm {
     this.model.replaceChildren(
       ...models.map((one) => {
         const isFailed = one.state === "failed";
-        return h("option", { value: one.name, disabled: isFailed }, isFailed ? `${one.name} (failed)` : one.name);
+        return h(
+          "option",
+          { value: one.name, disabled: isFailed },
+          isFailed ? `${one.name} (failed)` : one.name,
+        );
       }),
     );
     this.model.addEventListener("change", () => this.choose(this.model.value));
+    this.input.addEventListener("input", () => this.grow());
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
@@ -75,10 +80,16 @@ export class AskForm {
     this.rules.choose(ask.rules);
     this.engine.value = ask.engine ?? "";
     this.preset.value = ask.preset ?? "";
-    for (const [field, value] of [[this.maxSteps, ask.maxSteps], [this.width, ask.width], [this.deadline, ask.deadlineMs]] as const) {
+    for (const [field, value] of [
+      [this.maxSteps, ask.maxSteps],
+      [this.width, ask.width],
+      [this.deadline, ask.deadlineMs],
+    ] as const) {
       field.value = value === null ? "" : String(value);
     }
-    const isUsual = [ask.engine, ask.preset, ask.maxSteps, ask.width, ask.deadlineMs].every((one) => one === null);
+    const isUsual = [ask.engine, ask.preset, ask.maxSteps, ask.width, ask.deadlineMs].every(
+      (one) => one === null,
+    );
     byId("options", HTMLDetailsElement).open = !isUsual;
   }
 
@@ -117,7 +128,9 @@ export class AskForm {
         example.title,
         () => {
           this.setInput(lineOf(example.input));
-          this.rules.choose(example.rules === null ? this.rules.usual() : { from: "editor", toml: example.rules });
+          this.rules.choose(
+            example.rules === null ? this.rules.usual() : { from: "editor", toml: example.rules },
+          );
           this.run();
         },
         { class: "chip", title: lineOf(example.input) },
@@ -132,7 +145,9 @@ export class AskForm {
   /** As many rows as the text needs, within reason. */
   private grow(): void {
     const perLine = 60;
-    const rows = this.input.value.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / perLine), 0);
+    const rows = this.input.value
+      .split("\n")
+      .reduce((sum, line) => sum + Math.ceil((line.length + 1) / perLine), 0);
     this.input.rows = Math.min(10, Math.max(3, rows));
   }
 }

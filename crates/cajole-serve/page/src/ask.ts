@@ -3,7 +3,8 @@
 import type { AskRequest, Input, Model } from "./wire.ts";
 
 /** Where rules come from: the model's own, a file the server knows, or the editor. */
-export type RuleChoice = { from: "model" } | { from: "file"; name: string } | { from: "editor"; toml: string };
+export type RuleChoice =
+  { from: "model" } | { from: "file"; name: string } | { from: "editor"; toml: string };
 
 export interface Ask {
   model: string;

@@ -22,7 +22,13 @@ export interface Drawn {
 }
 
 /** The drawings of two outputs, for a space of this width. */
-export function drawings(shown: Case, before: Output, after: Output, afterName: string, width: number): Drawn[] {
+export function drawings(
+  shown: Case,
+  before: Output,
+  after: Output,
+  afterName: string,
+  width: number,
+): Drawn[] {
   if (before.tree !== undefined && after.tree !== undefined) {
     const drawn = trees(before, after, afterName);
     if (drawn !== null) return drawn;
@@ -37,7 +43,9 @@ export function drawings(shown: Case, before: Output, after: Output, afterName: 
     return [side(before, after, "Network’s own", "before"), side(after, before, afterName, "after")];
   }
   const columns = paired(align(symbolsOf(before.output, shown.model), symbolsOf(after.output, shown.model)));
-  return [{ title: "", drawing: drawAlignment(columns, ["own", "after"], width, measureIn(MONO)), note: null }];
+  return [
+    { title: "", drawing: drawAlignment(columns, ["own", "after"], width, measureIn(MONO)), note: null },
+  ];
 }
 
 export interface BeforeAfter {
@@ -82,7 +90,11 @@ function fit(drawing: SVGSVGElement, width: number): void {
 }
 
 function figure({ title, drawing, note }: Drawn): HTMLElement {
-  const scroll = h("div", { class: "scroll", role: "group", tabindex: 0, "aria-label": title || "Alignment" }, drawing);
+  const scroll = h(
+    "div",
+    { class: "scroll", role: "group", tabindex: 0, "aria-label": title || "Alignment" },
+    drawing,
+  );
   const caption: Child = title !== "" && h("figcaption", {}, title, note !== null && h("small", {}, note));
   return h("figure", {}, caption, scroll);
 }
@@ -103,7 +115,15 @@ function trees(before: Output, after: Output, afterName: string): Drawn[] | null
   const note = ({ mended = 0 }: Output): string | null =>
     mended === 0 ? null : `This output is no tree. The drawing shows it after ${plural(mended, "mend")}.`;
   return [
-    { title: "Network’s own", drawing: drawTree(own, lacking(own, repaired), "before", measure), note: note(before) },
-    { title: afterName, drawing: drawTree(repaired, lacking(repaired, own), "after", measure), note: note(after) },
+    {
+      title: "Network’s own",
+      drawing: drawTree(own, lacking(own, repaired), "before", measure),
+      note: note(before),
+    },
+    {
+      title: afterName,
+      drawing: drawTree(repaired, lacking(repaired, own), "after", measure),
+      note: note(after),
+    },
   ];
 }

@@ -53,7 +53,12 @@ export function batches(lines: NumberedLine[]): NumberedLine[][] {
 }
 
 /** Answers all lines in order. A server that is busy is asked again when it says so. */
-export async function* runBulk(lines: NumberedLine[], ask: Ask, model: Model, signal: AbortSignal): AsyncGenerator<Row> {
+export async function* runBulk(
+  lines: NumberedLine[],
+  ask: Ask,
+  model: Model,
+  signal: AbortSignal,
+): AsyncGenerator<Row> {
   const sent = lines.map(({ line, text }) => ({ line, text: bulkLine(text, ask, model) }));
   const texts = new Map(lines.map(({ line, text }) => [line, text]));
   for (const batch of batches(sent)) {
@@ -61,7 +66,11 @@ export async function* runBulk(lines: NumberedLine[], ask: Ask, model: Model, si
     for (let tries = 0; answered < batch.length; tries += 1) {
       const rest = batch.slice(answered);
       try {
-        for await (const record of inferLines(rest.map(({ text }) => text), queryOf(ask), signal)) {
+        for await (const record of inferLines(
+          rest.map(({ text }) => text),
+          queryOf(ask),
+          signal,
+        )) {
           const line = rest[record.line - 1]?.line ?? record.line;
           yield { line, input: texts.get(line) ?? "", record: { ...record, line } };
           answered += 1;

@@ -74,7 +74,9 @@ function engineTable(comparison: Comparison, { line, index, model }: Case): stri
     const answer = record && answersOf(record)[index];
     if (answer === undefined) return [];
     const figures = [fixed(answer.g_after, 4), fixed(answer.log_prob, 2), count(answer.passes)];
-    return [`| ${engine} | ${answer.status} | ${escape(textOf(answer.output, model))} | ${figures.join(" | ")} |`];
+    return [
+      `| ${engine} | ${answer.status} | ${escape(textOf(answer.output, model))} | ${figures.join(" | ")} |`,
+    ];
   });
   return [head, ...rows].join("\n");
 }

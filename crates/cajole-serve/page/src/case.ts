@@ -1,7 +1,16 @@
 /** One answer with all that belongs to it: the input it answers, its trace, and which decode gave it. */
 
 import { isSame } from "./symbols.ts";
-import { answersOf, isBad, type Answer, type Input, type Model, type Output, type Step, type WireRecord } from "./wire.ts";
+import {
+  answersOf,
+  isBad,
+  type Answer,
+  type Input,
+  type Model,
+  type Output,
+  type Step,
+  type WireRecord,
+} from "./wire.ts";
 
 export interface Case {
   model: Model;
@@ -69,6 +78,8 @@ export function stepLabel({ attempt, iteration }: Step): string {
 }
 
 function chosenOf(answer: Answer, steps: Step[]): number {
-  const satisfying = steps.findIndex((step) => step.g === answer.g_after && isSame(step.output, answer.output));
+  const satisfying = steps.findIndex(
+    (step) => step.g === answer.g_after && isSame(step.output, answer.output),
+  );
   return satisfying === -1 ? Math.max(0, steps.length - 1) : satisfying;
 }

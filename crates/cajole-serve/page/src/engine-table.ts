@@ -75,7 +75,11 @@ function row(
     "tr",
     {},
     h("th", { scope: "row" }, engine, h("small", {}, ABOUT[engine] ?? "")),
-    cell("status", `status ${moodOf(answer)}`, h("span", { role: "img", "aria-label": answer.status }, signOf(answer))),
+    cell(
+      "status",
+      `status ${moodOf(answer)}`,
+      h("span", { role: "img", "aria-label": answer.status }, signOf(answer)),
+    ),
     cell("output", "text", output, answer.note !== undefined && h("small", {}, answer.note)),
     cell("g", "number", fixed(answer.g_after, 4)),
     cell("log p", "number", fixed(answer.log_prob, 2)),

@@ -13,7 +13,13 @@ const TITLE = 26;
 
 export function figureFile(shown: Case, decode: number): string {
   const after = shown.steps[decode] ?? shown.answer;
-  const parts: { title: string; drawing: SVGSVGElement }[] = drawings(shown, shown.first, after, "After", WIDTH);
+  const parts: { title: string; drawing: SVGSVGElement }[] = drawings(
+    shown,
+    shown.first,
+    after,
+    "After",
+    WIDTH,
+  );
   const file = s("svg", { xmlns: "http://www.w3.org/2000/svg", class: "file" }, s("style", {}, style));
   let [y, width] = [GAP, WIDTH];
   for (const { title, drawing } of parts) {
@@ -25,7 +31,7 @@ export function figureFile(shown: Case, decode: number): string {
     width = Math.max(width, Number(drawing.getAttribute("width")));
   }
   if (shown.steps.length > 1) {
-    const third = (WIDTH - 2 * GAP) / 3;
+    const third = (width - 2 * GAP) / 3;
     let height = 0;
     for (const [i, series] of seriesOf(shown).entries()) {
       const { drawing, moveTo } = plot(series, third, i);
@@ -35,7 +41,11 @@ export function figureFile(shown: Case, decode: number): string {
     y += height + GAP;
   }
   const total = `${width + 2 * GAP}`;
-  for (const [name, value] of [["width", total], ["height", String(y)], ["viewBox", `0 0 ${total} ${y}`]] as const) {
+  for (const [name, value] of [
+    ["width", total],
+    ["height", String(y)],
+    ["viewBox", `0 0 ${total} ${y}`],
+  ] as const) {
     file.setAttribute(name, value);
   }
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(file)}\n`;

@@ -32,7 +32,11 @@ class Page {
 
   constructor() {
     theme(byId("theme", HTMLSelectElement));
-    this.results = new Results(this.root, ({ ask }) => this.compare(ask), () => this.keepLink());
+    this.results = new Results(
+      this.root,
+      ({ ask }) => this.compare(ask),
+      () => this.keepLink(),
+    );
     byId("ask", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
       void this.run(START);
@@ -64,7 +68,9 @@ class Page {
       byId("token-form", HTMLFormElement).hidden = true;
       this.fail(null);
       this.form = new AskForm(models, files, this.rules, () => void this.run(START));
-      const failed = models.filter((model) => model.state === "failed").map(({ name, error }) => `${name}: ${error}`);
+      const failed = models
+        .filter((model) => model.state === "failed")
+        .map(({ name, error }) => `${name}: ${error}`);
       if (failed.length > 0) this.fail(`Some models could not be opened. ${failed.join(" ")}`);
       await this.restore();
     } catch (error) {
@@ -96,7 +102,8 @@ class Page {
     this.fail(null);
     this.setBusy(true);
     try {
-      if (!(await this.rules.settled())) throw new Error("The rules have an error. It is marked in the editor.");
+      if (!(await this.rules.settled()))
+        throw new Error("The rules have an error. It is marked in the editor.");
       const { ask } = this.form;
       const outcome = await this.answer(ask, model, controller.signal);
       this.asked = ask;
@@ -143,7 +150,10 @@ class Page {
 
   private announceOutcome({ cases, refused }: Outcome): void {
     const [first] = cases;
-    const text = cases.length === 1 && first ? verdictOf(first) : `${cases.length} answers, ${refused.length} inputs refused.`;
+    const text =
+      cases.length === 1 && first
+        ? verdictOf(first)
+        : `${cases.length} answers, ${refused.length} inputs refused.`;
     this.announce(text);
   }
 

@@ -26,7 +26,8 @@ export function isOfWhole({ start, end }: Fault, n: number): boolean {
 
 export function markedOutput({ symbols, separator, faults, before }: Marked): HTMLElement {
   const located = faults.filter((fault) => !isOfWhole(fault, symbols.length));
-  const isBlamed = (position: number): boolean => located.some(({ start, end }) => start <= position && position < end);
+  const isBlamed = (position: number): boolean =>
+    located.some(({ start, end }) => start <= position && position < end);
   const pieces: Piece[] = [];
   const push = (symbol: string, edit: Edit, blamed: boolean): void => {
     const last = pieces.at(-1);
@@ -47,7 +48,8 @@ export function markedOutput({ symbols, separator, faults, before }: Marked): HT
     code.append(elementOf(piece, separator));
   }
   if (pieces.length === 0) code.append(h("span", { class: "empty" }, "empty output"));
-  if (isBlamed(symbols.length)) code.append(separator || " ", h("u", { class: "wrong end-of-output" }, "end"));
+  if (isBlamed(symbols.length))
+    code.append(separator || " ", h("u", { class: "wrong end-of-output" }, "end"));
   return code;
 }
 
@@ -57,7 +59,10 @@ export function changesInWords(before: string[], after: string[]): string {
   const added = columns.filter((column) => column.before === null).length;
   const removed = columns.filter((column) => column.after === null).length;
   if (added === 0 && removed === 0) return "unchanged";
-  const parts = [added > 0 && `${plural(added, "symbol")} added`, removed > 0 && `${plural(removed, "symbol")} removed`];
+  const parts = [
+    added > 0 && `${plural(added, "symbol")} added`,
+    removed > 0 && `${plural(removed, "symbol")} removed`,
+  ];
   return parts.filter((part) => part !== false).join(", ");
 }
 

@@ -3,7 +3,8 @@
 export type Measure = (text: string) => number;
 
 /** The font of drawings; `drawing.css` has the same. */
-export const FONT = '14px system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif';
+export const FONT =
+  '14px system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif';
 
 /** The symbols of sequences. */
 export const MONO = '15px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';

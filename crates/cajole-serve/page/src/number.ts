@@ -9,7 +9,9 @@ export function fixed(value: number | null | undefined, decimals: number): strin
 
 /** A whole number with thin spaces between thousands. */
 export function count(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "−");
+  return String(Math.round(value))
+    .replace(/\B(?=(\d{3})+$)/g, "\u202f")
+    .replace("-", "−");
 }
 
 /** `1 step`, `2 steps`. */

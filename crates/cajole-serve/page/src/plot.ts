@@ -96,7 +96,11 @@ function attempts({ attempts: starts }: Series, x: (decode: number) => number, r
 }
 
 /** A line through the values, interrupted where an attempt begins or nothing was measured. */
-function path({ values, attempts }: Series, x: (decode: number) => number, y: (value: number) => number): string {
+function path(
+  { values, attempts }: Series,
+  x: (decode: number) => number,
+  y: (value: number) => number,
+): string {
   let d = "";
   let isDown = false;
   for (const [decode, value] of values.entries()) {
@@ -121,7 +125,9 @@ function points(series: Series, x: (decode: number) => number, y: (value: number
     const [cx, cy] = [x(decode).toFixed(1), y(value).toFixed(1)];
     if (decode === series.answer) made.push(s("circle", { class: "ring", cx, cy, r: 9 }));
     if (isSatisfied || series.values.length <= MOST_DOTS) {
-      made.push(s("circle", { class: isSatisfied ? "point satisfied" : "point", cx, cy, r: isSatisfied ? 4.5 : 2.5 }));
+      made.push(
+        s("circle", { class: isSatisfied ? "point satisfied" : "point", cx, cy, r: isSatisfied ? 4.5 : 2.5 }),
+      );
     }
   }
   return made;

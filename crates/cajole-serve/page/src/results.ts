@@ -98,7 +98,13 @@ export class Results {
       this.trace = tracePanel(shown, this.decode, moved);
       sections.push(...this.trace.elements);
     } else if (shown.answer.g_before !== 0 || shown.model.display !== "sequence") {
-      sections.push(panel(shown.model.display === "sequence" ? "Alignment" : "Drawing", "drawn", beforeAfter(shown).element));
+      sections.push(
+        panel(
+          shown.model.display === "sequence" ? "Alignment" : "Drawing",
+          "drawn",
+          beforeAfter(shown).element,
+        ),
+      );
     }
     this.engines = h("div", { class: "engines-body" });
     sections.push(panel("Engines", "engines", this.engines), this.downloads(shown));
@@ -134,7 +140,12 @@ export class Results {
     ];
     const sign = h("span", { class: "sign", "aria-hidden": "true" }, signOf(answer));
     const note = answer.note === undefined ? null : h("p", { class: "hint" }, answer.note);
-    return h("div", { class: `verdict ${moodOf(answer)}` }, sign, h("div", {}, h("p", {}, verdictOf(shown)), h("p", { class: "facts" }, facts.join(" · ")), note));
+    return h(
+      "div",
+      { class: `verdict ${moodOf(answer)}` },
+      sign,
+      h("div", {}, h("p", {}, verdictOf(shown)), h("p", { class: "facts" }, facts.join(" · ")), note),
+    );
   }
 
   private outputs(shown: Case): HTMLElement {
@@ -153,7 +164,10 @@ export class Results {
     if (shown === null) return;
     if (comparison === null) {
       const about = h("p", { class: "hint" }, "Every engine on the same inputs, with what each one costs.");
-      this.engines.replaceChildren(about, button("Compare all engines", () => void this.runComparison(), { id: "compare" }));
+      this.engines.replaceChildren(
+        about,
+        button("Compare all engines", () => void this.runComparison(), { id: "compare" }),
+      );
       return;
     }
     const table = engineTable(comparison, shown.model, shown.line, shown.index);
@@ -174,14 +188,20 @@ export class Results {
     } catch (error) {
       if (this.outcome !== outcome) return;
       this.drawEngines();
-      this.engines.prepend(h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      this.engines.prepend(
+        h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)),
+      );
     }
   }
 
   private downloads(shown: Case): HTMLElement {
     const { outcome } = this;
     const json = (): void => {
-      const text = JSON.stringify({ ask: outcome?.ask, records: outcome?.records, comparison: this.comparison }, null, 2);
+      const text = JSON.stringify(
+        { ask: outcome?.ask, records: outcome?.records, comparison: this.comparison },
+        null,
+        2,
+      );
       save("cajole.json", "application/json", `${text}\n`);
     };
     const markdown = (): void => {

@@ -78,7 +78,12 @@ function place({ tokens, arguments: spans }: Roles, width: number, measure: Meas
 }
 
 /** The bar of an argument, one piece for each line it covers. Its label is on the widest piece. */
-function bars({ role, start, end }: Argument, words: Word[], side: Side | null, measure: Measure): SVGElement[] {
+function bars(
+  { role, start, end }: Argument,
+  words: Word[],
+  side: Side | null,
+  measure: Measure,
+): SVGElement[] {
   const pieces = new Map<number, { from: number; to: number }>();
   for (const { line, x, width } of words.slice(start, end)) {
     const piece = pieces.get(line);

@@ -108,7 +108,9 @@ export class RuleEditor {
   private ask(rules: Rules, pause: number): void {
     this.asked += 1;
     const mine = this.asked;
-    this.pending = new Promise<void>((go) => window.setTimeout(go, pause)).then(() => this.check(rules, mine));
+    this.pending = new Promise<void>((go) => window.setTimeout(go, pause)).then(() =>
+      this.check(rules, mine),
+    );
   }
 
   private async check(rules: Rules, mine: number): Promise<void> {

@@ -20,7 +20,9 @@ export class RuleForm {
   /** Shows these rules; `null` if the text cannot be read. */
   show(table: RuleTable | null): void {
     if (table === null) {
-      this.element.replaceChildren(h("p", { class: "hint" }, "The text is no TOML. Mend it under “TOML” first."));
+      this.element.replaceChildren(
+        h("p", { class: "hint" }, "The text is no TOML. Mend it under “TOML” first."),
+      );
       return;
     }
     ({ join: this.join, rules: this.rules } = rulesOf(structuredClone(table)));
@@ -65,14 +67,24 @@ export class RuleForm {
     remove.setAttribute("aria-label", `Remove rule ${i + 1}: ${title}`);
     const fields = (list: Field[]): HTMLElement[] => list.map((field) => this.field(rule, field));
     const extra = COMMON.filter(({ key }) => key in rule).length;
-    const more = h("details", {}, h("summary", {}, `Name, weight, scale${extra > 0 ? ` (${extra} set)` : ""}`), ...fields(COMMON));
-    const body = kind === null ? [h("pre", {}, JSON.stringify(rule, null, 2))] : [...fields(kind.fields), more];
+    const more = h(
+      "details",
+      {},
+      h("summary", {}, `Name, weight, scale${extra > 0 ? ` (${extra} set)` : ""}`),
+      ...fields(COMMON),
+    );
+    const body =
+      kind === null ? [h("pre", {}, JSON.stringify(rule, null, 2))] : [...fields(kind.fields), more];
     return h("fieldset", { class: "rule" }, h("legend", {}, `${i + 1}. ${title}`), remove, ...body);
   }
 
   private adder(): HTMLElement {
     const kinds = kindsFor(this.display);
-    const select = h("select", { id: "rule-kind" }, ...kinds.map((kind, i) => h("option", { value: i }, kind.title)));
+    const select = h(
+      "select",
+      { id: "rule-kind" },
+      ...kinds.map((kind, i) => h("option", { value: i }, kind.title)),
+    );
     const add = button("Add rule", () => {
       const kind: Kind | undefined = kinds[Number(select.value)];
       if (kind === undefined) return;
@@ -110,20 +122,32 @@ function controlOf(field: Field, id: string, value: unknown, set: (value: unknow
       return box;
     }
     case "choice": {
-      const choices = (field.choices ?? []).map((choice) => h("option", { value: choice }, choice || "nothing"));
+      const choices = (field.choices ?? []).map((choice) =>
+        h("option", { value: choice }, choice || "nothing"),
+      );
       const select = h("select", { id }, ...choices);
       select.value = text;
       select.addEventListener("change", () => set(select.value || undefined));
       return select;
     }
     case "number": {
-      const input = h("input", { id, type: "number", min: 0, step: "any", value: typeof value === "number" ? value : "" });
+      const input = h("input", {
+        id,
+        type: "number",
+        min: 0,
+        step: "any",
+        value: typeof value === "number" ? value : "",
+      });
       input.addEventListener("input", () => set(input.value === "" ? undefined : Number(input.value)));
       return input;
     }
     case "list": {
       const lines = Array.isArray(value) ? value.join("\n") : "";
-      const area = h("textarea", { id, rows: Math.max(2, lines.split("\n").length), spellcheck: "false" }, lines);
+      const area = h(
+        "textarea",
+        { id, rows: Math.max(2, lines.split("\n").length), spellcheck: "false" },
+        lines,
+      );
       area.placeholder = "one a line";
       area.addEventListener("input", () => {
         const list = area.value.split("\n").filter((line) => line !== "");
@@ -132,7 +156,11 @@ function controlOf(field: Field, id: string, value: unknown, set: (value: unknow
       return area;
     }
     case "text": {
-      const area = h("textarea", { id, rows: Math.max(2, text.split("\n").length), spellcheck: "false" }, text);
+      const area = h(
+        "textarea",
+        { id, rows: Math.max(2, text.split("\n").length), spellcheck: "false" },
+        text,
+      );
       area.addEventListener("input", () => set(area.value));
       return area;
     }

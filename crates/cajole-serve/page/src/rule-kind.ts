@@ -125,7 +125,11 @@ export const COMMON: Field[] = [
 export function kindOf(rule: RuleTable): Kind | null {
   const kind = KINDS.find(({ keys }) => keys.some((key) => key in rule));
   if (kind === undefined) return null;
-  const known = new Set([...kind.keys, ...kind.fields.map(({ key }) => key), ...COMMON.map(({ key }) => key)]);
+  const known = new Set([
+    ...kind.keys,
+    ...kind.fields.map(({ key }) => key),
+    ...COMMON.map(({ key }) => key),
+  ]);
   return Object.keys(rule).every((key) => known.has(key)) ? kind : null;
 }
 

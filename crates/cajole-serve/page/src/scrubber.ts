@@ -13,7 +13,11 @@ function pace(n: number): number {
   return Math.min(700, Math.max(40, 12_000 / n));
 }
 
-export function scrubber(n: number, describe: (decode: number) => string, onMove: (decode: number) => void): Scrubber {
+export function scrubber(
+  n: number,
+  describe: (decode: number) => string,
+  onMove: (decode: number) => void,
+): Scrubber {
   let at = 0;
   let timer: number | null = null;
   const slider = h("input", { type: "range", id: "decode", min: 0, max: n - 1, step: 1, value: 0 });
@@ -51,7 +55,10 @@ export function scrubber(n: number, describe: (decode: number) => string, onMove
     go(at + by);
   };
 
-  const play = button("▶ Play", () => (timer === null ? start() : stop()), { class: "play", "aria-pressed": "false" });
+  const play = button("▶ Play", () => (timer === null ? start() : stop()), {
+    class: "play",
+    "aria-pressed": "false",
+  });
   const back = button("◀", () => step(-1), { "aria-label": "Previous decode", class: "icon" });
   const forward = button("▶", () => step(1), { "aria-label": "Next decode", class: "icon" });
   slider.addEventListener("input", () => {

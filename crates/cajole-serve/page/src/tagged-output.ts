@@ -20,7 +20,13 @@ export function taggedOutput({ tokens, tags, faults, before }: Tagged): HTMLElem
     const [tag, old] = [tags[i] ?? "", before?.[i] ?? tags[i] ?? ""];
     const word = h(isBlamed ? "u" : "span", { class: isBlamed ? "token wrong" : "token" }, token);
     const changed = tag === old ? [tag] : [h("del", {}, old), " ", h("ins", {}, tag)];
-    return h("span", { class: "tagged" }, word, " ", h("span", { class: tag === "O" && old === "O" ? "tag outside" : "tag" }, ...changed));
+    return h(
+      "span",
+      { class: "tagged" },
+      word,
+      " ",
+      h("span", { class: tag === "O" && old === "O" ? "tag outside" : "tag" }, ...changed),
+    );
   });
   return h("div", { class: "output words" }, ...words);
 }

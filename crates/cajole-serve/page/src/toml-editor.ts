@@ -1,6 +1,6 @@
 /** A text field for TOML, with line numbers and with errors at their lines. */
 
-import { button, h } from "./element.ts";
+import { button, h, type Child } from "./element.ts";
 import type { RuleError } from "./wire.ts";
 
 export class TomlEditor {
@@ -28,7 +28,12 @@ export class TomlEditor {
       onInput(this.area.value);
     });
     this.area.addEventListener("scroll", () => this.follow());
-    this.element = h("div", { class: "toml" }, this.gutter, h("div", { class: "toml-body" }, this.marks, this.area));
+    this.element = h(
+      "div",
+      { class: "toml" },
+      this.gutter,
+      h("div", { class: "toml-body" }, this.marks, this.area),
+    );
   }
 
   get text(): string {
@@ -49,8 +54,13 @@ export class TomlEditor {
 
   /** Puts the caret where an error is. */
   goTo({ line, column }: RuleError): void {
-    const before = this.area.value.split("\n").slice(0, line - 1);
-    const at = before.reduce((sum, text) => sum + text.length + 1, 0) + column - 1;
+    const lines = this.area.value.split("\n");
+    const before = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
+    const at =
+      before +
+      Array.from(lines[line - 1] ?? "")
+        .slice(0, column - 1)
+        .join("").length;
     this.area.focus();
     this.area.setSelectionRange(at, at);
   }
@@ -64,8 +74,13 @@ export class TomlEditor {
     this.marks.replaceChildren(
       ...lines.map((text, i) => {
         const error = errorOf(i);
-        const note = error && h("span", { class: "lens" }, `✗ ${firstLine(error.message)}`);
-        return h("div", { class: class_(i) }, h("span", { class: "ghost" }, text || " "), note);
+        const note = error && h("span", { class: "lens" }, `✗ ${brief(error.message)}`);
+        return h(
+          "div",
+          { class: class_(i) },
+          h("span", { class: "ghost" }, ...withPlace(text || " ", error)),
+          note,
+        );
       }),
     );
     this.follow();
@@ -90,6 +105,17 @@ export function errorList(errors: RuleError[], goTo: (error: RuleError) => void)
   );
 }
 
-function firstLine(message: string): string {
-  return message.split("\n", 1)[0] ?? "";
+/** The text of a line with the place of its error underlined: what stands there up to the next blank. */
+function withPlace(text: string, error: RuleError | undefined): Child[] {
+  if (error === undefined) return [text];
+  const characters = Array.from(text);
+  const start = Math.min(error.column - 1, characters.length);
+  const rest = characters.slice(start).join("");
+  const place = /^\s?\S+/.exec(rest)?.[0] ?? "";
+  return [characters.slice(0, start).join(""), h("u", { class: "wrong" }, place), rest.slice(place.length)];
+}
+
+/** A message without where it is, which the line itself shows. */
+function brief(message: string): string {
+  return (message.split("\n", 1)[0] ?? "").replace(/^[\w-]+: column \d+: /, "");
 }

@@ -46,7 +46,11 @@ export function tracePanel(shown: Case, at: number, onMove: (decode: number) => 
   return {
     elements: [
       panel("Trace", "trace", control.element, output, plots.element, moved?.element ?? h("p", {})),
-      panel(shown.model.display === "tree" ? "Trees" : shown.model.display === "roles" ? "Roles" : "Alignment", "drawn", pair.element),
+      panel(
+        shown.model.display === "tree" ? "Trees" : shown.model.display === "roles" ? "Roles" : "Alignment",
+        "drawn",
+        pair.element,
+      ),
     ],
     stop: control.stop,
   };
@@ -81,7 +85,11 @@ function stepOutput(shown: Case, decode: number): HTMLElement[] {
   ];
   const made: HTMLElement[] = [
     outputText(shown, step, previous),
-    h("dl", { class: "figures" }, ...figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    h(
+      "dl",
+      { class: "figures" },
+      ...figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ),
   ];
   const list = faultList(step.faults ?? [], n);
   made.push(list ?? h("p", { class: "obeys" }, "✓ obeys every rule"));

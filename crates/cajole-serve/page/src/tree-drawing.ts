@@ -24,14 +24,17 @@ export function drawTree(tree: Tree, differing: Set<Tree>, side: Side, measure: 
     "aria-label": `Tree ${side} repair over: ${words.join(" ")}. ${differences(differing, words)}`,
   });
   const all = nodes(root);
-  for (const node of all) for (const child of node.children) drawing.append(edge(node, child, differing, side));
+  for (const node of all)
+    for (const child of node.children) drawing.append(edge(node, child, differing, side));
   for (const node of all) drawing.append(...label(node, differing.has(node.tree), side));
   return drawing;
 }
 
 /** In words, what a reader who does not see colours needs. */
 function differences(differing: Set<Tree>, words: string[]): string {
-  const named = [...differing].map(({ label, start, end }) => `${label} over “${words.slice(start, end).join(" ")}”`);
+  const named = [...differing].map(
+    ({ label, start, end }) => `${label} over “${words.slice(start, end).join(" ")}”`,
+  );
   return named.length === 0 ? "No phrase differs." : `Phrases that differ: ${named.join("; ")}.`;
 }
 

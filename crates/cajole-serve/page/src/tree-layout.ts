@@ -18,8 +18,6 @@ export interface Layout {
   height: number;
 }
 
-
-
 export const ROW = 40;
 const GAP = 14;
 const MARGIN = 12;

@@ -11,10 +11,16 @@ export interface Weights {
 
 export function weights(trace: Trace): Weights {
   const most = furthest(trace);
-  const bar = h("meter", { min: 0, max: most || 1, value: 0, "aria-label": "Distance from the network’s own weights" });
+  const bar = h("meter", {
+    min: 0,
+    max: most || 1,
+    value: 0,
+    "aria-label": "Distance from the network’s own weights",
+  });
   const reading = h("span", { class: "reading" });
   const names = trace.moves.map((pattern) => h("li", {}, h("code", {}, pattern)));
-  const which = names.length === 0 ? [": every weight of the network"] : [" in ", h("ul", { class: "names" }, ...names)];
+  const which =
+    names.length === 0 ? [": every weight of the network"] : [" in ", h("ul", { class: "names" }, ...names)];
   const element = h(
     "dl",
     { class: "weights" },

@@ -42,13 +42,7 @@ export interface Trace {
 }
 
 export type Status =
-  | "satisfied"
-  | "improved"
-  | "unchanged"
-  | "timed-out"
-  | "unmeasured"
-  | "cancelled"
-  | "failed";
+  "satisfied" | "improved" | "unchanged" | "timed-out" | "unmeasured" | "cancelled" | "failed";
 
 export interface Answer extends Output {
   predicate?: number;
@@ -76,9 +70,7 @@ export interface BadLine {
 }
 
 export type WireRecord =
-  | BadLine
-  | { line: number; id?: unknown; answers: Answer[] }
-  | ({ line: number; id?: unknown } & Answer);
+  BadLine | { line: number; id?: unknown; answers: Answer[] } | ({ line: number; id?: unknown } & Answer);
 
 export interface StepEvent {
   line: number;

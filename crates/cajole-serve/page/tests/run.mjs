@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const [folder = "unit", ...names] = process.argv.slice(2);
-const chosen = (name) => name.endsWith(".test.ts") && (names.length === 0 || names.some((one) => name.startsWith(one)));
+const chosen = (name) =>
+  name.endsWith(".test.ts") && (names.length === 0 || names.some((one) => name.startsWith(one)));
 const tests = readdirSync(join("tests", folder)).filter(chosen);
 // Beside node_modules, so that what is not bundled is found.
 const out = mkdtempSync("node_modules/.tests-");

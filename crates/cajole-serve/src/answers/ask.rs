@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request;
 
 use super::{Answer, Shared, events, stream, typed};
-use crate::app::{Extras, all_done, record};
+use crate::app::{Entered, Extras, all_done, record};
 use crate::body::{EVENTS, JSON, LINES, check_accepts, json, media_type, names};
 use crate::problem::Problem;
 use crate::request::{AskBody, of_json};
@@ -29,6 +29,7 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
     check_accepts(request.headers(), &[JSON, EVENTS])?;
     check_query(&request)?;
     let watches = names(request.headers(), EVENTS);
+    let entered = Entered::of(&request);
     let body = json(&app, request).await?;
     if app.logs_inputs {
         tracing::info!(body = %String::from_utf8_lossy(&body), "asked");
@@ -41,7 +42,7 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
     let inputs = asked.inputs.len();
     let (model, mut pending) = app.ask(model, asked, extras, watches).await?;
     if watches {
-        return Ok(events::stream(model, pending, inputs));
+        return Ok(events::stream(model, pending, inputs, entered));
     }
     let done = all_done(&mut pending, inputs).await?;
     // Records are put together as text, so that they are what `infer` writes, byte by byte.

@@ -1,5 +1,6 @@
 //! Server-sent events: steps as they happen, then records.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -11,7 +12,7 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::typed;
-use crate::app::record;
+use crate::app::{Entered, record};
 use crate::body::EVENTS;
 use crate::problem::Problem;
 use crate::ticket::{Event, Pending};
@@ -23,9 +24,17 @@ const AHEAD: usize = 64;
 const QUIET: Duration = Duration::from_secs(15);
 
 /// The steps and records of a request.
-pub(crate) fn stream(model: String, pending: Pending, inputs: usize) -> Response<Body> {
+pub(crate) fn stream(
+    model: String,
+    pending: Pending,
+    inputs: usize,
+    entered: Option<Arc<Entered>>,
+) -> Response<Body> {
     let (sender, receiver) = channel(AHEAD);
-    tokio::spawn(tell(model, pending, inputs, sender));
+    tokio::spawn(async move {
+        tell(model, pending, inputs, sender).await;
+        drop(entered);
+    });
     let mut response = typed(EVENTS, body(ReceiverStream::new(receiver)));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

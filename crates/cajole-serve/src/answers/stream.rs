@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{events, typed};
-use crate::app::{App, Extras, record, until};
+use crate::app::{App, Entered, Extras, record, until};
 use crate::body::{LINES, check_accepts, check_encoding};
 use crate::limits::{BYTES_OF_STREAM, IDLE_TIME, LINES_OF_STREAM};
 use crate::problem::Problem;
@@ -54,7 +54,11 @@ pub(crate) async fn lines(
         bytes: 0,
         to,
     };
-    tokio::spawn(stream.run(request.into_body()));
+    let entered = Entered::of(&request);
+    tokio::spawn(async move {
+        stream.run(request.into_body()).await;
+        drop(entered);
+    });
     Ok(typed(LINES, events::body(ReceiverStream::new(receiver))))
 }
 

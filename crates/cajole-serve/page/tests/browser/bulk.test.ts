@@ -26,13 +26,23 @@ test("a dropped file runs with progress, and failures are browsed", () =>
     await open(one);
     await page.selectOption("#model", "transducer");
     const sound = Array.from({ length: 300 }, () => "azbz");
-    await drop(one, "inputs.txt", ["", ...sound, INPUT, "qqq", '{"input": "azaz", "constraint": "must-have = [\'zb\']"}'].join("\n"));
+    await drop(
+      one,
+      "inputs.txt",
+      ["", ...sound, INPUT, "qqq", '{"input": "azaz", "constraint": "must-have = [\'zb\']"}'].join("\n"),
+    );
     await page.locator(".bulk-status", { hasText: "Done" }).waitFor();
     assert.match(await page.innerText(".bulk-status"), /303 of 303 lines/);
     assert.equal(await page.evaluate(() => document.querySelector("progress")?.value), 303);
     const chips = await page.locator(".bulk-results .chip").allInnerTexts();
-    assert.deepEqual(chips.map((text) => text.replace(/ \d+$/, "")), ["still violating", "bad lines", "repaired", "obeyed at once"]);
-    assert.equal(chips.reduce((sum, text) => sum + Number(/\d+$/.exec(text)?.[0]), 0), 303);
+    assert.deepEqual(
+      chips.map((text) => text.replace(/ \d+$/, "")),
+      ["still violating", "bad lines", "repaired", "obeyed at once"],
+    );
+    assert.equal(
+      chips.reduce((sum, text) => sum + Number(/\d+$/.exec(text)?.[0]), 0),
+      303,
+    );
 
     await page.click(".bulk-results .chip.bad");
     assert.match(await page.innerText("table.bulk tbody"), /303\s+qqq\s+.*"q"/s);
@@ -48,8 +58,14 @@ test("a dropped file runs with progress, and failures are browsed", () =>
     assert.equal(await page.inputValue("#input"), INPUT);
 
     const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=Download records")]);
-    const records = (await readFile(await file.path(), "utf8")).trimEnd().split("\n").map((line) => JSON.parse(line));
-    assert.deepEqual(records.map(({ line }) => line), Array.from({ length: 303 }, (_, i) => i + 2));
+    const records = (await readFile(await file.path(), "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      records.map(({ line }) => line),
+      Array.from({ length: 303 }, (_, i) => i + 2),
+    );
   }));
 
 test("a bulk job takes the rules of the editor", () =>
@@ -59,7 +75,11 @@ test("a bulk job takes the rules of the editor", () =>
     await page.selectOption("#model", "transducer");
     await page.click("#rule-toml-tab");
     await page.fill("#toml", "must-not-have = ['a']\n");
-    await page.setInputFiles("#bulk-file", { name: "two.txt", mimeType: "text/plain", buffer: Buffer.from("az\nbz\n") });
+    await page.setInputFiles("#bulk-file", {
+      name: "two.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("az\nbz\n"),
+    });
     await page.locator(".bulk-status", { hasText: "Done" }).waitFor();
     const counts = await page.locator(".bulk-results .chip").allInnerTexts();
     assert.ok(counts.includes("obeyed at once 1"), `${counts}`);

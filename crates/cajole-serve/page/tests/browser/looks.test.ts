@@ -14,7 +14,11 @@ async function assertAccessible(page: Page, where: string): Promise<void> {
   await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-    return violations.map(({ id, impact, nodes }) => ({ id, impact, at: nodes.map(({ target }) => target.join(" ")) }));
+    return violations.map(({ id, impact, nodes }) => ({
+      id,
+      impact,
+      at: nodes.map(({ target }) => target.join(" ")),
+    }));
   });
   const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
   assert.deepEqual(serious, [], where);
@@ -56,7 +60,11 @@ for (const colorScheme of SCHEMES) {
       await page.locator(".rule-errors li").waitFor();
       await assertAccessible(page, "a broken rule");
       await page.selectOption("#rule-source", "model");
-      await page.setInputFiles("#bulk-file", { name: "in.txt", mimeType: "text/plain", buffer: Buffer.from(`${INPUT}\nqqq\n`) });
+      await page.setInputFiles("#bulk-file", {
+        name: "in.txt",
+        mimeType: "text/plain",
+        buffer: Buffer.from(`${INPUT}\nqqq\n`),
+      });
       await page.locator(".bulk-status", { hasText: "Done" }).waitFor();
       await assertAccessible(page, "a bulk job");
       await page.selectOption("#model", "parser");
@@ -85,13 +93,23 @@ test("nothing is wider than a phone", () =>
     await page.locator(".rule-errors li").waitFor();
     await assertFits(page);
     await page.selectOption("#rule-source", "model");
-    await page.setInputFiles("#bulk-file", { name: "in.txt", mimeType: "text/plain", buffer: Buffer.from(`${INPUT}\n${"q".repeat(200)}\n`) });
+    await page.setInputFiles("#bulk-file", {
+      name: "in.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from(`${INPUT}\n${"q".repeat(200)}\n`),
+    });
     await page.locator(".bulk-status", { hasText: "Done" }).waitFor();
     await assertFits(page);
-    for (const [model, input] of [["parser", SENTENCE], ["tagger", "The dog that chased the cat barked ."]] as const) {
+    for (const [model, input] of [
+      ["parser", SENTENCE],
+      ["tagger", "The dog that chased the cat barked ."],
+    ] as const) {
       await page.selectOption("#model", model);
       await run(one, input);
-      await page.locator(model === "parser" ? "svg.tree" : "svg.roles").first().waitFor();
+      await page
+        .locator(model === "parser" ? "svg.tree" : "svg.roles")
+        .first()
+        .waitFor();
       await assertFits(page);
     }
   }));
@@ -109,9 +127,21 @@ test("everything can be reached and run by keyboard", () =>
     const seen = new Set<string>();
     for (let presses = 0; presses < 60; presses += 1) {
       await page.keyboard.press("Tab");
-      seen.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? "")));
+      seen.add(
+        await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? "")),
+      );
     }
-    for (const name of ["run", "link", "rule-source", "rule-form-tab", "decode", "compare", "bulk-file", "JSON", "SVG"]) {
+    for (const name of [
+      "run",
+      "link",
+      "rule-source",
+      "rule-form-tab",
+      "decode",
+      "compare",
+      "bulk-file",
+      "JSON",
+      "SVG",
+    ]) {
       assert.ok(seen.has(name), `${name} is not reached; reached: ${[...seen].join(", ")}`);
     }
   }));

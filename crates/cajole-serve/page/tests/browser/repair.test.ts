@@ -43,7 +43,8 @@ test("the trace is scrubbed by keys, by buttons, by plot and by the player", () 
     await run(one, INPUT);
     const output = page.locator(".step-output .output");
     const reading = page.locator(".plot .reading").first();
-    const cursors = () => page.locator(".plot .cursor").evaluateAll((all) => all.map((one) => one.getAttribute("transform")));
+    const cursors = () =>
+      page.locator(".plot .cursor").evaluateAll((all) => all.map((one) => one.getAttribute("transform")));
     const slider = page.locator("#decode");
     await slider.focus();
     await page.keyboard.press("Home");
@@ -54,7 +55,8 @@ test("the trace is scrubbed by keys, by buttons, by plot and by the player", () 
     assert.equal(atStart.length, 3);
     await page.keyboard.press("ArrowRight");
     assert.match((await slider.getAttribute("aria-valuetext")) ?? "", /Decode 1 of/);
-    for (const [i, place] of (await cursors()).entries()) assert.notEqual(place, atStart[i], "all plots follow");
+    for (const [i, place] of (await cursors()).entries())
+      assert.notEqual(place, atStart[i], "all plots follow");
     await page.click("[aria-label='Next decode']");
     assert.equal(await slider.inputValue(), "2");
     assert.equal(await output.locator("ins").innerText(), "aaa");
@@ -65,9 +67,53 @@ test("the trace is scrubbed by keys, by buttons, by plot and by the player", () 
     assert.equal(await slider.inputValue(), "0");
     await page.click(".play");
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>("#decode")?.value !== "0");
-    await page.waitForFunction(() => document.querySelector(".play")?.getAttribute("aria-pressed") === "false");
+    await page.waitForFunction(
+      () => document.querySelector(".play")?.getAttribute("aria-pressed") === "false",
+    );
     assert.equal(await slider.inputValue(), await slider.getAttribute("max"));
   }));
+
+test("a long run shows its decodes as they happen, and can be stopped", () =>
+  visit({}, async (one) => {
+    const { page } = one;
+    await open(one);
+    await page.selectOption("#model", "transducer");
+    await page.click("#rule-toml-tab");
+    await page.fill("#toml", "arithmetic = 'len(out) = 1 and len(out) = 2'\n");
+    await page.click("#options summary");
+    await page.selectOption("#preset", "paper");
+    await page.fill("#max-steps", "1000000");
+    await page.fill("#deadline", "20000");
+    await page.fill("#input", INPUT);
+    await page.click("#run");
+    const decode = async () => Number(/Decode (\d+)/.exec(await page.innerText(".live"))?.[1]);
+    await page.locator(".live").waitFor();
+    const first = await decode();
+    await page.waitForFunction(
+      (first) => Number(/Decode (\d+)/.exec(document.querySelector(".live")?.textContent ?? "")?.[1]) > first,
+      first,
+    );
+    await page.click("#stop");
+    await page.locator("#problem", { hasText: "Stopped" }).waitFor();
+    assert.equal(await page.locator("#stop").isVisible(), false);
+    await page.click("#rule-toml-tab");
+    await page.selectOption("#rule-source", "model");
+    await page.fill("#max-steps", "");
+    await run(one, INPUT);
+  }));
+
+test("a server that is gone is said to be", () =>
+  visit(
+    {},
+    async (one) => {
+      const { page } = one;
+      await open(one);
+      await page.context().setOffline(true);
+      await page.click("#run");
+      await page.locator("#problem", { hasText: "cannot be reached" }).waitFor();
+    },
+    /ERR_INTERNET_DISCONNECTED/,
+  ));
 
 test("engines stand side by side with their cost", () =>
   visit({}, async (one) => {
@@ -81,7 +127,10 @@ test("engines stand side by side with their cost", () =>
     const texts = await rows.allInnerTexts();
     assert.match(texts[0] ?? "", /^network/);
     for (const engine of ["gbi", "beam", "masked", "exact", "sample"]) {
-      assert.ok(texts.some((text) => text.startsWith(engine)), engine);
+      assert.ok(
+        texts.some((text) => text.startsWith(engine)),
+        engine,
+      );
     }
     const gbi = rows.filter({ hasText: "gradient steps" });
     assert.equal(await gbi.locator(".output").innerText(), RIGHT);
@@ -181,7 +230,10 @@ test("a case is downloaded as JSON, Markdown and SVG", () =>
     await page.selectOption("#model", "transducer");
     await run(one, INPUT);
     const download = async (name: string): Promise<string> => {
-      const [file] = await Promise.all([page.waitForEvent("download"), page.click(`.downloads >> text=${name}`)]);
+      const [file] = await Promise.all([
+        page.waitForEvent("download"),
+        page.click(`.downloads >> text=${name}`),
+      ]);
       return readFile(await file.path(), "utf8");
     };
     const json = JSON.parse(await download("JSON")) as { records: { output: string }[] };
@@ -190,10 +242,13 @@ test("a case is downloaded as JSON, Markdown and SVG", () =>
     const svg = await download("SVG");
     assert.match(svg, /<style>[^<]*\.plot/);
     // The page's policy would refuse the style that the file carries.
-    const problem = await page.evaluate((text) => {
-      const file = new DOMParser().parseFromString(text, "image/svg+xml");
-      return file.querySelector("parsererror")?.textContent ?? null;
-    }, svg.replace(/<style>[^<]*<\/style>/, ""));
+    const problem = await page.evaluate(
+      (text) => {
+        const file = new DOMParser().parseFromString(text, "image/svg+xml");
+        return file.querySelector("parsererror")?.textContent ?? null;
+      },
+      svg.replace(/<style>[^<]*<\/style>/, ""),
+    );
     assert.equal(problem, null);
     assert.equal(svg.match(/class="drawing plot/g)?.length, 3);
     assert.match(svg, /class="drawing alignment"/);

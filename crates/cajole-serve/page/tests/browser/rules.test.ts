@@ -15,6 +15,11 @@ test("a broken rule is marked at its line and cannot be run", () =>
     assert.match(await page.innerText(".rule-errors"), /Line 3, column \d+/);
     assert.equal(await page.innerText(".toml-gutter .error"), "3");
     assert.match((await page.textContent(".toml-marks .error .lens")) ?? "", /✗ \S/);
+    assert.match(
+      (await page.textContent(".toml-marks .error .wrong")) ?? "",
+      /^=/,
+      "the place is underlined",
+    );
     assert.equal(await page.getAttribute("#toml", "aria-invalid"), "true");
     await page.click("#run");
     await page.locator("#problem").waitFor();
@@ -22,12 +27,16 @@ test("a broken rule is marked at its line and cannot be run", () =>
     await page.click(".rule-errors button");
     const line = await page.evaluate(() => {
       const area = document.querySelector<HTMLTextAreaElement>("#toml");
-      return area === document.activeElement ? area?.value.slice(0, area.selectionStart).split("\n").length : null;
+      return area === document.activeElement
+        ? area?.value.slice(0, area.selectionStart).split("\n").length
+        : null;
     });
     assert.equal(line, 3, "the error leads to its line");
 
     await page.fill("#toml", "name = 'counts'\narithmetic = 'count(out, \"a\") = 3'\n");
-    await page.waitForFunction(() => document.querySelector("#toml")?.getAttribute("aria-invalid") === "false");
+    await page.waitForFunction(
+      () => document.querySelector("#toml")?.getAttribute("aria-invalid") === "false",
+    );
     assert.equal(await page.locator(".rule-errors li").count(), 0);
   }));
 
@@ -52,7 +61,9 @@ test("the form and the text say the same", () =>
     await page.selectOption("#rule-kind", { label: "Phrases" });
     await page.click("text=Add rule");
     await page.getByLabel("Must not have").fill("zz\nbb");
-    await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>("#toml")?.value.includes("bb"));
+    await page.waitForFunction(() =>
+      document.querySelector<HTMLTextAreaElement>("#toml")?.value.includes("bb"),
+    );
     assert.equal(await page.inputValue("#rule-source"), "editor");
     await page.click("#rule-toml-tab");
     const toml = await page.inputValue("#toml");

@@ -29,7 +29,9 @@ test("a server with a token is asked with it, and the token is not in the link",
       await page.selectOption("#model", "transducer");
       await run(one, "azbz");
       await page.waitForTimeout(500);
-      assert.ok(!atob(page.url().split("#")[1]?.replaceAll("-", "+").replaceAll("_", "/") ?? "").includes(TOKEN));
+      assert.ok(
+        !atob(page.url().split("#")[1]?.replaceAll("-", "+").replaceAll("_", "/") ?? "").includes(TOKEN),
+      );
     },
     /401/,
   ));

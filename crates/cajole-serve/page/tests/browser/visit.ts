@@ -25,7 +25,11 @@ export function visits(...flags: string[]) {
     await browser?.close();
     await server?.stop();
   });
-  return async (options: BrowserContextOptions, act: (visit: Visit) => Promise<void>, expected = /^$/): Promise<void> => {
+  return async (
+    options: BrowserContextOptions,
+    act: (visit: Visit) => Promise<void>,
+    expected = /^$/,
+  ): Promise<void> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const complaints: string[] = [];
     const page = await context.newPage();
@@ -40,7 +44,10 @@ export function visits(...flags: string[]) {
     });
     try {
       await act({ page, address: server.address });
-      assert.deepEqual(complaints.filter((complaint) => !expected.test(complaint)), []);
+      assert.deepEqual(
+        complaints.filter((complaint) => !expected.test(complaint)),
+        [],
+      );
     } finally {
       await context.close();
     }

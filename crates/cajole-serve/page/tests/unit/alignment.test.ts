@@ -25,8 +25,14 @@ test("an alignment holds both sequences and as much in common as can be", () => 
   for (const before of sequences(5)) {
     for (const after of sequences(5)) {
       const columns = align(before, after);
-      assert.deepEqual(columns.flatMap((column) => column.before ?? []), before);
-      assert.deepEqual(columns.flatMap((column) => column.after ?? []), after);
+      assert.deepEqual(
+        columns.flatMap((column) => column.before ?? []),
+        before,
+      );
+      assert.deepEqual(
+        columns.flatMap((column) => column.after ?? []),
+        after,
+      );
       const same = columns.filter((column) => column.before !== null && column.before === column.after);
       const halves = columns.filter((column) => (column.before === null) !== (column.after === null));
       assert.equal(same.length + halves.length, columns.length);

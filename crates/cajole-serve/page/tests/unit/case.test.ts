@@ -34,7 +34,15 @@ test("the answer's decode is the one that gave it, not the last", () => {
 test("an engine without a trace takes the network's own output from its record", () => {
   const { trace: _, ...bare } = ANSWER;
   const own: Answer = { ...bare, output: "ab", status: "unchanged" };
-  const { cases, refused } = casesOf(MODEL, ["x", "y"], [{ line: 1, ...bare }, { line: 2, status: "bad-line", error: "no" }], [{ line: 1, ...own }]);
+  const { cases, refused } = casesOf(
+    MODEL,
+    ["x", "y"],
+    [
+      { line: 1, ...bare },
+      { line: 2, status: "bad-line", error: "no" },
+    ],
+    [{ line: 1, ...own }],
+  );
   assert.equal(cases[0]?.first.output, "ab");
   assert.deepEqual(refused, [{ line: 2, error: "no" }]);
 });
@@ -51,7 +59,16 @@ test("Markdown shows decodes that changed, with faults in bold and text taken li
   assert.deepEqual(changes([STEPS[0]!, STEPS[1]!, STEPS[1]!, STEPS[2]!]).length, 3);
   const [shown] = casesOf(MODEL, ["x"], [{ line: 1, ...ANSWER }], []).cases;
   assert.ok(shown);
-  const ask = { model: "m", input: "x", rules: { from: "model" }, engine: null, preset: null, maxSteps: null, width: null, deadlineMs: null } as const;
+  const ask = {
+    model: "m",
+    input: "x",
+    rules: { from: "model" },
+    engine: null,
+    preset: null,
+    maxSteps: null,
+    width: null,
+    deadlineMs: null,
+  } as const;
   const text = caseMarkdown(shown, ask, "pattern = '```'\n", null);
   assert.ok(text.includes("| 0 | a<b>b</b> | 1.0000 | −1.50 | 0.1000 | at 1: no \\| here |"), text);
   assert.ok(text.includes("| 2:1 | a<b>b</b> |"), text);
@@ -65,9 +82,19 @@ test("numbers read like those of reports", () => {
 });
 
 test("ticks enclose what they are for", () => {
-  for (const [low, high] of [[0, 0.18], [-0.44, 0], [0, 0], [-3, 7], [0, 1e-6], [0, 12345]] as const) {
+  for (const [low, high] of [
+    [0, 0.18],
+    [-0.44, 0],
+    [0, 0],
+    [-3, 7],
+    [0, 1e-6],
+    [0, 12345],
+  ] as const) {
     const made = ticks(low, high, 4);
-    assert.ok((made[0] ?? 1) <= low + 1e-12 && (made.at(-1) ?? -1) >= high - 1e-12, `${low} to ${high}: ${made}`);
+    assert.ok(
+      (made[0] ?? 1) <= low + 1e-12 && (made.at(-1) ?? -1) >= high - 1e-12,
+      `${low} to ${high}: ${made}`,
+    );
     assert.ok(made.length >= 2 && made.length <= 7, `${low} to ${high}: ${made}`);
   }
   assert.equal(tickLabel(0.15, 0.05), "0.15");

@@ -34,11 +34,17 @@ test("an empty fragment is no view", () => {
 
 test("a link that was cut off says so", () => {
   const whole = encode(VIEW);
-  for (let cut = 1; cut < whole.length; cut += 1) assert.throws(() => decode(whole.slice(0, cut)), /damaged/, `cut at ${cut}`);
+  for (let cut = 1; cut < whole.length; cut += 1)
+    assert.throws(() => decode(whole.slice(0, cut)), /damaged/, `cut at ${cut}`);
 });
 
 test("fields of other types are left out", () => {
-  const hostile = { v: 1, ask: { model: 7, input: ["x"], rules: { from: "file", name: {} }, maxSteps: -1, width: 1.5 }, answer: "0", step: {} };
+  const hostile = {
+    v: 1,
+    ask: { model: 7, input: ["x"], rules: { from: "file", name: {} }, maxSteps: -1, width: 1.5 },
+    answer: "0",
+    step: {},
+  };
   const view = decode(btoa(JSON.stringify(hostile)));
   assert.deepEqual(view?.ask, {
     model: "",

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { KINDS, kindOf, kindsFor, rulesOf, tableOf } from "../../src/rule-kind.ts";
 
 test("every kind recognises the rule it starts from", () => {
-  for (const kind of KINDS) assert.equal(kindOf({ ...kind.start, name: "n", weight: 2, "divide-by": "output" }), kind);
+  for (const kind of KINDS)
+    assert.equal(kindOf({ ...kind.start, name: "n", weight: 2, "divide-by": "output" }), kind);
 });
 
 test("rules with keys that no field shows stay TOML", () => {

@@ -32,5 +32,6 @@ test("events have names and data, comments are skipped, a cut event is dropped",
     { event: "step", data: "{\n}" },
     { event: "message", data: "x" },
   ];
-  for (let size = 1; size < 40; size += 1) assert.deepEqual(await all(eventsOf(chunked(text, size))), expected);
+  for (let size = 1; size < 40; size += 1)
+    assert.deepEqual(await all(eventsOf(chunked(text, size))), expected);
 });

@@ -14,11 +14,25 @@ function tree(text: string): Tree {
 test("phrases cover the words that their brackets enclose", () => {
   const parsed = tree(DOG);
   assert.deepEqual(phrases(parsed).map(bracket), ["S 0 6", "NP 0 2", "VP 2 5", "NP 3 5"]);
-  assert.deepEqual(leaves(parsed).map(({ word }) => word), ["The", "dog", "chased", "the", "cat", "."]);
+  assert.deepEqual(
+    leaves(parsed).map(({ word }) => word),
+    ["The", "dog", "chased", "the", "cat", "."],
+  );
 });
 
 test("what is no tree is refused", () => {
-  for (const text of ["", "(", ")", "(S", "(S (X a)", "(S (X a)) (S (X b))", "word", "(S (X a b))", "(X a) )", "(S (X a) b)"]) {
+  for (const text of [
+    "",
+    "(",
+    ")",
+    "(S",
+    "(S (X a)",
+    "(S (X a)) (S (X b))",
+    "word",
+    "(S (X a b))",
+    "(X a) )",
+    "(S (X a) b)",
+  ]) {
     assert.equal(parseTree(text), null, text);
   }
 });
@@ -32,7 +46,11 @@ test("a bracket that occurs twice has to occur twice in the other tree", () => {
 
 test("no two labels of a row overlap and parents are above their children", () => {
   const measure = (text: string): number => 8 * text.length;
-  const texts = [DOG, "(S (AVERYLONGLABEL (X a)) (ANOTHERLONGLABEL (X b)))", "(S (A (B (C (D (X a))))) (X b))"];
+  const texts = [
+    DOG,
+    "(S (AVERYLONGLABEL (X a)) (ANOTHERLONGLABEL (X b)))",
+    "(S (A (B (C (D (X a))))) (X b))",
+  ];
   for (const text of texts) {
     const { root, width, height } = layOut(tree(text), measure);
     const rows = new Map<number, { from: number; to: number }[]>();
@@ -44,7 +62,8 @@ test("no two labels of a row overlap and parents are above their children", () =
     }
     for (const places of rows.values()) {
       places.sort((a, b) => a.from - b.from);
-      for (const [i, place] of places.entries()) assert.ok(i === 0 || (places[i - 1]?.to ?? 0) <= place.from, text);
+      for (const [i, place] of places.entries())
+        assert.ok(i === 0 || (places[i - 1]?.to ?? 0) <= place.from, text);
     }
   }
 });
