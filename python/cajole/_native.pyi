@@ -26,6 +26,8 @@ __all__ = [
     "evalb",
     "lint",
     "srl_eval",
+    "torch_stepper",
+    "torch_tagger",
 ]
 
 class CajoleError(Exception): ...
@@ -204,3 +206,7 @@ def evalb(
     param: str | os.PathLike[str] | None = None,
 ) -> Scores: ...
 def srl_eval(gold: str | os.PathLike[str], test: str | os.PathLike[str]) -> Scores: ...
+def torch_tagger(backend: Any, tags: list[str], moves: list[str]) -> Network: ...
+def torch_stepper(
+    backend: Any, symbols: list[str], separator: str, moves: list[str]
+) -> Network: ...

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cajole_core::UnknownParameter;
-use cajole_core::corpus::BATCH;
 use cajole_rules::Rules;
 
 use crate::answer::{Answering, Record};
@@ -16,9 +15,6 @@ use crate::sink::Sink;
 use crate::source::{Lines, Numbered};
 use crate::task::Task;
 use crate::worker::Settings;
-
-/// Lines that a thread answers together: enough that their failures fill a set.
-const LINES: usize = 6 * BATCH;
 
 /// Lots of lines that may be on their way for each thread.
 const AHEAD: usize = 2;
@@ -152,10 +148,11 @@ impl<'t, T: Task> Inference<'t, T> {
         let name = source.name().to_owned();
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
         let is_cancelled = || self.settings.cancel.is_set();
+        let most = self.task.together().lines;
         let take = || {
-            let (mut lot, mut bytes) = (Vec::with_capacity(LINES), 0);
+            let (mut lot, mut bytes) = (Vec::with_capacity(most), 0);
             // Who writes a line and waits for its record need not fill a lot first.
-            while lot.len() < LINES
+            while lot.len() < most
                 && bytes < LOT_BYTES
                 && !is_cancelled()
                 && (lot.is_empty() || source.is_ready())

@@ -6,6 +6,7 @@
 use std::borrow::Borrow;
 use std::ops::Range;
 
+use cajole_core::corpus::BATCH;
 use cajole_core::{Config, ConstrainedDecoder, Decoder, Model, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::{Engine, Limits, Rival};
+use crate::limits::{TOKENS_IN_STEP, TOKENS_TOGETHER};
 use crate::line::{Line, LineError};
 use crate::study;
 use crate::tasks::sequences;
@@ -48,6 +50,31 @@ pub enum Display {
     Tree,
     /// As labelled spans over tokens; records have `tokens` and `arguments`.
     Roles,
+}
+
+/// How much a thread works on together. Outputs do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// Lines that are answered together: enough that their failures fill a set.
+    pub lines: usize,
+    /// Inputs of one first pass.
+    pub inputs: usize,
+    /// Tokens of the inputs of one first pass.
+    pub tokens: usize,
+    /// Tokens of the inputs that are repaired in step.
+    pub tokens_in_step: usize,
+}
+
+/// What fits the CPU backend's memory.
+impl Default for Together {
+    fn default() -> Self {
+        Together {
+            lines: 6 * BATCH,
+            inputs: BATCH,
+            tokens: TOKENS_TOGETHER,
+            tokens_in_step: TOKENS_IN_STEP,
+        }
+    }
 }
 
 /// A network with its vocabulary and the searches that fit it.
@@ -93,6 +120,11 @@ pub trait Task: Send + Sync {
     /// How far engines go with it, if nobody says otherwise.
     fn limits(&self) -> Limits {
         Limits::default()
+    }
+
+    /// How much of it goes together.
+    fn together(&self) -> Together {
+        Together::default()
     }
 
     /// The inputs of a line, each of which has to obey `rules`.

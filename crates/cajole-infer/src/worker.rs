@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use cajole_core::corpus::BATCH;
 use cajole_core::{
     Cancel, Candidate, Config, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought,
     Symbol, UnknownParameter, Wanted, Workspace,
@@ -14,9 +13,8 @@ use cajole_rules::{Bound, Rules};
 
 use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
-use crate::limits::{TOKENS_IN_STEP, TOKENS_TOGETHER};
 use crate::lots::lots;
-use crate::task::{Case, Task};
+use crate::task::{Case, Task, Together};
 use crate::waiter::Awaited;
 
 /// How engines work, whatever the input.
@@ -124,7 +122,7 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Result<Self, UnknownParameter> {
         Gbi::with(task.model(), settings.config.clone())?;
         let own = task.decoder(settings.limits.width);
-        let found = vec![Found::default(); BATCH];
+        let found = vec![Found::default(); task.together().inputs];
         Ok(Worker { task, settings, own, workspace, found })
     }
 
@@ -144,12 +142,13 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Vec<Result<First, Failure>> {
         let model = self.task.model();
         let mut used = vec![Duration::ZERO; lines.iter().max().map_or(0, |last| last + 1)];
-        let deadline = self.settings.deadline();
-        let order =
-            lots((0..cases.len()).collect(), TOKENS_TOGETHER, |i| model.size(input::<T>(cases[i])));
+        let (deadline, together) = (self.settings.deadline(), self.task.together());
+        let order = lots((0..cases.len()).collect(), (together.inputs, together.tokens), |i| {
+            model.size(input::<T>(cases[i]))
+        });
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
-        for batch in order.iter().flat_map(|lot| lot.chunks(BATCH)) {
+        for batch in order.iter().flat_map(|lot| lot.chunks(together.inputs)) {
             // The first input of a line is always taken up.
             let is_late = |i: &&usize| {
                 let used = used[lines[**i]];
@@ -157,11 +156,11 @@ impl<'t, T: Task> Worker<'t, T> {
             };
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
             late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
-            if let Err(failure) = self.skim(cases, &batch, &until, &mut firsts) {
+            if self.skim(cases, &batch, &until, &mut firsts).is_err() {
                 // The others of a batch must not suffer for one.
                 for &i in &batch {
-                    if self.skim(cases, &[i], &until, &mut firsts).is_err() {
-                        firsts[i] = Err(failure.clone());
+                    if let Err(failure) = self.skim(cases, &[i], &until, &mut firsts) {
+                        firsts[i] = Err(failure);
                     }
                 }
             }
@@ -213,7 +212,10 @@ impl<'t, T: Task> Worker<'t, T> {
             let rules = failing[one].1;
             let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
             let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            for some in lots(same, TOKENS_IN_STEP, |i| failing[i].0.case.subject.symbols.len()) {
+            let Together { inputs, tokens_in_step, .. } = self.task.together();
+            for some in
+                lots(same, (inputs, tokens_in_step), |i| failing[i].0.case.subject.symbols.len())
+            {
                 let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
                 let repaired = self.repair(engine, rules, &outputs);
                 some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
@@ -262,7 +264,7 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Result<Vec<f32>, Failure> {
         let model = self.task.model();
         let mut log_probs = Vec::new();
-        for batch in outputs.chunks(BATCH) {
+        for batch in outputs.chunks(self.found.len()) {
             let set: Vec<Pass<'_, T::Model>> =
                 batch.iter().map(|(case, _)| Pass::base(input::<T>(case))).collect();
             let mut session = self.workspace.session(model);
@@ -338,7 +340,7 @@ impl<'t, T: Task> Worker<'t, T> {
         };
         let model = self.task.model();
         let all: Vec<usize> = (0..attempts.len()).collect();
-        for batch in all.chunks(BATCH) {
+        for batch in all.chunks(self.found.len()) {
             let started = Instant::now();
             let wanted = |&i: &usize| {
                 let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);

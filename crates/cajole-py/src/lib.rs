@@ -4,6 +4,7 @@
 //!   [`Runnable`](cajole_infer::Runnable), as the command line does.
 //! - [`results`]: records, in order, while worker threads answer later lines.
 //! - [`rules`]: constraint files and Python functions as [`Rules`](cajole_rules::Rules).
+//! - [`torch`]: networks in PyTorch.
 //! - [`scores`]: `lint`, `evalb` and `srl_eval`.
 //!
 //! The interpreter is never held while a network works. `docs/python.md` is the guide.
@@ -19,6 +20,7 @@ mod report;
 mod results;
 mod rules;
 mod scores;
+mod torch;
 mod value;
 
 use pyo3::prelude::*;
@@ -39,4 +41,6 @@ mod _native {
     use crate::rules::Rules;
     #[pymodule_export]
     use crate::scores::{Scores, evalb, lint, srl_eval};
+    #[pymodule_export]
+    use crate::torch::{torch_stepper, torch_tagger};
 }

@@ -24,7 +24,7 @@ const MOST_SHOWN: usize = 100_000;
 /// A network with its task: what `cajole.Model` holds.
 #[pyclass(frozen, module = "cajole._native")]
 pub(crate) struct Network {
-    network: Arc<Opened>,
+    pub(crate) network: Arc<Opened>,
 }
 
 /// The network of this name, or in this checkpoint folder.

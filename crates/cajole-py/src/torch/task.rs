@@ -1,0 +1,179 @@
+//! PyTorch's networks as tasks, so that lines, records, engines and comparisons are those of all others.
+
+use cajole_core::decoders::InTurn;
+use cajole_core::decoders::tags::{DoublingTags, MaskedTags, SamplingTags, Tagged};
+use cajole_core::{Config, Objective, Source};
+use cajole_infer::engine::{Engine, Limits, Rival};
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::sequences;
+use cajole_infer::task::{Case, Search, Task, Together};
+use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_tasks::{Preset, Presets};
+use serde_json::Map;
+
+use super::backend::{Backend, Item};
+use super::stepper::PyStepper;
+use super::tagger::PyTagger;
+
+/// A network in PyTorch with the names of its symbols.
+pub(crate) struct Torch<M> {
+    model: M,
+    vocabulary: Vocabulary,
+    presets: Presets,
+}
+
+impl<M> Torch<M> {
+    /// What moves, unless settings say otherwise, are the parameters that match `moves`.
+    pub(super) fn new(model: M, vocabulary: Vocabulary, moves: Vec<String>) -> Self {
+        // Passes cost more here than elsewhere: greedy decoding, and fewer prefixes to look at.
+        let cheap = |config: Config| {
+            config.with(|config| {
+                config.width = 1;
+                config.sources = vec![Source::Masked { width: 5 }, Source::BlackBox { limit: 256 }];
+                if let Objective::Contrast { otherwise, .. } = &mut config.objective {
+                    *otherwise = 1;
+                }
+            })
+        };
+        let moving = |config: Config| config.with(|config| config.moves = moves.clone());
+        let presets = Presets {
+            default: Preset::Small,
+            paper: moving(Config::paper()),
+            best: moving(cheap(Config::best())),
+            small: moving(cheap(Config::small())),
+        };
+        Torch { model, vocabulary, presets }
+    }
+}
+
+/// As much as goes through the network together.
+fn together(backend: &Backend) -> Together {
+    let (n, all) = (backend.in_step, usize::MAX);
+    Together { lines: 4 * n, inputs: n, tokens: all, tokens_in_step: all }
+}
+
+/// The input of a line, which has to be JSON that the network's `prepare` takes.
+fn cases(backend: &Backend, line: &Line, gold: &Vocabulary) -> Result<Vec<Case<Item>>, LineError> {
+    let value = line.input()?;
+    let prepared = backend.prepare(&value).map_err(|failure| LineError::other(failure.to_string()));
+    let (object, symbols, size, cap) = prepared?;
+    line.check_length(&symbols)?;
+    let gold = line.gold().and_then(|right| match right {
+        serde_json::Value::Array(names) => {
+            names.iter().map(|name| gold.symbol(name.as_str()?)).collect()
+        }
+        text => gold.read(text.as_str()?).ok(),
+    });
+    let (input, subject) = (Item { object, size, cap }, Subject::new(symbols, value));
+    Ok(vec![Case { input, subject, gold, about: Map::new() }])
+}
+
+impl Task for Torch<PyTagger> {
+    const NAME: &'static str = "tagging";
+    type Model = PyTagger;
+    type Input = Item;
+
+    fn model(&self) -> &PyTagger {
+        &self.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.model.backend.fingerprint
+    }
+
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn together(&self) -> Together {
+        together(&self.model.backend)
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+        cases(&self.model.backend, line, &self.vocabulary)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
+    }
+
+    /// All are searches over one matrix of log-probabilities.
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, PyTagger>> {
+        let tags = &self.model.tags;
+        let lists =
+            Tagged { tags, search: DoublingTags { from: limits.beam_from, to: limits.beam_to } };
+        let masked = Tagged { tags, search: MaskedTags::default() };
+        Some(match rival {
+            Rival::Masked => Box::new(masked),
+            Rival::Beam => Box::new(lists),
+            // The best there is, where the rules are an automaton; else the best on a long list.
+            Rival::Exact | Rival::Astar => {
+                let searches: Vec<Search<'a, PyTagger>> = vec![Box::new(masked), Box::new(lists)];
+                Box::new(InTurn { searches })
+            }
+            Rival::Sample => {
+                let samples = limits.samples;
+                let search = SamplingTags { samples, temperature: 1.0, seed: 1 };
+                Box::new(Tagged { tags, search })
+            }
+        })
+    }
+}
+
+impl Task for Torch<PyStepper> {
+    const NAME: &'static str = "sequences";
+    type Model = PyStepper;
+    type Input = Item;
+
+    fn model(&self) -> &PyStepper {
+        &self.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.model.backend.fingerprint
+    }
+
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        limits.expansions = 256;
+        limits
+    }
+
+    fn together(&self) -> Together {
+        together(&self.model.backend)
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+        cases(&self.model.backend, line, &self.vocabulary)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, PyStepper>> {
+        Some(sequences::rival(rival, limits))
+    }
+}

@@ -1,0 +1,324 @@
+"""What cajole asks of a network in PyTorch: nudges, passes, gradients and steps, for whole batches.
+
+`B` inputs, `R` rows, `T` positions, `V` symbols, `n` moving weights.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cajole.torch import _steps
+from cajole.torch._moved import CannotMove, Moved, warn_of
+
+Prepared = tuple[Any, list[str], int, int]
+
+
+class Nudge:
+    """`W_λ − W` and `∇` of one input, as rows of tensors on the network's device."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.shift: Tensor | None = None  # (n); None is zero
+        self.grad: Tensor | None = None  # (n)
+        self.state: tuple[Tensor, ...] = ()
+
+
+class Backend:
+    """The part that taggers and seq2seq networks share."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        prepare: Callable[[Any], Prepared],
+        in_step: int | None,
+    ) -> None:
+        # A compiled module computes the same; its graphs could not tell inputs apart.
+        self.module: nn.Module = getattr(module, "_orig_mod", module)
+        self.prepare = prepare
+        self.named = dict(self.module.named_parameters())
+        if not self.named:
+            raise TypeError(f"{type(self.module).__name__} has no parameters that could move")
+        device = next(iter(self.named.values())).device
+        self.in_step = in_step or (512 if device.type == "cuda" else 32)
+        self.device = device
+        self._lock = threading.RLock()
+
+    def parameters(self) -> list[tuple[str, int, bool]]:
+        """Name, size, and whether it is a vector that rows can have of their own at little cost."""
+        return [(name, p.numel(), p.dim() == 1) for name, p in self.named.items()]
+
+    def fingerprint(self) -> int:
+        """A number that differs if a weight does."""
+        digest = 0
+        for parameter in self.named.values():
+            digest = zlib.crc32(to_bytes(parameter), digest)
+        return digest
+
+    def nudge(self, moves: Sequence[bool]) -> Nudge:
+        return Nudge([name for name, moving in zip(self.named, moves, strict=True) if moving])
+
+    def restore(self, nudge: Nudge) -> None:
+        nudge.shift, nudge.grad, nudge.state = None, None, ()
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """In evaluation mode and without gradients of weights; all is put back afterwards."""
+        with self._lock:
+            training = [module for module in self.module.modules() if module.training]
+            wanted = [p for p in self.module.parameters() if p.requires_grad]
+            try:
+                for module in training:
+                    module.training = False
+                for parameter in wanted:
+                    parameter.requires_grad_(False)
+                yield
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                raise
+            except CannotMove as error:
+                if self.in_step > 1:
+                    self.in_step = 1
+                    warn_of(error)
+                raise
+            finally:
+                for module in training:
+                    module.training = True
+                for parameter in wanted:
+                    parameter.requires_grad_(True)
+
+    def stacked(self, nudges: Sequence[Nudge | None]) -> Tensor | None:
+        """The shifts `(B, n)` of inputs; None if none has moved."""
+        moved = [n.shift for n in nudges if n is not None and n.shift is not None]
+        if not moved:
+            return None
+        zero = torch.zeros_like(moved[0])
+        shifts = [zero if n is None or n.shift is None else n.shift for n in nudges]
+        return torch.stack(shifts)
+
+    def moved(
+        self, shifts: Tensor | None, names: list[str], rows: Tensor | None = None
+    ) -> contextlib.AbstractContextManager[Any]:
+        """Runs the module under these shifts `(B, n)`."""
+        if shifts is None:
+            return contextlib.nullcontext()
+        by_id, start = {}, 0
+        for name in names:
+            parameter = self.named[name]
+            part = shifts[:, start : start + parameter.numel()]
+            by_id[id(parameter)] = (name, part.view(-1, *parameter.shape))
+            start += parameter.numel()
+        return Moved(by_id, rows)
+
+    def leaf(self, nudges: Sequence[Nudge]) -> Tensor:
+        """The shifts `(B, n)`, to take a gradient with respect to."""
+        shifts = self.stacked(nudges)
+        if shifts is None:
+            n = sum(self.named[name].numel() for name in nudges[0].names)
+            shifts = torch.zeros(len(nudges), n, device=self.device)
+        return shifts.requires_grad_()
+
+    @staticmethod
+    def keep_gradient(nudges: Sequence[Nudge], pulls: Sequence[float], grad: Tensor) -> list[float]:
+        """Adds the pull towards `W` to gradients `(B, n)`, keeps them, and returns their norms."""
+        for i, (nudge, pull) in enumerate(zip(nudges, pulls, strict=True)):
+            if pull != 0 and nudge.shift is not None:
+                grad[i] += pull * nudge.shift / nudge.shift.norm()
+            nudge.grad = grad[i]
+        norms: list[float] = torch.linalg.vector_norm(grad, dim=1).tolist()
+        return norms
+
+    def take_step(self, rule: str, steps: Sequence[tuple[Nudge, int, float]]) -> list[float]:
+        """`W_λ ← W_λ − η∇`; returns how far each input's weights are from `W`."""
+        what = json.loads(rule)
+        nudges = [nudge for nudge, _, _ in steps]
+        grads = [nudge.grad for nudge in nudges if nudge.grad is not None]
+        with torch.no_grad():
+            grad = torch.stack(grads)  # (B, n)
+            t = torch.tensor([[t] for _, t, _ in steps], device=self.device)
+            eta = torch.tensor([[eta] for _, _, eta in steps], device=self.device)
+            zero = torch.zeros_like(grad[0])
+            old = torch.stack([zero if n.shift is None else n.shift for n in nudges])
+            n_states = _steps.n_states(what["kind"])
+            state = tuple(
+                torch.stack([n.state[k] if n.state else zero for n in nudges]) for k in range(n_states)
+            )
+            moved, state = _steps.move(what, t, eta, grad, state)
+            new = old + moved
+            for i, nudge in enumerate(nudges):
+                nudge.shift, nudge.grad = new[i], None
+                nudge.state = tuple(tensor[i] for tensor in state)
+            distances: list[float] = torch.linalg.vector_norm(new, dim=1).tolist()
+        return distances
+
+
+def to_bytes(numbers: Tensor) -> bytes:
+    """Numbers as single-precision bytes."""
+    flat = numbers.detach().to("cpu", torch.float32).contiguous().view(-1)
+    buffer = bytearray(4 * flat.numel())
+    if buffer:
+        torch.frombuffer(buffer, dtype=torch.float32).copy_(flat)
+    return bytes(buffer)
+
+
+class TaggerBackend(Backend):
+    """Taggers: one pass gives the log-probabilities of all tags."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        prepare: Callable[[Any], Prepared],
+        log_probs: Callable[[Sequence[Any]], Sequence[Tensor] | Tensor],
+        in_step: int | None = None,
+    ) -> None:
+        super().__init__(module, prepare, in_step)
+        self.log_probs = log_probs
+        self._kept: tuple[list[Tensor], Tensor | None, list[Nudge | None]] = ([], None, [])
+
+    def read(
+        self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool
+    ) -> tuple[list[int], bytes]:
+        """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be walked back."""
+        with self.still(), torch.set_grad_enabled(is_kept):
+            names = next((n.names for n in nudges if n is not None), [])
+            shifts = self.leaf([n or Nudge(names) for n in nudges]) if is_kept else self.stacked(nudges)
+            with self.moved(shifts, names):
+                scores = list(self.log_probs(inputs))  # B × (T, V)
+            if is_kept:
+                self._kept = (scores, shifts, nudges)
+            return [len(one) for one in scores], to_bytes(torch.cat([s.float() for s in scores]))
+
+    def tag_gradient(
+        self, moves: list[tuple[Nudge, int, float, list[int], list[float]]]
+    ) -> list[float]:
+        """`∇` of Σ cost · log p over the blamed positions of each input."""
+        scores, shifts, _ = self._kept
+        with self.still(), torch.enable_grad():
+            total = torch.zeros((), device=self.device)
+            for _, place, _, at, costs in moves:
+                picked = scores[place].float().reshape(-1)[torch.tensor(at, device=self.device)]
+                total = total + picked @ torch.tensor(costs, device=self.device)
+            assert shifts is not None
+            [grad] = torch.autograd.grad(total, [shifts])
+        self._kept = ([], None, [])
+        places = torch.tensor([place for _, place, *_ in moves], device=self.device)
+        return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad[places])
+
+
+class _Pass:
+    """A decode: the state of all its rows."""
+
+    def __init__(self, state: Any, shifts: Tensor | None, names: list[str], n: int, device: Any) -> None:
+        self.state = self.first = state
+        self.shifts, self.names = shifts, names
+        self.rows = torch.arange(n, device=device)  # whose each row is
+
+
+class Seq2SeqBackend(Backend):
+    """Networks that write one symbol after the other; symbol `V − 1` is the end."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        prepare: Callable[[Any], Prepared],
+        network: Any,
+        in_step: int | None = None,
+    ) -> None:
+        super().__init__(module, prepare, in_step)
+        self.network = network
+        self._kept: list[Any] = []
+
+    def begin(self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
+        with self.still(), torch.no_grad():
+            names = next((n.names for n in nudges if n is not None), [])
+            shifts = self.stacked(nudges)
+            with self.moved(shifts, names):
+                state = self.network.encode(inputs)
+            if is_kept:
+                self._kept = inputs
+            return _Pass(state, shifts, names, len(inputs), self.device)
+
+    def _tensor(self, symbols: Sequence[int]) -> Tensor:
+        return torch.tensor(symbols, dtype=torch.long, device=self.device)
+
+    def step(self, run: _Pass, symbols: list[int] | None) -> bytes:
+        """Log-probabilities `(R, V)` after one more symbol in each row; after none, at first."""
+        with self.still(), torch.no_grad(), self.moved(run.shifts, run.names, run.rows):
+            fed = None if symbols is None else self._tensor(symbols)
+            log_probs, run.state = self.network.step(run.state, fed)
+        return to_bytes(log_probs)
+
+    def select(self, run: _Pass, rows: list[int]) -> None:
+        with self.still(), torch.no_grad():
+            chosen = self._tensor(rows)
+            run.state = self.network.select(run.state, chosen)
+            run.rows = run.rows[chosen]
+
+    def resume(self, run: _Pass, rows: list[tuple[int, list[int]]]) -> bytes:
+        """Log-probabilities `(R, V)` after prefixes of different lengths, run anew."""
+        with self.still(), torch.no_grad():
+            places = self._tensor([place for place, _ in rows])
+            # What stands after a prefix does not matter: the end symbol.
+            end = self.network.end
+            longest = max(len(prefix) for _, prefix in rows) + 1
+            padded = [[*prefix, *[end] * (longest - len(prefix))] for _, prefix in rows]
+            state = self.network.select(run.first, places)
+            with self.moved(run.shifts, run.names, places):
+                log_probs = self.network.force(state, self._tensor(padded))  # (R, T, V)
+            last = self._tensor([len(prefix) for _, prefix in rows])
+            return to_bytes(log_probs[torch.arange(len(rows), device=self.device), last])
+
+    def _forced(
+        self, inputs: list[Any], shifts: Tensor | None, names: list[str],
+        outputs: list[list[int]], places: list[int],
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of outputs by position `(S, T)`, and which positions there are."""
+        longest = max(map(len, outputs))
+        end = self.network.end
+        padded = self._tensor([[*y, *[end] * (longest - len(y))] for y in outputs])  # (S, T)
+        lengths = self._tensor([len(y) for y in outputs])
+        rows = self._tensor(places)
+        with self.moved(shifts, names):
+            state = self.network.encode(inputs)
+        with self.moved(shifts, names, rows):
+            log_probs = self.network.force(self.network.select(state, rows), padded)  # (S, T, V)
+        picked = log_probs.float().gather(2, padded[:, :, None])[:, :, 0]
+        return picked, torch.arange(longest, device=self.device) < lengths[:, None]
+
+    def force(
+        self, inputs: list[Any], nudges: list[Nudge | None], outputs: list[list[int]]
+    ) -> list[float]:
+        """`log p(y | x)` of each output under its input's weights."""
+        with self.still(), torch.no_grad():
+            names = next((n.names for n in nudges if n is not None), [])
+            places = list(range(len(inputs)))
+            picked, real = self._forced(inputs, self.stacked(nudges), names, outputs, places)
+            log_probs: list[float] = torch.where(real, picked, 0.0).sum(dim=1).tolist()
+        return log_probs
+
+    def output_gradient(
+        self, moves: list[tuple[Nudge, int, float, list[tuple[list[int], list[float]]]]]
+    ) -> list[float]:
+        """`∇` of Σ cost · log p over the outputs of each input."""
+        nudges = [nudge for nudge, *_ in moves]
+        inputs = [self._kept[place] for _, place, *_ in moves]
+        outputs = [(i, y, costs) for i, move in enumerate(moves) for y, costs in move[3]]
+        with self.still(), torch.enable_grad():
+            shifts = self.leaf(nudges)
+            picked, real = self._forced(
+                inputs, shifts, nudges[0].names, [y for _, y, _ in outputs], [i for i, *_ in outputs]
+            )
+            longest = picked.shape[1]
+            costs = torch.tensor(
+                [[*c, *[0.0] * (longest - len(c))] for _, _, c in outputs], device=self.device
+            )
+            total = (torch.where(real, picked, 0.0) * costs).sum()
+            [grad] = torch.autograd.grad(total, [shifts])
+        return self.keep_gradient(nudges, [pull for _, _, pull, _ in moves], grad)
