@@ -24,7 +24,7 @@ export function weights(trace: Trace): Weights {
   const element = h(
     "dl",
     { class: "weights" },
-    h("dt", {}, "Weights that moved"),
+    h("dt", {}, "Weights free to move"),
     h("dd", {}, h("b", {}, count(trace.moving)), ...which),
     h("dt", {}, "How far"),
     h("dd", {}, bar, " ", reading),

@@ -21,7 +21,7 @@ test("an input is typed and repaired", () =>
     assert.equal(await page.innerText(".answer .output"), RIGHT);
     assert.equal(await page.innerText(".answer ins"), "aaa");
     assert.match((await page.textContent("#announcer")) ?? "", /Repaired/);
-    assert.match(await page.innerText(".weights"), /Weights that moved\s+132 in/);
+    assert.match(await page.innerText(".weights"), /Weights free to move\s+132 in/);
   }));
 
 test("an input that the network cannot read says why", () =>
