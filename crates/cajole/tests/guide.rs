@@ -1,4 +1,5 @@
 //! The code in `docs/` compiles and runs: every line of it is a line of this file.
+#![allow(clippy::print_stdout, reason = "as the guides have it")]
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +49,7 @@ fn many_inputs_with_and_without_a_workspace() -> Tested {
     let mut handle = |_: usize, outcome: Outcome| handled.push(outcome.output);
     let mut workspace = Workspace::new(&model);
     for batch in batches {
-        gbi.run_set(batch, &mut workspace, |i, outcome| handle(i, outcome));
+        gbi.run_set(batch, &mut workspace, &mut handle);
     }
     assert_eq!(handled, outcomes.into_iter().map(|outcome| outcome.output).collect::<Vec<_>>());
     Ok(())
