@@ -29,6 +29,7 @@ mod request;
 mod router;
 mod rulebook;
 mod server;
+mod socket;
 mod ticket;
 
 pub use guard::{Token, TokenError};
