@@ -35,6 +35,7 @@ mod ticket;
 pub use guard::{Token, TokenError};
 pub use models::ModelsError;
 pub use options::Options;
+pub use request::check_body;
 pub use rulebook::RulebookError;
 pub use server::{Remote, ServeError, Server};
 

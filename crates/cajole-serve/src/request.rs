@@ -371,6 +371,23 @@ pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
+/// Whether the body of a request to this path can be read: the number of its inputs, or else the
+/// problem document that a client would get. Nothing is answered.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn check_body(path: &str, body: &[u8]) -> Result<usize, String> {
+    let inputs = match path {
+        "/v1/compare" => of_json(body).and_then(CompareBody::checked).map(|(a, _)| a.inputs.len()),
+        "/v1/lint" => {
+            let checked = of_json(body).and_then(LintBody::checked);
+            checked.map(|(_, gold)| gold.map_or(0, |gold| gold.len()))
+        }
+        _ => of_json(body).and_then(AskBody::checked).map(|asked| asked.inputs.len()),
+    };
+    inputs.map_err(|problem| problem.to_json())
+}
+
 /// A query. An error names the parameter, where that is known.
 pub(crate) fn of_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = form_urlencoded::parse(query.as_bytes());

@@ -107,8 +107,7 @@ fn clients_that_vanish_free_their_threads() {
     for accept in ["", "Accept: text/event-stream\r\n"] {
         for _ in 0..3 {
             let mut stream = server.connect();
-            let request =
-                written("POST /v1/infer", &format!("{host}{accept}"), ENDLESS.as_bytes());
+            let request = written("POST /v1/infer", &format!("{host}{accept}"), ENDLESS.as_bytes());
             stream.write_all(&request).unwrap();
             wait_until("it is taken up", || figure(&server, "cajole_requests_in_progress") == 2);
             drop(stream);

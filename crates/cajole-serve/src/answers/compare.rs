@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::ask::check_query;
 use super::{Answer, Shared, typed};
-use crate::app::{Entered, Extras, all_done, record, until};
+use crate::app::{Extras, all_done, record, until};
 use crate::body::{JSON, check_accepts, json};
 use crate::problem::Problem;
 use crate::request::{CompareBody, Input, of_json};
@@ -40,7 +40,6 @@ struct Tried {
 pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answer {
     check_accepts(request.headers(), &[JSON])?;
     check_query(&request)?;
-    let _entered = Entered::of(&request);
     let body = json(&app, request).await?;
     let parse = |body: &[u8]| {
         let body: CompareBody = of_json(body)?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::check_query;
 use super::{Answer, Shared, typed};
-use crate::app::{App, Entered};
+use crate::app::App;
 use crate::body::{JSON, check_accepts, json as json_body};
 use crate::limits::MOST_RULE_BYTES;
 use crate::problem::Problem;
@@ -22,7 +22,6 @@ use crate::request::{Input, LintBody, RulesAsked, of_json};
 pub(crate) async fn lint(State(app): Shared, request: Request<Body>) -> Answer {
     check_accepts(request.headers(), &[JSON])?;
     check_query(&request)?;
-    let _entered = Entered::of(&request);
     let body = json_body(&app, request).await?;
     let parse = |body: &[u8]| {
         let body: LintBody = of_json(body)?;
