@@ -244,10 +244,13 @@ impl<'t, T: Task> Answering<'t, T> {
         }
         let mut answers = self.repaired(&asked).into_iter();
         let records = heads.into_iter().zip(asked).map(|((line, id), asked)| {
-            let answers = asked.map(|Asked { cases, rules, .. }| {
+            let answers = asked.map(|Asked { cases, rules, waiter }| {
+                // Nobody reads the trace of someone who left, and long ones take long.
+                let traces = self.traces && !waiter.is_some_and(|waiter| waiter.has_left());
                 let answers = answers.by_ref().take(cases.len());
                 let both = cases.into_iter().zip(answers);
-                both.map(|(case, answer)| self.answered(case, rules.get(), answer)).collect()
+                both.map(|(case, answer)| self.answered(case, rules.get(), answer, traces))
+                    .collect()
             });
             Record { line, id, answers, is_one: T::IS_ONE_A_LINE }
         });
@@ -311,11 +314,17 @@ impl<'t, T: Task> Answering<'t, T> {
         answers
     }
 
-    fn answered(&self, mut case: Case<T::Input>, rules: &Rules<'_>, answer: Answer) -> Answered {
+    fn answered(
+        &self,
+        mut case: Case<T::Input>,
+        rules: &Rules<'_>,
+        answer: Answer,
+        traces: bool,
+    ) -> Answered {
         let mut fields = std::mem::take(&mut case.about);
         fields.extend(self.task.record(&case, &answer.output));
         let moves = &self.settings.config.moves;
-        let trace = self.traces.then(|| Traced::of(self.task, &case, rules, &answer, moves));
+        let trace = traces.then(|| Traced::of(self.task, &case, rules, &answer, moves));
         let trace = trace.flatten();
         Answered { answer, fields, trace, says_log_prob: self.log_probs }
     }

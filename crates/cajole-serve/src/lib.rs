@@ -29,11 +29,13 @@ mod request;
 mod router;
 mod rulebook;
 mod server;
+mod socket;
 mod ticket;
 
 pub use guard::{Token, TokenError};
 pub use models::ModelsError;
 pub use options::Options;
+pub use request::check_body;
 pub use rulebook::RulebookError;
 pub use server::{Remote, ServeError, Server};
 

@@ -15,6 +15,12 @@ pub const LARGE_BODY_BYTES: usize = 64 << 10;
 /// Inputs of one body.
 pub const MOST_INPUTS: usize = 1024;
 
+/// Inputs of one body whose traces are asked for.
+pub const MOST_EXPLAINED: usize = 64;
+
+/// Steps of each attempt of these: a trace has all of them.
+pub const MOST_STEPS_EXPLAINED: usize = 2000;
+
 /// Bytes of rules in a request.
 pub const MOST_RULE_BYTES: usize = 64 << 10;
 

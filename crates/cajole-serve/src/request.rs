@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use crate::limits::{MOST_INPUTS, MOST_RULE_BYTES};
+use crate::limits::{MOST_EXPLAINED, MOST_INPUTS, MOST_RULE_BYTES, MOST_STEPS_EXPLAINED};
 use crate::problem::Problem;
 
 /// Which rules a request is under.
@@ -142,6 +142,27 @@ pub(crate) struct Asked {
     pub(crate) rules: RulesAsked,
     /// How outputs are made to obey them.
     pub(crate) manner: Manner,
+}
+
+impl Asked {
+    /// An error if its traces would be too large.
+    pub(crate) fn check_traces(&self) -> Result<(), Problem> {
+        if MOST_EXPLAINED < self.inputs.len() {
+            let n = self.inputs.len();
+            let detail =
+                format!("{n} inputs, more than the {MOST_EXPLAINED} that can be explained");
+            return Err(Problem::too_large(detail).of("/inputs"));
+        }
+        match self.manner.max_steps {
+            Some(n) if MOST_STEPS_EXPLAINED < n => {
+                let most = MOST_STEPS_EXPLAINED;
+                let detail =
+                    format!("max_steps is {n}, more than the {most} that can be explained");
+                Err(Problem::too_large(detail).of("/max_steps"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A line that can be worked on, or why not.
@@ -348,6 +369,23 @@ pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         Problem::malformed(without_place(&error)).at(error.line(), error.column())
     })?;
     Ok(value)
+}
+
+/// Whether the body of a request to this path can be read: the number of its inputs, or else the
+/// problem document that a client would get. Nothing is answered.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn check_body(path: &str, body: &[u8]) -> Result<usize, String> {
+    let inputs = match path {
+        "/v1/compare" => of_json(body).and_then(CompareBody::checked).map(|(a, _)| a.inputs.len()),
+        "/v1/lint" => {
+            let checked = of_json(body).and_then(LintBody::checked);
+            checked.map(|(_, gold)| gold.map_or(0, |gold| gold.len()))
+        }
+        _ => of_json(body).and_then(AskBody::checked).map(|asked| asked.inputs.len()),
+    };
+    inputs.map_err(|problem| problem.to_json())
 }
 
 /// A query. An error names the parameter, where that is known.

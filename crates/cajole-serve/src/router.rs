@@ -110,13 +110,16 @@ async fn admitted(
         return Ok(with_origin(preflight(), origin));
     }
     let is_open = PATHS[..OPEN].contains(&request.uri().path());
-    if !is_open {
-        app.guard.check_token(request.headers())?;
-        let entered = Entered::new(app, peers.client.ip())?;
-        // Whoever answers in pieces keeps it until the last.
-        request.extensions_mut().insert(Arc::new(entered));
+    if is_open {
+        return Ok(with_origin(next.run(request).await, origin));
     }
-    Ok(with_origin(next.run(request).await, origin))
+    app.guard.check_token(request.headers())?;
+    let entered = Arc::new(Entered::new(app, peers.client.ip())?);
+    // Whoever answers in pieces keeps it until the last.
+    request.extensions_mut().insert(entered.clone());
+    let response = next.run(request).await;
+    drop(entered);
+    Ok(with_origin(response, origin))
 }
 
 /// What a page of another origin may send.

@@ -18,17 +18,17 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use crate::app::App;
 use crate::compute;
 use crate::guard::{Guard, Peers};
-use crate::limits::{DRAIN_TIME, HEAD_TIME, MOST_CONNECTIONS, MOST_HEAD_BYTES, WRITE_TIME};
+use crate::limits::{DRAIN_TIME, HEAD_TIME, MOST_CONNECTIONS, MOST_HEAD_BYTES};
 use crate::models::{Models, ModelsError};
 use crate::options::Options;
 use crate::router::router;
 use crate::rulebook::{Rulebook, RulebookError};
+use crate::socket::{Socket, hung_up, linger};
 
 /// Threads of the event loop; they only move bytes.
 const LOOP_THREADS: usize = 2;
@@ -211,8 +211,7 @@ async fn serve(
 ) {
     let Ok(local) = stream.local_addr() else { return };
     let _ = stream.set_nodelay(true);
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(WRITE_TIME));
+    let stream = Arc::new(stream);
     let peers = Peers { client, local };
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -222,17 +221,22 @@ async fn serve(
     app.metrics.connections.fetch_add(1, Ordering::Relaxed);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(MOST_HEAD_BYTES);
-    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let connection = builder.serve_connection(TokioIo::new(Socket::new(stream.clone())), service);
     let mut connection = std::pin::pin!(connection);
     // How a connection ends is the client's business; requests are logged.
     let is_open = tokio::select! {
         _ = connection.as_mut() => false,
+        () = hung_up(&stream) => false,
         _ = closing.wait_for(|closing| *closing) => true,
     };
     if is_open {
         connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
+        tokio::select! {
+            _ = connection.as_mut() => {}
+            () = hung_up(&stream) => {}
+        }
     }
+    linger(&stream).await;
     app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
 }
 

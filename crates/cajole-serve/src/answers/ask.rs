@@ -39,6 +39,9 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
         Ok((body.model.clone(), body.checked()?))
     };
     let (model, asked) = app.parsed(body, parse).await?;
+    if extras.traces {
+        asked.check_traces()?;
+    }
     let inputs = asked.inputs.len();
     let (model, mut pending) = app.ask(model, asked, extras, watches).await?;
     if watches {
