@@ -100,6 +100,20 @@ class Model:
         options.update(threads=threads, trace=trace, times=times, strict=strict)
         return self._network.infer(inputs, rules, options)
 
+    def _infer_numbered(
+        self, inputs: Sequence[Input], numbers: Sequence[int], rules: RuleLike | None, **given: Any
+    ) -> Results:
+        """Inputs that are a part of a longer file, with the numbers that their lines have there."""
+        names = ("engine", "preset", "settings", "max_steps", "width", "deadline_ms")
+        limits = ("max_tokens", "max_line_bytes")
+        options: dict[str, Any] = dict.fromkeys((*names, *limits, "threads"))
+        options.update(engine="gbi", trace=False, times=False, strict=False, numbers=list(numbers))
+        unknown = given.keys() - options.keys()
+        if unknown:
+            raise TypeError(f"there is no option {sorted(unknown)[0]!r}")
+        options.update(given)
+        return self._network.infer(inputs, rules, options)
+
     def compare(
         self,
         inputs: Iterable[Input] | os.PathLike[str],
@@ -147,6 +161,7 @@ class Model:
             "deadline_ms": deadline_ms,
             "max_tokens": max_tokens,
             "max_line_bytes": max_line_bytes,
+            "numbers": None,
         }
 
     def __repr__(self) -> str:

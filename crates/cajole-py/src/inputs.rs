@@ -7,10 +7,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::source::{Lines, Numbered, Source};
+use cajole_infer::source::{BadLine, Lines, Numbered, Source};
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyString};
 use serde_json::{Value, json};
 
 use crate::value::to_json;
@@ -20,8 +20,13 @@ const LOT: usize = 120;
 /// How long a slow iterable is pulled before what there is goes on.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(2);
 
-/// An input as a line: text as it is; a dict as its fields; a list as the symbols of an input.
+/// An input as a line: text as it is; a dict as its fields; a list as the symbols of an input; bytes
+/// as a file has them.
 pub(crate) fn line_of(input: &Bound<'_, PyAny>) -> Result<String, LineError> {
+    if let Ok(bytes) = input.cast::<PyBytes>() {
+        let text = std::str::from_utf8(bytes.as_bytes()).map_err(|_| BadLine::NotText)?;
+        return Ok(text.trim_start_matches('\u{feff}').trim_end().to_owned());
+    }
     let other = |error: PyErr| LineError::other(error.to_string());
     match to_json(input).map_err(other)? {
         Value::String(text) if text.trim().is_empty() => {
@@ -144,13 +149,21 @@ impl Lines for Fed {
 /// An iterable that is pulled while results are asked for, in the thread that asks.
 pub(crate) struct Pulled {
     iterator: Py<PyIterator>,
+    /// The numbers of inputs; without, they count from 1.
+    numbers: Option<Vec<u64>>,
     /// Inputs so far.
     pub(crate) n: u64,
 }
 
 impl Pulled {
-    pub(crate) fn new(inputs: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Pulled { iterator: inputs.try_iter()?.unbind(), n: 0 })
+    pub(crate) fn new(inputs: &Bound<'_, PyAny>, numbers: Option<Vec<u64>>) -> PyResult<Self> {
+        Ok(Pulled { iterator: inputs.try_iter()?.unbind(), numbers, n: 0 })
+    }
+
+    /// The number of the latest input.
+    fn number(&self) -> u64 {
+        let given = self.numbers.as_ref().and_then(|numbers| numbers.get(self.n as usize - 1));
+        given.copied().unwrap_or(self.n)
     }
 
     /// The next few inputs; none at the end.
@@ -160,7 +173,7 @@ impl Pulled {
         while lot.len() < LOT && (lot.is_empty() || started.elapsed() < PATIENCE) {
             let Some(input) = inputs.next() else { break };
             self.n += 1;
-            lot.push((self.n, line_of(&input?)));
+            lot.push((self.number(), line_of(&input?)));
         }
         Ok(lot)
     }

@@ -71,10 +71,10 @@ impl Network {
         rules: Option<&Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Results> {
-        let options: Options = options.extract()?;
+        let mut options: Options = options.extract()?;
         let inputs = match path_of(inputs)? {
             Some(path) => Inputs::File { path, max_bytes: options.max_line_bytes()? },
-            None => Inputs::Pulled(Pulled::new(inputs)?),
+            None => Inputs::Pulled(Pulled::new(inputs, options.numbers.take())?),
         };
         let run = Run {
             network: self.network.clone(),

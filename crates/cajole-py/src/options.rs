@@ -33,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) trace: bool,
     pub(crate) times: bool,
     pub(crate) strict: bool,
+    /// The numbers of inputs, where they are part of a longer file.
+    pub(crate) numbers: Option<Vec<u64>>,
 }
 
 impl Options {

@@ -245,7 +245,7 @@ class Seq2SeqBackend(Backend):
                 self._kept = inputs
             return _Pass(state, shifts, names, len(inputs), self.device)
 
-    def _tensor(self, symbols: Sequence[int]) -> Tensor:
+    def _tensor(self, symbols: Sequence[int] | Sequence[Sequence[int]]) -> Tensor:
         return torch.tensor(symbols, dtype=torch.long, device=self.device)
 
     def step(self, run: _Pass, symbols: list[int] | None) -> bytes:

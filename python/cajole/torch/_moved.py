@@ -159,14 +159,16 @@ def _attention(
         base = F.linear(x, in_weight[at], None if in_bias is None else in_bias[at])
         own = (None if d is None else d[:, at] for d in (d_weight, d_bias))
         projected = _affine(moved, x, base, *own)
-        parts.append(projected.unflatten(-1, (n_heads, -1)).transpose(1, 2))  # (R, h, T, E/h)
+        heads = projected.view(*projected.shape[:-1], n_heads, -1)
+        parts.append(heads.transpose(1, 2))  # (R, h, T, E/h)
     mask = None if attn_mask is None else _as_bias(attn_mask, query.dtype)
     if mask is not None and mask.dim() == 3:
         mask = mask.view(moved.n_rows, n_heads, *mask.shape[1:])
     if key_padding_mask is not None:
         padding = _as_bias(key_padding_mask, query.dtype)[:, None, None, :]  # (R, 1, 1, S)
         mask = padding if mask is None else mask + padding
-    mixed = F.scaled_dot_product_attention(*parts, attn_mask=mask)  # (R, h, T, E/h)
+    q, k, v = parts
+    mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (R, h, T, E/h)
     mixed = mixed.transpose(1, 2).flatten(2)  # (R, T, E)
     return _linear(moved, mixed, out_weight, out_bias).transpose(0, 1), None
 

@@ -1,0 +1,99 @@
+"""`python -m cajole.ray`: lines of a file on a Ray cluster, with the flags of `cajole infer`."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import pathlib
+import sys
+from typing import Any
+
+import ray.data
+
+import cajole
+from cajole.ray._dataset import connect, infer, read_lines
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cajole.ray", description=__doc__)
+    parser.add_argument("input", metavar="FILE", type=pathlib.Path, help="lines to answer")
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="where records go, in order")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    parser.add_argument("--address", help="of the Ray cluster [default: start one here]")
+    parser.add_argument("--concurrency", type=int, help="actors [default: one for each CPU]")
+    parser.add_argument("--model", default="transducer", help="a built-in network or a folder")
+    parser.add_argument("--constraint", type=pathlib.Path, help="a constraint file")
+    parser.add_argument("--engine", default="gbi")
+    parser.add_argument("--preset")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--max-steps", type=int)
+    parser.add_argument("--deadline-ms", type=int)
+    parser.add_argument("--width", type=int)
+    parser.add_argument("--max-tokens", type=int)
+    parser.add_argument("--explain", action="store_true", help="add traces to records")
+    parser.add_argument("--no-times", action="store_true", help="leave milliseconds out of records")
+    return parser
+
+
+def settings(assignments: list[str]) -> dict[str, Any]:
+    """`key=value` as a dict; what is no JSON is a text."""
+    import json
+
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise cajole.SettingsError(f"in --set {assignment}: expected KEY=VALUE")
+        try:
+            values[key] = json.loads(value)
+        except ValueError:
+            values[key] = value
+    return values
+
+
+def main() -> int:
+    given = arguments().parse_args()
+    if given.out.exists() and not given.overwrite:
+        print(f"error: {given.out} exists: give --overwrite, or another --out", file=sys.stderr)
+        return 1
+    options = {
+        "engine": given.engine,
+        "preset": given.preset,
+        "settings": settings(given.set) or None,
+        "max_steps": given.max_steps,
+        "deadline_ms": given.deadline_ms,
+        "width": given.width,
+        "max_tokens": given.max_tokens,
+        "trace": given.explain,
+        "times": not given.no_times,
+    }
+    rules = cajole.Rules.from_file(given.constraint.resolve()) if given.constraint else None
+    model = os.path.abspath(given.model) if os.path.isdir(given.model) else given.model
+    # Whatever is wrong with the model, rules and options is found before the cluster is asked.
+    cajole.load(model)._infer_numbered([], [], rules, **options).close()
+    connect(given.address)
+    ray.data.DataContext.get_current().execution_options.preserve_order = True
+    records = infer(
+        read_lines(given.input), model=model, rules=rules, concurrency=given.concurrency, **options
+    )
+    counts: collections.Counter[str] = collections.Counter()
+    partial = given.out.with_name(given.out.name + ".partial")
+    with open(partial, "w", encoding="utf-8", newline="\n") as out:
+        for batch in records.iter_batches(batch_format="pyarrow", batch_size=None):
+            counts.update(batch.column("status").to_pylist())
+            out.writelines(record + "\n" for record in batch.column("record").to_pylist())
+    os.replace(partial, given.out)
+    print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no lines", file=sys.stderr)
+    bad = counts["bad-line"] + counts["unmeasured"] + counts["failed"]
+    if bad:
+        print(f"error: {bad} lines could not be worked on; their records say why", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (cajole.CajoleError, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
