@@ -144,9 +144,10 @@ impl Server {
             .max_blocking_threads(8)
             .enable_all()
             .build()?;
-        let threads = compute::start(&self.app.queue, &self.app.metrics, self.threads)?;
+        let app = self.app.clone();
+        let threads = compute::start(&app.queue, &app.metrics, self.threads)?;
         let is_drained = runtime.block_on(self.accept())?;
-        self.app.queue.close();
+        app.queue.close();
         if is_drained {
             threads.into_iter().for_each(|thread| drop(thread.join()));
         }
@@ -154,12 +155,11 @@ impl Server {
         Ok(is_drained)
     }
 
-    async fn accept(&self) -> Result<bool, ServeError> {
-        let listener = tokio::net::TcpListener::from_std(self.listener.try_clone()?)?;
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        let router = router(self.app.clone());
-        let (mut stop, closing) = (self.remote.stop.subscribe(), watch::channel(false).0);
-        let mut connections = JoinSet::new();
+    /// Whether all connections ended. Nobody listens any more once the last ones are waited for.
+    async fn accept(self) -> Result<bool, ServeError> {
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        let mut connections = Connections::new(self.app.clone());
+        let mut stop = self.remote.stop.subscribe();
         let mut last_call = None;
         loop {
             let accepted = tokio::select! {
@@ -171,33 +171,68 @@ impl Server {
                 }
                 () = async { if let Some(call) = &mut last_call { call.await } },
                     if last_call.is_some() => break,
-                Some(_) = connections.join_next() => continue,
+                Some(_) = connections.tasks.join_next() => continue,
             };
-            let (stream, client) = match accepted {
-                Ok(accepted) => accepted,
+            match accepted {
+                Ok((stream, client)) => connections.admit(stream, client),
                 Err(error) => {
                     // Such as too many open files, which passes.
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(Duration::from_millis(50)).await;
-                    continue;
                 }
-            };
-            match places.clone().try_acquire_owned() {
-                Ok(place) => {
-                    let (app, router, closing) =
-                        (self.app.clone(), router.clone(), closing.subscribe());
-                    connections.spawn(async move {
-                        serve(&app, stream, client, router, closing).await;
-                        drop(place);
-                    });
-                }
-                Err(_) => drop(connections.spawn(turn_away(stream))),
+            }
+        }
+        // Those that have come, but were not taken up.
+        for _ in 0..MOST_CONNECTIONS {
+            match timeout(Duration::ZERO, listener.accept()).await {
+                Ok(Ok((stream, client))) => connections.admit(stream, client),
+                _ => break,
             }
         }
         drop(listener);
-        closing.send_replace(true);
-        let all = async { while connections.join_next().await.is_some() {} };
-        Ok(timeout(DRAIN_TIME, all).await.is_ok())
+        Ok(connections.drain().await)
+    }
+}
+
+/// The open connections.
+struct Connections {
+    app: Arc<App>,
+    router: axum::Router,
+    places: Arc<Semaphore>,
+    closing: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Connections {
+    fn new(app: Arc<App>) -> Connections {
+        Connections {
+            router: router(app.clone()),
+            app,
+            places: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
+            closing: watch::channel(false).0,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Serves a client, if there is a place for it.
+    fn admit(&mut self, stream: TcpStream, client: SocketAddr) {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            self.tasks.spawn(turn_away(stream));
+            return;
+        };
+        let (app, router) = (self.app.clone(), self.router.clone());
+        let closing = self.closing.subscribe();
+        self.tasks.spawn(async move {
+            serve(&app, stream, client, router, closing).await;
+            drop(place);
+        });
+    }
+
+    /// Waits until all have ended. Whether they have.
+    async fn drain(mut self) -> bool {
+        self.closing.send_replace(true);
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        timeout(DRAIN_TIME, all).await.is_ok()
     }
 }
 
@@ -224,10 +259,15 @@ async fn serve(
     let connection = builder.serve_connection(TokioIo::new(Socket::new(stream.clone())), service);
     let mut connection = std::pin::pin!(connection);
     // How a connection ends is the client's business; requests are logged.
+    // A request may be on its way when the server ends: it is still answered, as the last one.
+    let last_call = async {
+        let _ = closing.wait_for(|closing| *closing).await;
+        sleep(LAST_CALL).await;
+    };
     let is_open = tokio::select! {
         _ = connection.as_mut() => false,
         () = hung_up(&stream) => false,
-        _ = closing.wait_for(|closing| *closing) => true,
+        () = last_call => true,
     };
     if is_open {
         connection.as_mut().graceful_shutdown();
