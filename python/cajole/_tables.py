@@ -26,7 +26,7 @@ def _rows(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 def to_arrow(results: Iterable[Result]) -> Any:
     """A table with a row for each answer."""
-    import pyarrow  # type: ignore[import-untyped,unused-ignore]
+    import pyarrow
 
     rows = _rows(results)
     # A column of ids may mix texts and numbers, which Arrow does not; such a column becomes text.
@@ -43,6 +43,6 @@ def to_arrow(results: Iterable[Result]) -> Any:
 
 def to_pandas(results: Iterable[Result]) -> Any:
     """A data frame with a row for each answer."""
-    import pandas  # type: ignore[import-untyped,unused-ignore]
+    import pandas
 
     return pandas.DataFrame.from_records(_rows(results))

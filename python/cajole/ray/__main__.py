@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import ray.data
@@ -38,8 +40,6 @@ def arguments() -> argparse.ArgumentParser:
 
 def settings(assignments: list[str]) -> dict[str, Any]:
     """`key=value` as a dict; what is no JSON is a text."""
-    import json
-
     values: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -80,7 +80,8 @@ def main() -> int:
     counts: collections.Counter[str] = collections.Counter()
     partial = given.out.with_name(given.out.name + ".partial")
     with open(partial, "w", encoding="utf-8", newline="\n") as out:
-        for batch in records.iter_batches(batch_format="pyarrow", batch_size=None):
+        batches: Iterable[Any] = records.iter_batches(batch_format="pyarrow", batch_size=None)
+        for batch in batches:
             counts.update(batch.column("status").to_pylist())
             out.writelines(record + "\n" for record in batch.column("record").to_pylist())
     os.replace(partial, given.out)

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import pyarrow  # type: ignore[import-untyped,unused-ignore]
+import pyarrow
 import ray
 import ray.data
 
