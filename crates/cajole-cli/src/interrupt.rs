@@ -27,7 +27,10 @@ pub(crate) struct Interrupt {
 
 #[derive(Default)]
 struct Plan {
-    cancel: Option<Cancel>,
+    /// Asks the command to end.
+    call: Option<Arc<dyn Fn() + Send + Sync>>,
+    /// How long it may take.
+    grace: Duration,
     /// How to go on.
     advice: String,
 }
@@ -53,7 +56,20 @@ impl Interrupt {
 
     /// Sets this flag when a signal comes, instead of ending at once.
     pub(crate) fn cancels(&self, cancel: &Cancel) {
-        self.plan().cancel = Some(cancel.clone());
+        let cancel = cancel.clone();
+        self.calls(move || cancel.set(), GRACE);
+    }
+
+    /// Calls this when a signal comes, instead of ending at once; ends after `grace`.
+    pub(crate) fn calls(&self, call: impl Fn() + Send + Sync + 'static, grace: Duration) {
+        let mut plan = self.plan();
+        plan.call = Some(Arc::new(call));
+        plan.grace = grace;
+    }
+
+    /// Whatever signal came, the command has done all it should.
+    pub(crate) fn done(&self) {
+        self.signal.store(0, Ordering::Relaxed);
     }
 
     /// The exit code, if a signal has ended the command: 128 and its number, as in shells.
@@ -70,13 +86,16 @@ impl Interrupt {
 
     fn come(&self, signal: i32) {
         let is_second = self.signal.swap(signal, Ordering::Relaxed) != 0;
-        let cancel = self.plan().cancel.clone();
-        match cancel {
-            Some(cancel) if !is_second => {
-                cancel.set();
+        let (call, grace) = {
+            let plan = self.plan();
+            (plan.call.clone(), plan.grace)
+        };
+        match call {
+            Some(call) if !is_second => {
+                call();
                 let own = self.clone();
                 thread::spawn(move || {
-                    thread::sleep(GRACE);
+                    thread::sleep(grace);
                     own.end();
                 });
             }

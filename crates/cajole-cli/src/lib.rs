@@ -24,6 +24,7 @@ mod settings;
 mod source;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use cajole_infer::Registry;
@@ -35,7 +36,7 @@ use interrupt::Interrupt;
 /// What every command is given.
 pub(crate) struct Session {
     /// The networks that can be opened.
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     /// Whether to print JSON instead of text.
     pub(crate) json: bool,
     /// What is done when a signal comes.
@@ -46,7 +47,7 @@ pub(crate) struct Session {
 pub fn main_with(registry: Registry) -> ExitCode {
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();
-    let session = Session { registry, json: args.json, interrupt };
+    let session = Session { registry: Arc::new(registry), json: args.json, interrupt };
     let ended = run(&args, &session);
     if let Some(code) = session.interrupt.exit_code() {
         session.interrupt.tell();

@@ -224,6 +224,67 @@ fn parsers_and_taggers_go_on_like_infer() {
     }
 }
 
+/// Leaves unfinished runs of the parser and the tagger behind, and changes what they read.
+#[test]
+fn parsers_and_taggers_name_what_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (lines, trees) = ("Dogs bark .\n", "(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))\n");
+    for command in ["parse", "tag"] {
+        fs::write(at.join("in"), lines.repeat(9)).unwrap();
+        fs::write(at.join("trees.ptb"), trees.repeat(9)).unwrap();
+        let run = [command, "in", "--out=out.jsonl"];
+        check_fine(at, &run);
+        let whole = fs::read(at.join("out.jsonl")).unwrap();
+        fs::write(at.join("out.jsonl"), &whole[..whole.len() / 2]).unwrap();
+        fs::write(at.join("out.jsonl.run.json"), note_of(at, command)).unwrap();
+        let refused = |more: &[&str], what: &str| {
+            let args = [&run[..], &["--resume"], more].concat();
+            check_error(at, &args, &["out.jsonl is the output of an unfinished run", what]);
+        };
+        refused(&["--max-steps=3"], "max");
+        refused(&["--width=2"], "limits.width");
+        if command == "tag" {
+            refused(&["--trees=trees.ptb"], "trees");
+            refused(&["--nodes=phrasal"], "rules");
+            refused(&["--patience=2"], "patience");
+        }
+        fs::write(at.join("in"), lines.replace("bark", "purr").repeat(9)).unwrap();
+        refused(&[], "content of in");
+        let left = fs::read(at.join("out.jsonl")).unwrap();
+        assert!(left == whole[..whole.len() / 2], "what is refused stays as it was");
+        fs::remove_file(at.join("out.jsonl")).unwrap();
+    }
+}
+
+#[test]
+fn two_runs_do_not_share_an_output_whatever_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("in"), "Dogs bark .\n").unwrap();
+    for name in ["parse", "tag"] {
+        let out = format!("--out={name}.jsonl");
+        let mut first = command(at, &[name, &out]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = first.stdin.take().unwrap();
+        stdin.write_all(b"Dogs bark .\n").unwrap();
+        wait_until(|| at.join(format!("{name}.jsonl.run.json")).exists());
+        let second = [name, "in", &out, "--overwrite"];
+        check_error(at, &second, &[".jsonl is being written by another run"]);
+        drop(stdin);
+        assert!(first.wait().unwrap().success());
+    }
+    let run = ["reproduce", "transduction", "--quick", "--out=report"];
+    let mut first = command(at, &run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until(|| at.join("report").exists());
+    // The folder is there a moment before its lock.
+    wait_until(|| {
+        let second = cajole(at, &run);
+        String::from_utf8_lossy(&second.stderr).contains("report is being written by another run")
+    });
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
 /// What such a run notes down while it is unfinished.
 fn note_of(at: &Path, name: &str) -> Vec<u8> {
     let mut run = command(at, &[name, "in", "--out=noted.jsonl"]).spawn().unwrap();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cajole_infer::limits::*;
 use cajole_nn::settings::MOST_SIZE;
+use cajole_serve::limits as served;
 use cajole_treebank::limits as files;
 
 #[test]
@@ -34,7 +35,44 @@ fn the_table_of_limits_is_right() {
         ("MOST_EXPANSION", files::MOST_EXPANSION),
         ("MOST_SIZE", MOST_SIZE as u64),
     ];
-    for (name, value) in limits {
+    let of_service = [
+        ("MAX_REQUESTS_PER_CLIENT", served::MAX_REQUESTS_PER_CLIENT as u64),
+        ("MAX_DEADLINE_MS", served::MAX_DEADLINE_MS),
+        ("LINES_TOGETHER", served::LINES_TOGETHER as u64),
+        ("MOST_BODY_BYTES", served::MOST_BODY_BYTES as u64),
+        ("MOST_BYTES_OF_BODIES", served::MOST_BYTES_OF_BODIES as u64),
+        ("LARGE_BODY_BYTES", served::LARGE_BODY_BYTES as u64),
+        ("MOST_INPUTS", served::MOST_INPUTS as u64),
+        ("MOST_EXPLAINED", served::MOST_EXPLAINED as u64),
+        ("MOST_STEPS_EXPLAINED", served::MOST_STEPS_EXPLAINED as u64),
+        ("MOST_RULE_BYTES", served::MOST_RULE_BYTES as u64),
+        ("MOST_COMPILING", served::MOST_COMPILING as u64),
+        ("KEPT_RULES", served::KEPT_RULES as u64),
+        ("MOST_RULE_FILES", served::MOST_RULE_FILES as u64),
+        ("MOST_HEAD_BYTES", served::MOST_HEAD_BYTES as u64),
+        ("MOST_CONNECTIONS", served::MOST_CONNECTIONS as u64),
+        ("MOST_WAITING", served::MOST_WAITING as u64),
+        ("MOST_BYTES_WAITING", served::MOST_BYTES_WAITING as u64),
+        ("LINES_OF_STREAM", served::LINES_OF_STREAM as u64),
+        ("BYTES_OF_STREAM", served::BYTES_OF_STREAM as u64),
+        ("SMALL_LINES", served::SMALL_LINES as u64),
+        ("SMALL_BYTES", served::SMALL_BYTES as u64),
+        ("LONG_BYTES", served::LONG_BYTES as u64),
+        ("MOST_EVENTS", served::MOST_EVENTS as u64),
+    ];
+    let times = [
+        ("HEAD_TIME", served::HEAD_TIME),
+        ("BODY_TIME", served::BODY_TIME),
+        ("IDLE_TIME", served::IDLE_TIME),
+        ("WRITE_TIME", served::WRITE_TIME),
+        ("DRAIN_TIME", served::DRAIN_TIME),
+    ];
+    for (name, time) in times {
+        let seconds = time.as_secs();
+        assert!(text.contains(&format!("| `{name}` | {seconds} s |")), "{name} is {seconds} s");
+    }
+    let limits: Vec<(&str, u64)> = limits.into_iter().chain(of_service).collect();
+    for &(name, value) in &limits {
         assert!(text.contains(&format!("| `{name}` | {value} |")), "{name} is {value}");
     }
     let rows = text.lines().filter(|line| line.starts_with("| `M") || line.contains("_BYTES` |"));

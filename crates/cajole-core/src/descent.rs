@@ -11,6 +11,7 @@ use crate::decoder::Found;
 use crate::failure::Failure;
 use crate::model::{Candidate, Mark, Symbol};
 use crate::trace::{Outcome, Stop, Trace};
+use crate::watcher::Watcher;
 
 /// The work on one input.
 #[derive(Default)]
@@ -115,12 +116,13 @@ impl Descent {
         is_repeated
     }
 
-    /// Adds a decode to the trace, and decides whether the attempt has ended.
+    /// Adds a decode to the trace, tells whoever watches, and decides whether the attempt has ended.
     pub(crate) fn note(
         &mut self,
         decoded: &Candidate,
         (t, distance): (usize, f32),
         is_cancelled: bool,
+        watcher: Option<&dyn Watcher>,
     ) {
         let (g, now) = (self.g(), Instant::now());
         let elapsed = self.started.map_or(Duration::ZERO, |started| now - started);
@@ -129,6 +131,7 @@ impl Descent {
         // An output that was cut off in the middle is used only if there is no other.
         if t == 0 || !is_cut_off {
             self.trace.push((self.attempt, t), decoded, (g, distance), (self.passes, elapsed));
+            self.tell(watcher);
         }
         self.ended = if g == 0.0 && t == 0 {
             Some(Stop::AlreadySatisfied)
@@ -145,6 +148,13 @@ impl Descent {
         } else {
             (self.limit <= t).then_some(Stop::StepLimit)
         };
+    }
+
+    /// Tells of the decode that was noted last.
+    fn tell(&self, watcher: Option<&dyn Watcher>) {
+        if let (Some(watcher), Some(step)) = (watcher, self.trace.steps().last()) {
+            watcher.decoded(step, self.trace.output(step));
+        }
     }
 
     /// Counts a step.

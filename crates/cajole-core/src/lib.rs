@@ -45,6 +45,7 @@ mod stepper;
 mod tag_scorer;
 mod trace;
 mod wanted;
+mod watcher;
 mod workspace;
 
 pub use cancel::Cancel;
@@ -63,4 +64,5 @@ pub use stepper::{Recording, Stepper};
 pub use tag_scorer::TagScorer;
 pub use trace::{Outcome, Step, Stop, Trace};
 pub use wanted::Wanted;
+pub use watcher::Watcher;
 pub use workspace::Workspace;

@@ -19,6 +19,7 @@ use crate::gbi::Gbi;
 use crate::model::{Model, Move, Pass, Symbol};
 use crate::trace::{Outcome, Stop};
 use crate::wanted::Wanted;
+use crate::watcher::Watcher;
 use crate::workspace::Workspace;
 
 /// An input, and the constraint on its output.
@@ -32,12 +33,14 @@ pub struct Job<'a, X: ?Sized> {
     /// Known satisfying outputs; sources are then not queried. `Some(&[])` says that querying them
     /// would be futile.
     pub targets: Option<&'a [Vec<Symbol>]>,
+    /// Whoever waits for it.
+    pub watcher: Option<&'a dyn Watcher>,
 }
 
 impl<'a, X: ?Sized> Job<'a, X> {
     /// An input, and the constraint on its output.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
-        Job { input, constraint, until: None, targets: None }
+        Job { input, constraint, until: None, targets: None, watcher: None }
     }
 }
 
@@ -107,7 +110,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
                 },
             };
             self.waiting.pop_front();
-            let Job { input, constraint, until, targets } = self.jobs[job];
+            let Job { input, constraint, until, targets, watcher } = self.jobs[job];
             descent.begin(job, config, moving.n_weights(), until);
             if let Some(targets) = targets {
                 targets.iter().for_each(|y| descent.targets.add().output.clone_from(y));
@@ -117,7 +120,9 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
             self.own.moves.push(own);
             self.own.found.push(found);
             self.own.descents.push(descent);
-            self.wanted.push(Wanted::new(input, constraint));
+            let mut wanted = Wanted::new(input, constraint);
+            wanted.watcher = watcher;
+            self.wanted.push(wanted);
         }
         Ok(self.len() != 0)
     }
@@ -155,7 +160,8 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
             };
             descent.violation = Some(wanted.measure(decoded));
             if !descent.is_repeated(own.t) {
-                descent.note(decoded, (own.t, own.distance), cancel.is_set());
+                let is_cancelled = cancel.is_set() || wanted.has_left();
+                descent.note(decoded, (own.t, own.distance), is_cancelled, wanted.watcher);
             }
         }
     }

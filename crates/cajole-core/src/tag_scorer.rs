@@ -24,7 +24,8 @@ pub trait TagScorer: Model {
         recording: Recording,
     ) -> Result<(), Failure>;
 
-    /// Writes the log-probabilities `(T, V)` of the input at `place` in the last pass of this kind.
+    /// Writes the log-probabilities `(T, V)` of the input at `place` in the last pass of this kind;
+    /// none if its deadline cut the pass off.
     fn scores(
         &self,
         scratch: &Self::Scratch,

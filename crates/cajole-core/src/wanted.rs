@@ -7,6 +7,7 @@ use crate::constraint::{Constraint, Violation};
 use crate::constraints::Automaton;
 use crate::model::Candidate;
 use crate::model::Symbol;
+use crate::watcher::Watcher;
 
 /// A constraint on the output of one input. Its automaton is built lazily, once.
 pub struct Wanted<'a, X: ?Sized> {
@@ -15,12 +16,14 @@ pub struct Wanted<'a, X: ?Sized> {
     automaton: OnceCell<Option<Box<dyn Automaton + 'a>>>,
     /// The deadline of searches.
     pub until: Option<Instant>,
+    /// Whoever waits for what they find.
+    pub watcher: Option<&'a dyn Watcher>,
 }
 
 impl<'a, X: ?Sized> Wanted<'a, X> {
     /// Requires an output for `input` to satisfy `constraint`.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
-        Wanted { input, constraint, automaton: OnceCell::new(), until: None }
+        Wanted { input, constraint, automaton: OnceCell::new(), until: None, watcher: None }
     }
 
     /// `x`.
@@ -53,8 +56,13 @@ impl<'a, X: ?Sized> Wanted<'a, X> {
         automaton.as_deref().map(|automaton| automaton as &dyn Automaton)
     }
 
-    /// Whether the deadline has passed.
+    /// Whether the deadline has passed, or nobody waits any more.
     pub fn is_late(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
+        self.has_left() || self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Whether nobody waits any more.
+    pub fn has_left(&self) -> bool {
+        self.watcher.is_some_and(Watcher::has_left)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use backend::faults::Call;
 use backend::outcomes::{jobs, run_set};
 use backend::table::{Sentence, Table};
-use cajole_core::{Cancel, Config, Gbi, Outcome, Schedule, Stop, Symbol};
+use cajole_core::{Cancel, Config, Gbi, Job, Outcome, Schedule, Step, Stop, Symbol, Watcher};
 
 fn table() -> Table {
     Table::new(&[&[0.5, 0.0, 0.4], &[0.5, 0.0, -40.0]])
@@ -99,5 +99,47 @@ fn a_run_that_is_cancelled_before_it_begins_runs_nothing() {
     }
     for call in [Call::Search, Call::Force, Call::Gradient, Call::TakeStep] {
         assert_eq!(model.faults.made(call).len(), 0, "{call:?}");
+    }
+}
+
+/// Leaves after so many decodes.
+struct Impatient {
+    heard: AtomicUsize,
+    most: usize,
+}
+
+impl Watcher for Impatient {
+    fn has_left(&self) -> bool {
+        self.most <= self.heard.load(Ordering::Relaxed)
+    }
+
+    fn decoded(&self, step: &Step, output: &[Symbol]) {
+        assert_eq!(step.iteration, self.heard.fetch_add(1, Ordering::Relaxed));
+        assert_eq!(output, [0, 0]);
+    }
+}
+
+#[test]
+fn whoever_leaves_takes_nobody_along() {
+    for in_step in [1, 3, 8] {
+        let model = table();
+        let inputs = sentences(&model, 6);
+        let watchers: Vec<Impatient> =
+            (0..6).map(|i| Impatient { heard: AtomicUsize::new(0), most: 5 * i }).collect();
+        let never = |_: &Sentence, _: &[Symbol]| 1.0;
+        let mut jobs = jobs(&inputs, &never);
+        let watched: Vec<Job<'_, Sentence>> = jobs
+            .drain(..)
+            .zip(&watchers)
+            .map(|(job, watcher)| Job { watcher: Some(watcher), ..job })
+            .collect();
+        let gbi = Gbi::with(&model, endless()).unwrap().in_step(in_step);
+        let outcomes = run_set(&gbi, &model, &watched);
+        for (outcome, watcher) in outcomes.iter().zip(&watchers) {
+            check_cancelled(outcome);
+            // The decode that tells of the leave is the last one; nothing follows it.
+            assert_eq!(outcome.trace.steps().len(), watcher.most + 1);
+            assert_eq!(watcher.heard.load(Ordering::Relaxed), watcher.most + 1);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::write_atomically;
+use cajole_tasks::changes;
 use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::{ReadError, text_of};
 use serde::Serialize;
@@ -33,13 +34,15 @@ pub enum KeptError {
     },
     /// The folder contains results measured with other settings.
     #[error(
-        "{path} belongs to an experiment with other settings; name another folder with --out, or \
-         remove this one",
+        "{path} belongs to an experiment, and this has changed since: {what}; name another folder with \
+         --out, or remove this one",
         path = path.display()
     )]
     OtherSettings {
         /// The file with those settings.
         path: PathBuf,
+        /// The names of what has changed.
+        what: String,
     },
 }
 
@@ -58,20 +61,33 @@ impl Kept {
         settings: &impl Serialize,
     ) -> Result<Self, KeptError> {
         let kept = Kept { folder: folder.map(Path::to_owned) };
-        let Some(folder) = folder else { return Ok(kept) };
-        let path = folder.join("settings.json");
-        let io = |source| KeptError::Io { path: path.clone(), source };
-        fs::create_dir_all(folder).map_err(io)?;
-        let text =
-            serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
-        if path.exists() {
-            if text_of(&path, MOST_CORPUS_BYTES)? != text {
-                return Err(KeptError::OtherSettings { path });
-            }
-        } else {
-            write_atomically(&path, text.as_bytes()).map_err(io)?;
+        if let Some(folder) = folder {
+            let io = |source| KeptError::Io { path: folder.to_owned(), source };
+            fs::create_dir_all(folder).map_err(io)?;
         }
+        kept.claim("settings", settings)?;
         Ok(kept)
+    }
+
+    /// Writes down what results depend on, as `name`.
+    ///
+    /// # Errors
+    /// If that is something else than it was before, or I/O fails.
+    pub(crate) fn claim(&self, name: &str, of: &impl Serialize) -> Result<(), KeptError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(format!("{}.json", file_name(name)));
+        let now = serde_json::to_value(of).expect("settings always serialise");
+        if !path.exists() {
+            let io = |source| KeptError::Io { path: path.clone(), source };
+            return write_atomically(&path, format!("{now:#}\n").as_bytes()).map_err(io);
+        }
+        let text = text_of(&path, MOST_CORPUS_BYTES)?;
+        let damaged = |source| KeptError::Damaged { path: path.clone(), source };
+        let changed = changes(&serde_json::from_str(&text).map_err(damaged)?, &now);
+        match changed.is_empty() {
+            true => Ok(()),
+            false => Err(KeptError::OtherSettings { path, what: changed.join(", ") }),
+        }
     }
 
     /// Loads the result called `name`; if there is none, measures and saves it.

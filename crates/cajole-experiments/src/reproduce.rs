@@ -1,13 +1,16 @@
 //! Runs a corpus experiment: trains or loads each network, measures it, and reports on all.
 
+use std::fs::File;
 use std::path::Path;
 
+use cajole_nn::checkpoint::MODEL_FILE;
 use cajole_report::{CaseStudy, Report};
-use cajole_tasks::Watch;
 use cajole_tasks::checkpoint::{self, Checkpoint, LoadError};
 use cajole_tasks::corpora::{CorpusError, Splits};
 use cajole_tasks::training::kept_or_trained;
+use cajole_tasks::{Watch, fingerprint_of};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{ExperimentError, Kept, UnknownCorpus};
 
@@ -106,6 +109,10 @@ pub(crate) fn reproduce<E: Experiment>(
         let folder = folder.as_deref();
         let trained = kept_or_trained(folder, || E::train(&recipe, &splits, folder, watch))?;
         watch.say(&format!("  F1 {:.2} on the dev set", E::dev_f1(&trained.1)));
+        let weights = folder.map(|folder| folder.join(MODEL_FILE));
+        let weights = weights.and_then(|path| File::open(path).and_then(fingerprint_of).ok());
+        let inputs = json!({ "files": splits.contents, "weights": weights });
+        kept.claim(&format!("{name} inputs"), &inputs)?;
         let (measured, case) = config.measure(network, &trained, &splits, &kept, watch)?;
         results.push((i, measured, case));
         loaded = Some((corpus, splits));

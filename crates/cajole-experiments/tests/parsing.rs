@@ -3,15 +3,17 @@
 mod rows;
 
 use std::fs;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use cajole_core::Source::Masked;
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError};
-use cajole_tasks::corpora::Source;
+use cajole_tasks::corpora::{Selection, Source};
 use cajole_tasks::parsing::{Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
+use cajole_treebank::generated::{Genre, generate};
 use cajole_treebank::{Sentence, Tree};
 use serde_json::Value;
 
@@ -92,6 +94,49 @@ fn a_killed_experiment_resumes_and_ends_identically() {
     let other = ParsingConfig { seed: config.seed + 1, ..config };
     let refused = rows(&other, &killed, 1, &Silent);
     assert!(matches!(refused, Err(ExperimentError::Kept(KeptError::OtherSettings { .. }))));
+}
+
+#[test]
+fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let trees = |genre: Genre, n: usize| -> String {
+        generate(genre, n, 1).iter().map(|sentence| format!("{}\n", sentence.tree)).collect()
+    };
+    let [home, other, ..] = Genre::ALL;
+    let files = [("a.ptb", trees(home, 40)), ("b.ptb", trees(other, 10))];
+    files.iter().for_each(|(name, text)| fs::write(at(name), text).unwrap());
+    let of = |file: &str| vec![Selection { file: file.to_owned(), ids: String::new() }];
+    let mut config = config();
+    let treebank = config.treebanks.get_mut("generated").unwrap();
+    treebank.source =
+        Source::Files { train: of("a.ptb"), dev: of("b.ptb"), test: of("b.ptb"), domains: vec![] };
+    config.networks.truncate(1);
+    config.networks[0].epochs = Some(2);
+    let run = |watch: &dyn Watch| reproduce(&config, Some(folder.path()), Some(&at("out")), watch);
+    let check_refused = |what: &str| {
+        let error = run(&Silent).unwrap_err().to_string();
+        assert!(error.contains("has changed since") && error.contains(what), "{error}");
+    };
+
+    // Killed in the second epoch of five steps.
+    let (killer, work) = (Killer::after(7), |killer: &Killer| {
+        run(&OnAdvance(|| killer.advance())).unwrap();
+    });
+    assert!(std::panic::catch_unwind(AssertUnwindSafe(|| work(&killer))).is_err());
+    fs::write(at("a.ptb"), files[0].1.replacen("(NP", "(QP", 1)).unwrap();
+    check_refused("files.a.ptb;");
+    fs::write(at("a.ptb"), &files[0].1).unwrap();
+    run(&Silent).unwrap();
+
+    fs::write(at("b.ptb"), files[1].1.replacen("(NP", "(QP", 1)).unwrap();
+    check_refused("files.b.ptb;");
+    fs::write(at("b.ptb"), &files[1].1).unwrap();
+    let weights = at("out").join("nets").join(&config.networks[0].name).join("model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&weights, &bytes).unwrap();
+    check_refused("weights;");
 }
 
 /// A briefly trained parser, with its settings and data.

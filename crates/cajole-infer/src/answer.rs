@@ -6,18 +6,19 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use cajole_core::{Candidate, Constraint, Failure, Fault, Symbol, UnknownParameter};
-use cajole_report::CaseStudy;
+use cajole_core::{Candidate, Constraint, Failure, Fault, UnknownParameter, Workspace};
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
 use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
-use crate::study::study;
 use crate::task::{Case, Task};
+pub use crate::traced::Traced;
+use crate::waiter::{Awaited, Waiter};
 use crate::worker::{Failing, First, Settings, Worker};
 
 /// Rules of lines' own that are kept by a thread.
@@ -45,17 +46,8 @@ pub struct Answered {
     pub fields: Map<String, Value>,
     /// Its trace, where asked for.
     pub trace: Option<Traced>,
-}
-
-/// Every decode of one input.
-#[derive(Debug)]
-pub struct Traced {
-    /// How many weights were free to move.
-    pub moving: usize,
-    /// The decodes, as records have them: figures, output and faults.
-    pub steps: Vec<Map<String, Value>>,
-    /// Those worth showing, as a table.
-    pub study: CaseStudy,
+    /// Whether its record says how probable the output is.
+    says_log_prob: bool,
 }
 
 impl Record {
@@ -101,6 +93,9 @@ impl Answered {
         if let Some(failure) = &self.answer.failure {
             say("error", json!(failure.to_string()));
         }
+        if self.says_log_prob {
+            say("log_prob", self.answer.log_prob.map_or(Value::Null, short));
+        }
         if times {
             say("milliseconds", milliseconds(self.answer.elapsed));
         }
@@ -114,19 +109,8 @@ impl Answered {
     }
 }
 
-impl Traced {
-    /// As a JSON object; with times, if asked for.
-    pub fn to_json(&self, times: bool) -> Value {
-        let mut steps = self.steps.clone();
-        if !times {
-            steps.iter_mut().for_each(|step| drop(step.shift_remove("milliseconds")));
-        }
-        json!({ "moving": self.moving, "steps": steps })
-    }
-}
-
-/// Positions count from 0, and `end` is the one after the last.
-fn faults_json(faults: &[Fault]) -> Value {
+/// Faults as records have them. Positions count from 0, and `end` is the one after the last.
+pub fn faults_json(faults: &[Fault]) -> Value {
     let fault = |f: &Fault| {
         let Fault { at, cost, message } = f;
         json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})
@@ -134,12 +118,12 @@ fn faults_json(faults: &[Fault]) -> Value {
     faults.iter().map(fault).collect()
 }
 
-fn milliseconds(elapsed: Duration) -> Value {
+pub(crate) fn milliseconds(elapsed: Duration) -> Value {
     json!((elapsed.as_secs_f64() * 1e6).round() / 1e3)
 }
 
 /// A number with as few digits as tell it apart; what is not finite is `null`.
-fn short(value: f32) -> Value {
+pub(crate) fn short(value: f32) -> Value {
     value.to_string().parse::<f64>().map_or(Value::Null, |value| json!(value))
 }
 
@@ -150,6 +134,7 @@ pub struct Answering<'t, T: Task> {
     settings: &'t Settings,
     worker: Worker<'t, T>,
     traces: bool,
+    log_probs: bool,
     /// Rules that lines brought, by what they say.
     own_rules: HashMap<String, Rc<Rules<'t>>>,
 }
@@ -171,8 +156,29 @@ impl<'t> LineRules<'t> {
     }
 }
 
-/// The inputs of a line, and the rules they are under.
-type Asked<'t, I> = (Vec<Case<I>>, LineRules<'t>);
+/// What a line asks for.
+struct Asked<'t, I> {
+    /// Its inputs.
+    cases: Vec<Case<I>>,
+    /// The rules they are under.
+    rules: LineRules<'t>,
+    /// Who waits for it.
+    waiter: Option<Arc<dyn Waiter>>,
+}
+
+/// One input, the rules it is under, and who waits for it.
+type One<'a, T> = (&'a Case<<T as Task>::Input>, &'a Rules<'a>, Option<Awaited<'a, T>>);
+
+impl<I> Asked<'_, I> {
+    /// Each of its inputs.
+    fn each<'a, T: Task<Input = I>>(&'a self, task: &'a T) -> impl Iterator<Item = One<'a, T>> {
+        let (rules, waiter) = (self.rules.get(), self.waiter.as_deref());
+        self.cases.iter().enumerate().map(move |(answer, case)| {
+            let awaited = waiter.map(|waiter| Awaited { task, case, rules, answer, waiter });
+            (case, rules, awaited)
+        })
+    }
+}
 
 impl<'t, T: Task> Answering<'t, T> {
     /// For outputs that have to satisfy `rules`, but for those of lines that bring their own.
@@ -184,15 +190,39 @@ impl<'t, T: Task> Answering<'t, T> {
         rules: Option<&'t Rules<'t>>,
         settings: &'t Settings,
     ) -> Result<Self, UnknownParameter> {
-        let worker = Worker::new(task, settings)?;
-        let own_rules = HashMap::new();
-        Ok(Answering { task, rules, settings, worker, traces: false, own_rules })
+        Answering::within(task, rules, settings, Workspace::new(task.model()))
+    }
+
+    /// The same, in memory that was used before.
+    ///
+    /// # Errors
+    /// As [`Answering::new`].
+    pub fn within(
+        task: &'t T,
+        rules: Option<&'t Rules<'t>>,
+        settings: &'t Settings,
+        workspace: Workspace<T::Model>,
+    ) -> Result<Self, UnknownParameter> {
+        let worker = Worker::within(task, settings, workspace)?;
+        let (traces, log_probs, own_rules) = (false, false, HashMap::new());
+        Ok(Answering { task, rules, settings, worker, traces, log_probs, own_rules })
+    }
+
+    /// The memory, to be used again.
+    pub fn into_workspace(self) -> Workspace<T::Model> {
+        self.worker.into_workspace()
     }
 
     /// Also gives the trace of every repair.
     #[must_use]
     pub fn with_traces(self, traces: bool) -> Self {
         Answering { traces, ..self }
+    }
+
+    /// Also says how probable the network finds every output.
+    #[must_use]
+    pub fn with_log_probs(self, log_probs: bool) -> Self {
+        Answering { log_probs, ..self }
     }
 
     /// Answers lines, in order. A line that cannot be worked on costs its own record only.
@@ -214,10 +244,13 @@ impl<'t, T: Task> Answering<'t, T> {
         }
         let mut answers = self.repaired(&asked).into_iter();
         let records = heads.into_iter().zip(asked).map(|((line, id), asked)| {
-            let answers = asked.map(|(cases, rules)| {
+            let answers = asked.map(|Asked { cases, rules, waiter }| {
+                // Nobody reads the trace of someone who left, and long ones take long.
+                let traces = self.traces && !waiter.is_some_and(|waiter| waiter.has_left());
                 let answers = answers.by_ref().take(cases.len());
-                let both = cases.iter().zip(answers);
-                both.map(|(case, answer)| self.answered(case, rules.get(), answer)).collect()
+                let both = cases.into_iter().zip(answers);
+                both.map(|(case, answer)| self.answered(case, rules.get(), answer, traces))
+                    .collect()
             });
             Record { line, id, answers, is_one: T::IS_ONE_A_LINE }
         });
@@ -231,7 +264,8 @@ impl<'t, T: Task> Answering<'t, T> {
             Some(own) => LineRules::Own(self.own_rules(own)?),
             None => LineRules::Usual(self.rules.ok_or(LineError::NoRules)?),
         };
-        Ok((self.task.cases(line, rules.get())?, rules))
+        let cases = self.task.cases(line, rules.get())?;
+        Ok(Asked { cases, rules, waiter: line.waiter.clone() })
     }
 
     /// The rules that a line brings, compiled once for all lines that bring the same.
@@ -250,74 +284,49 @@ impl<'t, T: Task> Answering<'t, T> {
 
     /// The answer to every input of these lines, in order.
     fn repaired(&mut self, asked: &[Result<Asked<'t, T::Input>, LineError>]) -> Vec<Answer> {
+        let task = self.task;
         let lines = asked.iter().filter_map(|asked| asked.as_ref().ok()).enumerate();
-        let all = lines.flat_map(|(line, (cases, rules))| {
-            cases.iter().map(move |case| (line, (case, rules.get())))
-        });
+        let all = lines.flat_map(|(line, asked)| asked.each(task).map(move |of| (line, of)));
         let (lines, of): (Vec<usize>, Vec<_>) = all.unzip();
-        let cases: Vec<&Case<T::Input>> = of.iter().map(|(case, _)| *case).collect();
-        let firsts = self.worker.firsts(&cases, &lines);
+        let cases: Vec<&Case<T::Input>> = of.iter().map(|(case, ..)| *case).collect();
+        let until = |i: usize| of[i].2.as_ref().and_then(Awaited::until);
+        let firsts = self.worker.firsts(&cases, &lines, until);
         let mut answers: Vec<Answer> =
-            of.iter().zip(&firsts).map(|(of, f)| first(*of, f)).collect();
+            of.iter().zip(&firsts).map(|((case, rules, _), f)| first((case, rules), f)).collect();
         let mut n_failing = vec![0; asked.len()];
         let failed = lines.iter().zip(&answers).filter(|(_, answer)| is_failing(answer));
         failed.for_each(|(&line, _)| n_failing[line] += 1);
         let failing = |i: usize| {
-            let (case, rules) = of[i];
+            let (case, rules, awaited) = &of[i];
             let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
             let First { output, used } = first;
             let among = n_failing[lines[i]];
-            Some((i, (Failing { case, first: output, used: *used, among }, rules)))
+            let awaited = awaited.as_ref();
+            let failing = Failing { case, first: output, used: *used, among, awaited };
+            Some((i, (failing, *rules)))
         };
         let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();
         let repaired = self.worker.repair_all(self.settings.engine, &failing);
         which.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
+        if self.log_probs {
+            self.worker.judge(&cases, &mut answers, |answer| answer.failure.is_none());
+        }
         answers
     }
 
-    fn answered(&self, case: &Case<T::Input>, rules: &Rules<'_>, answer: Answer) -> Answered {
-        let mut fields = case.about.clone();
-        fields.extend(self.task.record(case, &answer.output));
-        let trace = self.traces.then(|| self.traced(case, rules, &answer)).flatten();
-        Answered { answer, fields, trace }
-    }
-
-    /// The trace of an answer: of the network's own output, a single decode.
-    fn traced(&self, case: &Case<T::Input>, rules: &Rules<'_>, answer: &Answer) -> Option<Traced> {
-        let study = study(self.task, "step by step".to_owned(), case, rules, answer)?;
-        let row = |at: (usize, usize), y: &[Symbol], figures: [f32; 3], passes: usize| {
-            let [g, log_prob, distance] = figures.map(short);
-            let mut row = Map::from_iter(
-                [
-                    ("attempt", json!(at.0)),
-                    ("iteration", json!(at.1)),
-                    ("g", g),
-                    ("log_prob", log_prob),
-                    ("distance", distance),
-                    ("passes", json!(passes)),
-                ]
-                .map(|(key, value)| (key.to_owned(), value)),
-            );
-            row.extend(self.task.record(case, y));
-            let faults = rules.explain(&case.subject, y);
-            if !faults.is_empty() {
-                row.insert("faults".to_owned(), faults_json(&faults));
-            }
-            row
-        };
-        let Some(trace) = &answer.trace else {
-            let log_prob = answer.log_prob.unwrap_or(f32::NAN);
-            let own = row((0, 0), &answer.output, [answer.g_after, log_prob, 0.0], 0);
-            return Some(Traced { moving: 0, steps: vec![own], study });
-        };
-        let steps = trace.steps().iter().map(|step| {
-            let figures = [step.g, step.log_prob, step.distance];
-            let at = (step.attempt, step.iteration);
-            let mut row = row(at, trace.output(step), figures, step.passes);
-            row.insert("milliseconds".to_owned(), milliseconds(step.elapsed));
-            row
-        });
-        Some(Traced { moving: trace.moving, steps: steps.collect(), study })
+    fn answered(
+        &self,
+        mut case: Case<T::Input>,
+        rules: &Rules<'_>,
+        answer: Answer,
+        traces: bool,
+    ) -> Answered {
+        let mut fields = std::mem::take(&mut case.about);
+        fields.extend(self.task.record(&case, &answer.output));
+        let moves = &self.settings.config.moves;
+        let trace = traces.then(|| Traced::of(self.task, &case, rules, &answer, moves));
+        let trace = trace.flatten();
+        Answered { answer, fields, trace, says_log_prob: self.log_probs }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop};
+use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop, Watcher};
 use cajole_rules::{Bound, Rules};
 
 use crate::engine::{Answer, Engine, Status};
 use crate::task::{Case, Task};
+use crate::waiter::Awaited;
 use crate::worker::{Failing, Settings};
 
 /// One input that is being worked on.
@@ -28,12 +29,14 @@ impl<T: Task> Copy for Attempt<'_, '_, T> {}
 impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
     pub(crate) fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
         let share = |all: Duration| all.saturating_sub(of.used).checked_div(of.among as u32);
-        Attempt {
-            of,
-            rules,
-            g_before: g_of(rules, of.case, of.first),
-            until: settings.until(share),
-        }
+        let waits = of.awaited.and_then(Awaited::until);
+        let until = [settings.until(share), waits].into_iter().flatten().min();
+        Attempt { of, rules, g_before: g_of(rules, of.case, of.first), until }
+    }
+
+    /// Who waits for it.
+    pub(crate) fn watcher(&self) -> Option<&'a dyn Watcher> {
+        self.of.awaited.map(|awaited| awaited as &dyn Watcher)
     }
 
     pub(crate) fn bound(&self) -> Bound<'a> {

@@ -149,7 +149,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         let decoded = in_parallel(lots.len(), worker, |worker, i| {
             let lot: Vec<&Case<T::Input>> = lots[i].iter().collect();
             let lines: Vec<usize> = (0..lot.len()).collect();
-            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot, &lines));
+            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot, &lines, |_| None));
             let firsts = firsts.unwrap_or_default();
             firsts.into_iter().map(|first| first.unwrap_or_default().output).collect::<Vec<_>>()
         });
@@ -169,7 +169,12 @@ impl<'t, T: Task> Comparison<'t, T> {
             let Some(worker) = worker else { return Vec::new() };
             let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has all the time
             let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
-                .map(|f| (Failing { case: f.case, first: f.first, used, among: 1 }, f.rules))
+                .map(|f| {
+                    (
+                        Failing { case: f.case, first: f.first, used, among: 1, awaited: None },
+                        f.rules,
+                    )
+                })
                 .collect();
             let mut answers = worker.repair_all(engine, &failing);
             let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));

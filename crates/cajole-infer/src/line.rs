@@ -1,11 +1,14 @@
 //! A line of input: a JSON object, or plain text.
 
+use std::sync::Arc;
+
 use cajole_tasks::pairs::SpellingError;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
 
 use crate::limits::MAX_TOKENS;
+use crate::waiter::Waiter;
 
 /// A line with what was found in it.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub struct Line {
     pub text: String,
     /// Its fields, if it is an object.
     pub fields: Map<String, Value>,
+    /// Who waits for its record, if that is known.
+    pub waiter: Option<Arc<dyn Waiter>>,
     /// Tokens that it may have.
     max_tokens: usize,
 }
@@ -99,13 +104,19 @@ impl Line {
             object if object.starts_with('{') => serde_json::from_str(object)?,
             _ => Map::new(),
         };
-        Ok(Some(Line { number, text, fields, max_tokens: MAX_TOKENS }))
+        Ok(Some(Line { number, text, fields, waiter: None, max_tokens: MAX_TOKENS }))
     }
 
     /// Allows so many tokens, instead of [`MAX_TOKENS`].
     #[must_use]
     pub fn with_max_tokens(self, max_tokens: usize) -> Line {
         Line { max_tokens, ..self }
+    }
+
+    /// Has someone wait for its record.
+    #[must_use]
+    pub fn with_waiter(self, waiter: Arc<dyn Waiter>) -> Line {
+        Line { waiter: Some(waiter), ..self }
     }
 
     /// Tokens that the line may have.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
 use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::line::{Line, LineError, list};
 
@@ -66,8 +66,8 @@ impl Look {
         };
         let asked = predicates.into_iter().flatten().filter(|p| !p.tags.is_empty());
         let golds = asked.filter(|p| !self.verbs || is_verb(p.predicate)).map(|p| {
-            let value = json!({"tokens": tokens, "predicate": p.predicate});
-            let subject = Subject::new(tokens.clone(), value).with_tree(tree.clone());
+            let subject =
+                Subject::of_predicate(tokens.clone(), p.predicate).with_tree(tree.clone());
             let group = group.map(str::to_owned);
             Gold { line: line.number, subject, output: p.tags, group }
         });

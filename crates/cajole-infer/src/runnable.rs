@@ -1,6 +1,6 @@
 //! A [`Task`] as commands see it, whatever its types.
 
-use cajole_core::{Symbol, UnknownParameter};
+use cajole_core::{Symbol, UnknownParameter, Workspace};
 use cajole_report::Report;
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::{Presets, Watch};
@@ -12,13 +12,16 @@ use crate::infer::{InferError, Inference, Tally};
 use crate::line::{Line, LineError};
 use crate::sink::Sink;
 use crate::source::Lines;
-use crate::task::Task;
+use crate::task::{Display, Task};
 use crate::worker::Settings;
 
 /// A network with its task: object-safe, so that one command serves all. Every [`Task`] is one.
 pub trait Runnable: Send + Sync {
     /// As checkpoints call the task.
     fn task(&self) -> &'static str;
+
+    /// How its outputs are best shown.
+    fn display(&self) -> Display;
 
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Vocabulary;
@@ -47,6 +50,9 @@ pub trait Runnable: Send + Sync {
         lines: Vec<Result<Line, (u64, LineError)>>,
         ask: &Ask<'_>,
     ) -> Result<Vec<Record>, UnknownParameter>;
+
+    /// Memory to answer lines in, again and again.
+    fn hand(&self) -> Box<dyn Hand + '_>;
 
     /// Answers every line of a source: see [`Inference::run`].
     ///
@@ -81,6 +87,42 @@ pub trait Runnable: Send + Sync {
     }
 }
 
+/// One thread's memory for one network. Whoever answers a few lines at a time, in other settings each
+/// time, need not allocate it anew.
+pub trait Hand {
+    /// Answers some lines: see [`Answering::answer`].
+    ///
+    /// # Errors
+    /// If the settings name parameters that the network does not have.
+    fn answer(
+        &mut self,
+        lines: Vec<Result<Line, (u64, LineError)>>,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<Record>, UnknownParameter>;
+}
+
+struct TaskHand<'t, T: Task> {
+    task: &'t T,
+    /// Nothing while it is used.
+    workspace: Option<Workspace<T::Model>>,
+}
+
+impl<T: Task> Hand for TaskHand<'_, T> {
+    fn answer(
+        &mut self,
+        lines: Vec<Result<Line, (u64, LineError)>>,
+        ask: &Ask<'_>,
+    ) -> Result<Vec<Record>, UnknownParameter> {
+        let workspace = self.workspace.take();
+        let workspace = workspace.unwrap_or_else(|| Workspace::new(self.task.model()));
+        let answering = Answering::within(self.task, ask.rules, ask.settings, workspace)?;
+        let mut answering = answering.with_traces(ask.traces).with_log_probs(ask.log_probs);
+        let records = answering.answer(lines);
+        self.workspace = Some(answering.into_workspace());
+        Ok(records)
+    }
+}
+
 /// What is asked of a network.
 pub struct Ask<'a> {
     /// What outputs have to satisfy, but for those of lines that say otherwise.
@@ -93,6 +135,8 @@ pub struct Ask<'a> {
     pub times: bool,
     /// Whether records have the trace of every repair.
     pub traces: bool,
+    /// Whether records say how probable the network finds every output; see [`Runnable::answer`].
+    pub log_probs: bool,
     /// How many threads work.
     pub threads: usize,
 }
@@ -102,7 +146,15 @@ impl<'a> Ask<'a> {
     /// times nor traces.
     pub fn new(rules: Option<&'a Rules<'a>>, settings: &'a Settings) -> Self {
         let threads = cajole_core::corpus::n_threads();
-        Ask { rules, settings, strict: false, times: false, traces: false, threads }
+        Ask {
+            rules,
+            settings,
+            strict: false,
+            times: false,
+            traces: false,
+            log_probs: false,
+            threads,
+        }
     }
 }
 
@@ -133,6 +185,10 @@ pub struct Each<'a> {
 impl<T: Task> Runnable for T {
     fn task(&self) -> &'static str {
         T::NAME
+    }
+
+    fn display(&self) -> Display {
+        T::DISPLAY
     }
 
     fn vocabulary(&self) -> &Vocabulary {
@@ -168,8 +224,11 @@ impl<T: Task> Runnable for T {
         lines: Vec<Result<Line, (u64, LineError)>>,
         ask: &Ask<'_>,
     ) -> Result<Vec<Record>, UnknownParameter> {
-        let answering = Answering::new(self, ask.rules, ask.settings)?;
-        Ok(answering.with_traces(ask.traces).answer(lines))
+        self.hand().answer(lines, ask)
+    }
+
+    fn hand(&self) -> Box<dyn Hand + '_> {
+        Box::new(TaskHand { task: self, workspace: None })
     }
 
     fn infer(&self, ask: &Ask<'_>, stream: Stream<'_>) -> Result<(), InferError> {
@@ -194,6 +253,6 @@ impl<T: Task> Runnable for T {
 }
 
 fn inference<'a, T: Task>(task: &'a T, ask: &Ask<'a>) -> Inference<'a, T> {
-    let Ask { rules, settings, strict, times, traces, threads } = *ask;
+    let Ask { rules, settings, strict, times, traces, threads, .. } = *ask;
     Inference { task, rules, settings, strict, times, traces, threads }
 }

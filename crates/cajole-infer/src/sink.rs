@@ -13,6 +13,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::write_atomically;
+use cajole_tasks::changes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
@@ -259,14 +260,9 @@ fn check_note(note: &Path, path: &Path, run: &Value) -> Result<bool, SinkError> 
     };
     // A note that was cut off says nothing of the run, which had not written anything then.
     let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
-    let differs = |key: &String| before.get(key) != run.get(key);
-    let keys = [run, &before].into_iter().filter_map(Value::as_object).flat_map(|run| run.keys());
-    let mut changed: Vec<&str> = keys.filter(|key| differs(key)).map(String::as_str).collect();
-    changed.sort_unstable();
-    changed.dedup();
-    match changed.is_empty() {
-        true => Ok(true),
-        false => Err(SinkError::OtherRun { path: path.to_owned(), what: changed.join(", ") }),
+    match changes(&before, run) {
+        none if none.is_empty() => Ok(true),
+        some => Err(SinkError::OtherRun { path: path.to_owned(), what: some.join(", ") }),
     }
 }
 

@@ -11,6 +11,7 @@ use cajole_core::{Config, ConstrainedDecoder, Decoder, Model, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::engine::{Engine, Limits, Rival};
@@ -37,6 +38,19 @@ pub type Output<'a, I> = (&'a Case<I>, &'a [Symbol]);
 
 /// A decoder that knows the rules.
 pub type Search<'a, M> = Box<dyn ConstrainedDecoder<M> + 'a>;
+
+/// How outputs are best shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Display {
+    /// As symbols in a row.
+    Sequence,
+    /// As trees; records have a `tree`.
+    Tree,
+    /// As labelled spans over tokens; records have `tokens` and `arguments`.
+    Roles,
+}
 
 /// How much a thread works on together. Outputs do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +81,9 @@ impl Default for Together {
 pub trait Task: Send + Sync {
     /// As checkpoints call it.
     const NAME: &'static str;
+
+    /// How its outputs are best shown.
+    const DISPLAY: Display = Display::Sequence;
 
     /// Whether a line is one input; if not, its record has a list of answers.
     const IS_ONE_A_LINE: bool = true;

@@ -15,6 +15,7 @@ use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Limits, Rival, Status};
 use crate::lots::lots;
 use crate::task::{Case, Task, Together};
+use crate::waiter::Awaited;
 
 /// How engines work, whatever the input.
 #[derive(Clone, Debug)]
@@ -68,14 +69,14 @@ pub struct First {
 
 impl First {
     /// Of an input whose line had no time left.
-    fn late() -> Self {
+    fn late(used: Duration) -> Self {
         let output = Candidate { capped: true, ..Candidate::default() };
-        First { output, used: Duration::MAX }
+        First { output, used }
     }
 
-    /// Whether the network never read the input.
+    /// Whether time ran out before the network said anything.
     pub fn is_late(&self) -> bool {
-        self.used == Duration::MAX
+        self.output.capped && self.output.output.is_empty()
     }
 }
 
@@ -89,6 +90,8 @@ pub struct Failing<'a, T: Task> {
     pub used: Duration,
     /// How many inputs of its line share the rest.
     pub among: usize,
+    /// Who waits for it.
+    pub(crate) awaited: Option<&'a Awaited<'a, T>>,
 }
 
 impl<T: Task> Clone for Failing<'_, T> {
@@ -105,19 +108,37 @@ impl<'t, T: Task> Worker<'t, T> {
     /// # Errors
     /// If they name parameters that the network does not have.
     pub fn new(task: &'t T, settings: &'t Settings) -> Result<Self, UnknownParameter> {
-        let model = task.model();
-        Gbi::with(model, settings.config.clone())?;
+        Worker::within(task, settings, Workspace::new(task.model()))
+    }
+
+    /// The same, in memory that was used before.
+    ///
+    /// # Errors
+    /// As [`Worker::new`].
+    pub fn within(
+        task: &'t T,
+        settings: &'t Settings,
+        workspace: Workspace<T::Model>,
+    ) -> Result<Self, UnknownParameter> {
+        Gbi::with(task.model(), settings.config.clone())?;
         let own = task.decoder(settings.limits.width);
         let found = vec![Found::default(); task.together().inputs];
-        Ok(Worker { task, settings, own, workspace: Workspace::new(model), found })
+        Ok(Worker { task, settings, own, workspace, found })
+    }
+
+    /// The memory, to be used again.
+    pub fn into_workspace(self) -> Workspace<T::Model> {
+        self.workspace
     }
 
     /// The network's own output for every input, in batches of similar size. `lines` says which
-    /// inputs share the time of a line; what comes after its end gets no output.
+    /// inputs share the time of a line; what comes after its end gets no output. `until` is when
+    /// whoever waits for an input will not wait any longer: its output is cut off then.
     pub fn firsts(
         &mut self,
         cases: &[&Case<T::Input>],
         lines: &[usize],
+        until: impl Fn(usize) -> Option<Instant>,
     ) -> Vec<Result<First, Failure>> {
         let model = self.task.model();
         let mut used = vec![Duration::ZERO; lines.iter().max().map_or(0, |last| last + 1)];
@@ -128,17 +149,17 @@ impl<'t, T: Task> Worker<'t, T> {
         let nothing = || Err(Failure::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
         for batch in order.iter().flat_map(|lot| lot.chunks(together.inputs)) {
-            // The first input of a line is always read.
+            // The first input of a line is always taken up.
             let is_late = |i: &&usize| {
                 let used = used[lines[**i]];
                 !used.is_zero() && deadline.is_some_and(|most| most <= used)
             };
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
-            late.iter().for_each(|&i| firsts[i] = Ok(First::late()));
-            if self.skim(cases, &batch, &mut firsts).is_err() {
+            late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
+            if self.skim(cases, &batch, &until, &mut firsts).is_err() {
                 // The others of a batch must not suffer for one.
                 for &i in &batch {
-                    if let Err(failure) = self.skim(cases, &[i], &mut firsts) {
+                    if let Err(failure) = self.skim(cases, &[i], &until, &mut firsts) {
                         firsts[i] = Err(failure);
                     }
                 }
@@ -155,14 +176,18 @@ impl<'t, T: Task> Worker<'t, T> {
         &mut self,
         cases: &[&Case<T::Input>],
         batch: &[usize],
+        until: impl Fn(usize) -> Option<Instant>,
         firsts: &mut [Result<First, Failure>],
     ) -> Result<(), Failure> {
         if batch.is_empty() {
             return Ok(());
         }
         let (model, started) = (self.task.model(), Instant::now());
-        let until = self.settings.until(|each| each.checked_mul(batch.len() as u32));
-        let pass = |&i: &usize| Pass { until, ..Pass::base(input::<T>(cases[i])) };
+        let all = self.settings.until(|each| each.checked_mul(batch.len() as u32));
+        let pass = |&i: &usize| {
+            let until = [all, until(i)].into_iter().flatten().min();
+            Pass { until, ..Pass::base(input::<T>(cases[i])) }
+        };
         let set: Vec<Pass<'_, T::Model>> = batch.iter().map(pass).collect();
         let found = &mut self.found[..set.len()];
         self.own.skim(&mut self.workspace.session(model), &set, found)?;
@@ -286,6 +311,7 @@ impl<'t, T: Task> Worker<'t, T> {
             .enumerate()
             .map(|(i, attempt)| Job {
                 until: attempt.until,
+                watcher: attempt.watcher(),
                 targets: targets.map(|targets| targets[i].as_slice()),
                 ..Job::new(input::<T>(attempt.of.case), &bounds[i])
             })
@@ -318,7 +344,7 @@ impl<'t, T: Task> Worker<'t, T> {
             let started = Instant::now();
             let wanted = |&i: &usize| {
                 let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);
-                wanted.until = attempts[i].until;
+                (wanted.until, wanted.watcher) = (attempts[i].until, attempts[i].watcher());
                 wanted
             };
             let wanted: Vec<Wanted<'_, _>> = batch.iter().map(wanted).collect();
@@ -369,7 +395,8 @@ impl<'t, T: Task> Worker<'t, T> {
                     self.gbi(rules, &some, &bounds, Some(&known))
                 }
             };
-            self.judge(&some, &mut answers);
+            let cases: Vec<&Case<T::Input>> = some.iter().map(|attempt| attempt.of.case).collect();
+            self.judge(&cases, &mut answers, |answer| answer.status == Status::Satisfied);
             let mut settled = Vec::new();
             for (&i, answer) in open.iter().zip(answers) {
                 let is_satisfied = answer.status == Status::Satisfied;
@@ -397,12 +424,17 @@ impl<'t, T: Task> Worker<'t, T> {
         best
     }
 
-    /// Fills in how probable satisfying outputs are, where an engine did not say.
-    fn judge(&mut self, attempts: &[Attempt<'_, '_, T>], answers: &mut [Answer]) {
-        let unknown = |a: &Answer| a.status == Status::Satisfied && a.log_prob.is_none();
+    /// Fills in how probable outputs are, where an engine did not say and it is asked for.
+    pub(crate) fn judge(
+        &mut self,
+        cases: &[&Case<T::Input>],
+        answers: &mut [Answer],
+        is_asked: impl Fn(&Answer) -> bool,
+    ) {
+        let unknown = |a: &Answer| a.log_prob.is_none() && is_asked(a);
         let which: Vec<usize> = (0..answers.len()).filter(|&i| unknown(&answers[i])).collect();
         let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
-            which.iter().map(|&i| (attempts[i].of.case, answers[i].output.as_slice())).collect();
+            which.iter().map(|&i| (cases[i], answers[i].output.as_slice())).collect();
         if let Ok(log_probs) = self.log_probs(&outputs) {
             which.iter().zip(log_probs).for_each(|(&i, p)| answers[i].log_prob = Some(p));
         }

@@ -62,7 +62,7 @@ fn answer<T: Task>(answering: &mut Answering<'_, T>, line: &str) -> Answer {
 }
 
 fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidate {
-    worker.firsts(&[case], &[0]).remove(0).unwrap().output
+    worker.firsts(&[case], &[0], |_| None).remove(0).unwrap().output
 }
 
 fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
@@ -238,7 +238,7 @@ fn the_inputs_of_a_line_share_its_time() {
     let cases: Vec<_> = cases.iter().collect();
     let n_late = |deadline: Duration, lines: &[usize]| {
         let settings = settings(&task, Engine::Gbi, &limits(|l| l.deadline = Some(deadline)));
-        let firsts = Worker::new(&task, &settings).unwrap().firsts(&cases, lines);
+        let firsts = Worker::new(&task, &settings).unwrap().firsts(&cases, lines, |_| None);
         firsts.into_iter().filter(|first| first.as_ref().unwrap().is_late()).count()
     };
     let (one, each) = (vec![0; 3 * BATCH], (0..3 * BATCH).collect::<Vec<_>>());

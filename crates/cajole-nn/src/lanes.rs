@@ -243,7 +243,7 @@ impl<L> Lane<L> {
     ) -> (Graph<'g>, &'g mut L) {
         let Lane { tape, shifts, is_small, own, .. } = self;
         let w = first.and_then(Nudge::dense).map_or(w, |dense| dense.weights(w));
-        (Graph { w, tape, random: None, shifts: is_small.then_some(&*shifts) }, own)
+        (Graph { shifts: is_small.then_some(&*shifts), ..Graph::new(w, tape) }, own)
     }
 
     /// The inputs of the lane.

@@ -76,7 +76,8 @@ pub trait Tagger: Send + Sync {
     fn len(&self, x: &Self::Input) -> usize;
 
     /// The log-probability of every tag at every position of `B` inputs, `(T·B, V)`, with `T` the
-    /// longest length: row `t · B + b`. Rows past the end of a shorter input are never read.
+    /// longest length: row `t · B + b`. Rows past the end of a shorter input are never read. None
+    /// are if [`Graph::is_late`] was true.
     fn log_probs(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Var;
 }
 
@@ -130,12 +131,16 @@ impl<N: Tagger> TagScorer for Trained<Tagging<N>> {
     ) -> Result<(), Failure> {
         let net = &self.net.net;
         let length = |i: usize| net.len(set[i].input);
+        let until = set.iter().map(|pass| pass.until).max_by_key(|until| (until.is_none(), *until));
+        let until = until.flatten(); // the last one's, if all have one
         let lanes = scratch.begin(net.layout(), set, recording, Padding::To(&length));
         for lane in lanes.used() {
             let xs = lane.inputs(set);
             let (mut g, own) = lane.graph(lane.nudge(set), self.weights());
             g.cycle(xs.len());
-            own.log_probs = Some(net.log_probs(&mut g, &xs));
+            g.until = until;
+            let log_probs = net.log_probs(&mut g, &xs);
+            own.log_probs = Some(log_probs).filter(|_| !g.is_cut_off);
             own.lengths.clear();
             own.lengths.extend(xs.iter().map(|x| net.len(x)));
         }

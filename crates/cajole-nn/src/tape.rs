@@ -9,6 +9,8 @@
 //! hypotheses of a beam; a single input under repair has one row. Each operation lives in its own
 //! file under `layers/`, forward beside backward.
 
+use std::time::Instant;
+
 use cajole_core::Failure;
 use cajole_core::model::Mark;
 use cajole_core::random::Random;
@@ -257,12 +259,24 @@ pub struct Graph<'a> {
     pub random: Option<Random>,
     /// Per-input additions to biases.
     pub(crate) shifts: Option<&'a Shifts>,
+    /// When to give up on the pass.
+    pub(crate) until: Option<Instant>,
+    /// Whether the pass was given up.
+    pub(crate) is_cut_off: bool,
 }
 
 impl<'a> Graph<'a> {
     /// An inference pass under `w`, continuing the recording on `tape`.
     pub fn new(w: &'a [f32], tape: &'a mut Tape) -> Self {
-        Graph { w, tape, random: None, shifts: None }
+        Graph { w, tape, random: None, shifts: None, until: None, is_cut_off: false }
+    }
+
+    /// Whether the deadline of this pass has passed. A network that asks between its layers may then
+    /// return early: its output is not read.
+    pub fn is_late(&mut self) -> bool {
+        let is_late = self.until.is_some_and(|until| until <= Instant::now());
+        self.is_cut_off |= is_late;
+        is_late
     }
 
     /// Whether only per-input biases move, so that rows of many inputs share every matrix.

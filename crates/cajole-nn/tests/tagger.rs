@@ -1,6 +1,7 @@
 //! The tagger against PyTorch, in batches and alone, and the decoders on top of it.
 
 use std::borrow::Borrow;
+use std::time::{Duration, Instant};
 
 use cajole_core::constraints::{Bracketed, Brackets, Language, Regular, RoleSet, TagSet};
 use cajole_core::decoders::tags::{
@@ -427,4 +428,24 @@ fn check_forced(
     assert_eq!(set[0].passes, 0, "it is recorded already");
     assert_eq!(forced.marks.len(), y.output.len());
     assert_eq!(&forced, y);
+}
+
+#[test]
+fn a_pass_that_is_late_is_cut_off_and_says_so() {
+    let (net, x) = (wild(tiny(), 1), sentence(6, 2));
+    let decoder = net.decoder(1);
+    let mut workspace = Workspace::new(&net);
+    let mut found = [Found::default()];
+    for (time, n_tags) in [(Duration::ZERO, 0), (Duration::from_secs(600), 6)] {
+        let pass = Pass { until: Some(Instant::now() + time), ..Pass::base(&x) };
+        let mut session = workspace.session(&net);
+        for is_recorded in [false, true] {
+            match is_recorded {
+                true => decoder.decode(&mut session, &[pass], &mut found).unwrap(),
+                false => decoder.skim(&mut session, &[pass], &mut found).unwrap(),
+            }
+            let best = found[0].best().unwrap();
+            assert_eq!((best.output.len(), best.capped), (n_tags, n_tags == 0));
+        }
+    }
 }

@@ -42,7 +42,7 @@ impl Callable<'_> {
         let symbols = PyTuple::new(py, names.collect::<Vec<_>>())?;
         let output = OUTPUT.import(py, "cajole._output", "Output")?;
         let output = output.call1((self.vocabulary.text(y), symbols))?;
-        let reply = self.rule.bind(py).call1((to_frozen(py, &x.value)?, output))?;
+        let reply = self.rule.bind(py).call1((to_frozen(py, &x.value())?, output))?;
         // A scalar of NumPy or PyTorch: their truth values are no Python bool.
         match reply.getattr_opt("item")? {
             Some(item) if !reply.is_instance_of::<PyMapping>() => item.call0(),

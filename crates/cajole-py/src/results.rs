@@ -166,6 +166,7 @@ impl Run {
             strict: self.strict,
             times: self.times,
             traces: self.trace,
+            log_probs: false,
             threads: self.threads,
         };
         self.network.answer(Vec::new(), &ask).map_err(|error| settings_error(&error))?;

@@ -5,6 +5,7 @@
 //! So rules are constraints on a [`Subject`], and [`Bound`] adapts them to whatever the network
 //! reads.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use cajole_core::constraints::{Automaton, Brackets};
@@ -12,25 +13,55 @@ use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_treebank::Tree;
 use cajole_treebank::roles::{Reading, nodes};
 use cajole_treebank::shift_reduce::Tokens;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An input as rules see it.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// The names of its symbols: letters, words, or whatever the network reads one by one.
     pub symbols: Vec<String>,
-    /// The input as it appeared in the line, for checkers.
-    pub value: Value,
+    written: Written,
     /// Its parse tree, if given.
     tree: Option<Tree>,
     /// The spans of the tree's nodes for each reading, computed on first use.
     nodes: [OnceLock<Brackets>; 2],
 }
 
+/// How checkers see an input.
+#[derive(Clone, Debug)]
+enum Written {
+    /// As it appeared in the line.
+    Value(Value),
+    /// As its tokens and one of them, the predicate.
+    Predicate(usize),
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Written::Value(Value::Null)
+    }
+}
+
 impl Subject {
     /// An input with these symbols, which appeared as `value` in the line.
     pub fn new(symbols: Vec<String>, value: Value) -> Self {
-        Subject { symbols, value, ..Subject::default() }
+        Subject { symbols, written: Written::Value(value), ..Subject::default() }
+    }
+
+    /// A predicate of a sentence, which checkers see as `{"tokens": [...], "predicate": 1}`.
+    pub fn of_predicate(tokens: Vec<String>, predicate: usize) -> Self {
+        let written = Written::Predicate(predicate);
+        Subject { symbols: tokens, written, ..Subject::default() }
+    }
+
+    /// The input as checkers see it.
+    pub fn value(&self) -> Cow<'_, Value> {
+        match &self.written {
+            Written::Value(value) => Cow::Borrowed(value),
+            Written::Predicate(predicate) => {
+                Cow::Owned(json!({"tokens": self.symbols, "predicate": predicate}))
+            }
+        }
     }
 
     /// Adds a parse tree.

@@ -140,7 +140,7 @@ fn requests_match_the_documentation_and_parts_are_named() {
     let request = std::fs::read_to_string(folder.path("request")).unwrap();
     let request: serde_json::Value = serde_json::from_str(&request).unwrap();
     let symbols = ["a", "b", "c"];
-    let expected = json!({"id": 0, "input": subject.value, "output": "abc", "symbols": symbols});
+    let expected = json!({"id": 0, "input": *subject.value(), "output": "abc", "symbols": symbols});
     assert_eq!(request, expected);
 }
 

@@ -169,12 +169,15 @@ pub enum LoadError {
     },
     /// The folder contains an unfinished training run with other settings.
     #[error(
-        "{path} belongs to an unfinished run with other settings or another seed",
+        "{path} belongs to an unfinished run, and this has changed since: {what}; name another \
+         folder, or remove this one",
         path = path.display()
     )]
     OtherRun {
         /// The file.
         path: PathBuf,
+        /// The names of what has changed.
+        what: String,
     },
     /// Weights have overflowed in training.
     #[error(

@@ -3,8 +3,10 @@
 //! A task defines its inputs and outputs, a metric, and the constraints on outputs. Its networks
 //! are trained here, or loaded as a [checkpoint] from a folder or from the binary.
 
+mod changes;
 pub mod checkpoint;
 pub mod corpora;
+mod fingerprint;
 mod overrides;
 pub mod pairs;
 pub mod parsing;
@@ -15,7 +17,9 @@ pub mod transduction;
 mod watch;
 pub mod words;
 
+pub use changes::changes;
 pub use checkpoint::Checkpoint;
+pub use fingerprint::{fingerprint, fingerprint_of};
 pub use overrides::{OverrideError, overridden};
 pub use presets::{Preset, Presets};
 pub use watch::{OnAdvance, Silent, Watch};

@@ -12,8 +12,8 @@ use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
 use serde::Serialize;
 
-use crate::Watch;
 use crate::checkpoint::{self, Checkpoint, LoadError};
+use crate::{Watch, changes};
 
 /// Identifies the run that the state next to it belongs to.
 const RUN_FILE: &str = "training.json";
@@ -121,11 +121,14 @@ pub(crate) fn initial<N: Trainable>(net: &N, seed: u64) -> Result<Vec<f32>, Load
 fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
     fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
     let path = folder.join(RUN_FILE);
-    let text = serde_json::to_string_pretty(settings).expect("settings always serialise") + "\n";
+    let settings = serde_json::to_value(settings).expect("settings always serialise");
+    let text = format!("{settings:#}\n");
     if folder.join(TRAINING_FILE).exists() {
-        let other = text_of(&path, MOST_SETTINGS_BYTES)?;
-        if other != text {
-            return Err(LoadError::OtherRun { path });
+        let before = serde_json::from_str(&text_of(&path, MOST_SETTINGS_BYTES)?);
+        let before = before.map_err(|source| LoadError::Config { path: path.clone(), source })?;
+        let changed = changes(&before, &settings);
+        if !changed.is_empty() {
+            return Err(LoadError::OtherRun { path, what: changed.join(", ") });
         }
     }
     write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 import zlib
@@ -180,7 +181,7 @@ class TaggerBackend(Backend):
     ) -> None:
         super().__init__(module, prepare, in_step)
         self.log_probs = log_probs
-        self._kept: tuple[list[Tensor], Tensor | None, list[Nudge | None]] = ([], None, [])
+        self._kept: tuple[Tensor, list[int], Tensor] | None = None
 
     def read(
         self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool
@@ -191,23 +192,26 @@ class TaggerBackend(Backend):
             shifts = self.leaf([n or Nudge(names) for n in nudges]) if is_kept else self.stacked(nudges)
             with self.moved(shifts, names):
                 scores = list(self.log_probs(inputs))  # B × (T, V)
-            if is_kept:
-                self._kept = (scores, shifts, nudges)
-            return [len(one) for one in scores], to_bytes(torch.cat([s.float() for s in scores]))
+            flat = torch.cat([one.float().reshape(-1) for one in scores])  # (ΣT·V)
+            if is_kept and shifts is not None:
+                starts = [0, *itertools.accumulate(one.numel() for one in scores)]
+                self._kept = (flat, starts, shifts)
+            return [len(one) for one in scores], to_bytes(flat)
 
     def tag_gradient(
         self, moves: list[tuple[Nudge, int, float, list[int], list[float]]]
     ) -> list[float]:
         """`∇` of Σ cost · log p over the blamed positions of each input."""
-        scores, shifts, _ = self._kept
+        if self._kept is None:
+            raise RuntimeError("a gradient needs a pass that was kept")
+        flat, starts, shifts = self._kept
         with self.still(), torch.enable_grad():
-            total = torch.zeros((), device=self.device)
-            for _, place, _, at, costs in moves:
-                picked = scores[place].float().reshape(-1)[torch.tensor(at, device=self.device)]
-                total = total + picked @ torch.tensor(costs, device=self.device)
-            assert shifts is not None
+            at = [starts[place] + i for _, place, _, ats, _ in moves for i in ats]
+            costs = [cost for *_, costs in moves for cost in costs]
+            picked = flat[torch.tensor(at, dtype=torch.long, device=self.device)]
+            total = picked @ torch.tensor(costs, device=self.device)
             [grad] = torch.autograd.grad(total, [shifts])
-        self._kept = ([], None, [])
+        self._kept = None
         places = torch.tensor([place for _, place, *_ in moves], device=self.device)
         return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad[places])
 

@@ -99,6 +99,7 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
         settings: &settings,
         strict: what.strict,
         times: !what.no_times,
+        log_probs: false,
         traces: what.explain,
         threads: rayon::current_num_threads(),
     };

@@ -10,6 +10,7 @@ mod infer;
 mod lint;
 mod parse;
 mod reproduce;
+mod serve;
 mod srl_eval;
 mod tag;
 mod train;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Infer(infer::Infer),
     Compare(compare::Compare),
     Lint(lint::Lint),
+    Serve(serve::Serve),
     Evalb(evalb::Evalb),
     SrlEval(srl_eval::SrlEval),
     Import(import::Import),
@@ -71,6 +73,7 @@ impl Command {
             Command::Infer(what) => infer::run(what, session),
             Command::Compare(what) => compare::run(what, session),
             Command::Lint(what) => lint::run(what, session),
+            Command::Serve(what) => serve::run(what, session),
             Command::Evalb(what) => evalb::run(what, session),
             Command::SrlEval(what) => srl_eval::run(what, session),
             Command::Import(what) => import::run(what, session),

@@ -13,7 +13,7 @@ use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
 use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use crate::task::{Case, Display, Output, Search, Task};
 
 /// Width of the beam that sentences are parsed with.
 const WIDTH: usize = 5;
@@ -56,6 +56,7 @@ impl Parsing {
 
 impl Task for Parsing {
     const NAME: &'static str = "parsing";
+    const DISPLAY: Display = Display::Tree;
     type Model = Net;
     type Input = Read;
 

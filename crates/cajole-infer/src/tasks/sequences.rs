@@ -30,7 +30,7 @@ pub fn rival<'a, M: Stepper>(rival: Rival, limits: &Limits) -> Search<'a, M> {
 
 /// The output in the form that the input came in: a text, or a list of symbols.
 pub fn record<I>(vocabulary: &Vocabulary, case: &Case<I>, y: &[Symbol]) -> Map<String, Value> {
-    let output = match &case.subject.value {
+    let output = match &*case.subject.value() {
         Value::Array(_) => y.iter().map(|&symbol| json!(vocabulary.name(symbol))).collect(),
         _ => json!(vocabulary.text(y)),
     };

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
 use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use crate::task::{Case, Display, Output, Search, Task};
 
 /// Prefixes that A* may make for one input before it gives up, as in the experiment.
 const AGENDA_LIMIT: usize = 200_000;
@@ -52,8 +52,8 @@ impl Roles {
             input = input.within(tree, reading, Noise::Noisy);
         }
         let predicate = proposition.predicate;
-        let value = json!({"tokens": sentence.tokens, "predicate": predicate});
-        let subject = Subject::new(sentence.tokens.clone(), value).with_tree(sentence.tree.clone());
+        let subject = Subject::of_predicate(sentence.tokens.clone(), predicate)
+            .with_tree(sentence.tree.clone());
         let gold = Some(&proposition.tags).filter(|tags| !tags.is_empty());
         let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
         let about = [
@@ -69,6 +69,7 @@ impl Roles {
 
 impl Task for Roles {
     const NAME: &'static str = "srl";
+    const DISPLAY: Display = Display::Roles;
     const IS_ONE_A_LINE: bool = false;
     type Model = Net;
     type Input = Instance;

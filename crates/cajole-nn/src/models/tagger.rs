@@ -211,6 +211,9 @@ impl<X: Borrow<Features> + Sync> Tagger for LstmTagger<X> {
         let steps = xs.iter().map(|x| self.len(x)).max().unwrap_or(0);
         let mut x = self.inputs(g, xs, steps); // (T·B, D)
         for (i, cell) in self.layers.iter().enumerate() {
+            if g.is_late() {
+                return g.zeros(steps * xs.len(), self.config.tags);
+            }
             let lengths = xs.iter().map(|x| self.len(x));
             let direction = match (self.config.reading, i % 2) {
                 (Reading::Alternating, 1) => Direction::Backward,

@@ -90,7 +90,7 @@ impl<'v> Checker<'v> {
     fn request(&self, x: &Subject, y: &[Symbol]) -> String {
         let symbols = y.iter().map(|&symbol| self.vocabulary.name(symbol)).collect();
         let output = self.vocabulary.text(y);
-        let request = Request { input: &x.value, output: &output, symbols };
+        let request = Request { input: &x.value(), output: &output, symbols };
         // Strings and values read from JSON can always be serialized as JSON.
         serde_json::to_string(&request).unwrap_or_default()
     }
@@ -140,7 +140,8 @@ impl<'v> Checker<'v> {
         let mut command = self.command();
         let input = match self.config.pass {
             Pass::Text => {
-                let written = x.value.as_str().map_or_else(|| x.value.to_string(), str::to_owned);
+                let value = x.value();
+                let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 command.env("CAJOLE_INPUT", written);
                 self.vocabulary.text(y)
             }

@@ -14,6 +14,7 @@ use toml::Spanned;
 
 use super::Rules;
 use super::error::{RuleError, RuleFileError};
+use super::position;
 use super::table::{DivideBy, KINDS, Kind, Table};
 use crate::checker::Checker;
 use crate::named::NamedGrammar;
@@ -218,9 +219,10 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     fn at(&self, at: usize, source: RuleError) -> RuleFileError {
-        let before = self.text.as_bytes().iter().take(at);
-        let line = 1 + before.filter(|&&byte| byte == b'\n').count();
-        RuleFileError::Rule { name: self.name.to_owned(), line, source }
+        let (line, _) = position::line_and_column(self.text, at);
+        let at = position::locate(self.text, at, &source);
+        let place = position::line_and_column(self.text, at);
+        RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use cajole_treebank::ReadError;
 
+use super::position::line_and_column;
 use crate::checker::CheckerError;
 use crate::ebnf::{EbnfError, Problem};
 use crate::formula::FormulaError;
@@ -37,17 +38,40 @@ pub enum RuleFileError {
         name: String,
         /// The line on which the rule begins.
         line: usize,
+        /// The line and column that the error is at.
+        place: (usize, usize),
         /// What is wrong with it.
-        source: RuleError,
+        source: Box<RuleError>,
     },
 }
 
 impl RuleFileError {
+    /// The line and column of the error in the file's `text`, both from 1, where it has a place.
+    pub fn position(&self, text: &str) -> Option<(usize, usize)> {
+        match self {
+            RuleFileError::Rule { place, .. } => Some(*place),
+            RuleFileError::Toml { source, .. } => {
+                Some(line_and_column(text, source.span().map_or(0, |span| span.start)))
+            }
+            RuleFileError::Read(_) | RuleFileError::Json { .. } => None,
+        }
+    }
+
+    /// What is wrong, without where.
+    pub fn problem(&self) -> String {
+        match self {
+            RuleFileError::Rule { source, .. } => source.to_string(),
+            RuleFileError::Toml { source, .. } => source.message().to_owned(),
+            RuleFileError::Json { message, .. } => message.clone(),
+            RuleFileError::Read(source) => source.to_string(),
+        }
+    }
+
     /// The unknown symbol that a rule names, if that is the error. Without a separator between
     /// symbols, it is the rest of the text from that point.
     pub fn unknown_symbol(&self) -> Option<String> {
         let RuleFileError::Rule { source, .. } = self else { return None };
-        match source {
+        match &**source {
             RuleError::Formula(FormulaError::Unknown { source, .. })
             | RuleError::Lexical(LexicalError::Unknown { source, .. })
             | RuleError::Ebnf {
@@ -63,7 +87,7 @@ impl RuleFileError {
         let RuleFileError::Rule { source, .. } = self else { return false };
         self.unknown_symbol().is_some()
             || matches!(
-                source,
+                **source,
                 RuleError::NoTags { .. }
                     | RuleError::NoCommands { .. }
                     | RuleError::TooManyStates { .. }

@@ -34,6 +34,7 @@
 
 mod compile;
 mod error;
+mod position;
 mod table;
 
 use std::path::{Path, PathBuf};

@@ -1,11 +1,17 @@
 //! The data files of an experiment: named in its settings, relative to one folder.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use cajole_treebank::{Corpus, Problem, ReadError};
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint_of;
 use crate::words::{Vectors, VectorsError};
+
+/// A hash of the content of each file, by its name in the settings.
+pub type Contents = BTreeMap<String, String>;
 
 /// A selection of the sentences in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,12 +58,14 @@ pub(crate) struct Files<'a> {
     pub(crate) data: Option<&'a Path>,
     /// Malformed sentences that were skipped.
     pub(crate) problems: Vec<Problem>,
+    /// What was in them.
+    pub(crate) contents: Contents,
 }
 
 impl<'a> Files<'a> {
     /// Files relative to this folder.
     pub(crate) fn of(data: Option<&'a Path>) -> Self {
-        Files { data, problems: Vec::new() }
+        Files { data, problems: Vec::new(), contents: Contents::new() }
     }
 
     /// Reads the selected sentences, one file after the other.
@@ -88,15 +96,20 @@ impl<'a> Files<'a> {
     ///
     /// # Errors
     /// If the file is unusable.
-    pub(crate) fn vectors(&self, file: Option<&str>) -> Result<Vectors, CorpusError> {
+    pub(crate) fn vectors(&mut self, file: Option<&str>) -> Result<Vectors, CorpusError> {
         match file {
             None => Ok(Vectors::default()),
             Some(file) => Ok(Vectors::read(&self.path(file)?)?),
         }
     }
 
-    fn path(&self, file: &str) -> Result<PathBuf, CorpusError> {
+    fn path(&mut self, file: &str) -> Result<PathBuf, CorpusError> {
         let folder = self.data.ok_or_else(|| CorpusError::NoFolder { file: file.to_owned() })?;
-        Ok(folder.join(file))
+        let path = folder.join(file);
+        // A file that cannot be opened is reported by whoever reads it.
+        if let Ok(hash) = File::open(&path).and_then(fingerprint_of) {
+            self.contents.insert(file.to_owned(), format!("{hash:016x}"));
+        }
+        Ok(path)
     }
 }

@@ -4,6 +4,6 @@ mod files;
 mod splits;
 
 pub(crate) use files::Files;
-pub use files::{CorpusError, Selection};
+pub use files::{Contents, CorpusError, Selection};
 pub(crate) use splits::Kind;
 pub use splits::{Source, Splits};

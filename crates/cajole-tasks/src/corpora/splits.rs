@@ -6,7 +6,7 @@ use cajole_treebank::generated::Genre;
 use cajole_treebank::{Corpus, Problem, ReadError};
 use serde::{Deserialize, Serialize};
 
-use super::{CorpusError, Files, Selection};
+use super::{Contents, CorpusError, Files, Selection};
 use crate::words::Vectors;
 
 /// Where sentences come from. Files are relative to the data folder.
@@ -51,6 +51,8 @@ pub struct Splits<S> {
     pub vectors: Vectors,
     /// Malformed sentences that were skipped.
     pub problems: Vec<Problem>,
+    /// What was in the files.
+    pub contents: Contents,
 }
 
 /// The task-specific operations on sentences.
@@ -96,7 +98,8 @@ impl<S: Clone> Splits<S> {
             }
         }
         let vectors = files.vectors(vectors)?;
-        Ok(Splits { train, dev, test, domains, vectors, problems: files.problems })
+        let Files { problems, contents, .. } = files;
+        Ok(Splits { train, dev, test, domains, vectors, problems, contents })
     }
 
     /// The first `share` per cent of the training set.

@@ -16,6 +16,7 @@ use super::metric::{Score, scores};
 use super::parser::{Card, Parser};
 use crate::Watch;
 use crate::checkpoint::LoadError;
+use crate::corpora::Contents;
 use crate::training::{Training, initial};
 use crate::words::Lexicon;
 
@@ -40,6 +41,7 @@ struct Run<'a> {
     network: &'a Seq2SeqConfig,
     training: &'a TrainConfig,
     treebank: &'a TreebankConfig,
+    files: &'a Contents,
     share: usize,
     seed: u64,
 }
@@ -89,7 +91,8 @@ pub fn train(
         (f1, format!("dev F1 {f1:.1}"))
     };
     let share = of.share;
-    let run = Run { network: &network, training: &training, treebank, share, seed };
+    let files = &splits.contents;
+    let run = Run { network: &network, training: &training, treebank, files, share, seed };
     let job = Training { net: &net, config: &training, examples, seed, initial, every: 1, folder };
     let state = job.run(&run, measure, watch)?;
     let card = Card {

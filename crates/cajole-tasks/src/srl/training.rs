@@ -19,6 +19,7 @@ use super::instance::{Instance, Noise};
 use super::tagger::{Card, RoleTagger, Vocabulary};
 use crate::Watch;
 use crate::checkpoint::LoadError;
+use crate::corpora::Contents;
 use crate::training::{Training, initial};
 use crate::words::Lexicon;
 
@@ -45,6 +46,7 @@ struct Run<'a> {
     network: &'a TaggerConfig,
     training: &'a TrainConfig,
     corpus: &'a CorpusConfig,
+    files: &'a Contents,
     of: &'a NetworkConfig,
     seed: u64,
 }
@@ -84,7 +86,8 @@ pub fn train(
     let examples = lessons.iter().map(|&(ref input, output)| Example { input, output }).collect();
     let weight = of.constraint_loss.map_or(0.0, |loss| loss.weight);
     let loss = ConstraintLoss::new(&net, &blank, weight);
-    let run = Run { network: &network, training: &training, corpus, of, seed };
+    let files = &splits.contents;
+    let run = Run { network: &network, training: &training, corpus, files, of, seed };
     let job = Training { net: &loss, config: &training, examples, seed, initial, every: 1, folder };
     let state = job.run(&run, measure, watch)?;
     let card = Card {

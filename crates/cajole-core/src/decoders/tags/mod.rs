@@ -187,6 +187,11 @@ impl<S: TagSearch> Tagged<'_, S> {
             found.passes = 1;
             let mut scores = std::mem::take(&mut buffers.tags.scores);
             model.scores(scratch, recording, place, &mut scores);
+            if scores.is_empty() && set[place].is_late() {
+                found.add().capped = true;
+                buffers.tags.scores = scores;
+                continue;
+            }
             let view = TagScores::new(self.tags, &scores);
             self.search.search(&view, &mut buffers.tags, &mut |y| {
                 let candidate = found.add();

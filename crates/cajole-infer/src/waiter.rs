@@ -1,0 +1,71 @@
+//! Whoever waits for the record of a line: how long, whether still, and whether steps are wanted.
+//!
+//! Lines of a file have nobody in particular who waits for them. Requests to a service have: a client
+//! may have a deadline, hang up, or watch.
+
+use std::fmt;
+use std::time::Instant;
+
+use cajole_core::{Constraint, Step, Symbol, Watcher};
+use cajole_rules::Rules;
+use serde_json::{Map, Value};
+
+use crate::task::{Case, Task};
+use crate::traced;
+
+/// Someone who waits for the record of one line.
+pub trait Waiter: fmt::Debug + Send + Sync {
+    /// When the best output so far has to do.
+    fn until(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether nobody waits any more: the line is given up between two steps.
+    fn has_left(&self) -> bool {
+        false
+    }
+
+    /// Whether to be told of steps.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// Hears of a step of the `answer`-th input of the line, as traces have it.
+    fn step(&self, answer: usize, step: Map<String, Value>) {
+        let _ = (answer, step);
+    }
+}
+
+/// One input of a line that someone waits for.
+pub(crate) struct Awaited<'a, T: Task> {
+    pub(crate) task: &'a T,
+    pub(crate) case: &'a Case<T::Input>,
+    pub(crate) rules: &'a Rules<'a>,
+    /// Which input of its line it is.
+    pub(crate) answer: usize,
+    pub(crate) waiter: &'a dyn Waiter,
+}
+
+impl<T: Task> Awaited<'_, T> {
+    /// When to give up: at once, if nobody waits.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        match self.waiter.has_left() {
+            true => Some(Instant::now()),
+            false => self.waiter.until(),
+        }
+    }
+}
+
+impl<T: Task> Watcher for Awaited<'_, T> {
+    fn has_left(&self) -> bool {
+        self.waiter.has_left()
+    }
+
+    fn decoded(&self, step: &Step, output: &[Symbol]) {
+        if self.waiter.watches() {
+            let faults = self.rules.explain(&self.case.subject, output);
+            self.waiter
+                .step(self.answer, traced::step(self.task, self.case, output, &faults, step));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `compare`: all engines on the same inputs, with what each costs.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request;
+use cajole_infer::engine::Engine;
+use cajole_infer::line::LineError;
+use serde_json::value::RawValue;
+
+use super::ask::check_query;
+use super::{Answer, Shared, typed};
+use crate::app::{Extras, all_done, record, until};
+use crate::body::{JSON, check_accepts, json};
+use crate::problem::Problem;
+use crate::request::{CompareBody, Input, of_json};
+use crate::ticket::{Done, Figures, Waits};
+
+/// What all engines made of the inputs.
+#[derive(serde::Serialize)]
+struct Comparison {
+    model: String,
+    inputs: usize,
+    failures: usize,
+    engines: Vec<Tried>,
+}
+
+/// What one engine made of all inputs.
+#[derive(serde::Serialize)]
+struct Tried {
+    engine: &'static str,
+    satisfied: usize,
+    passes: f64,
+    milliseconds: f64,
+    log_prob: Option<f64>,
+    /// The text that they are.
+    records: Vec<Box<RawValue>>,
+}
+
+/// `POST /v1/compare`.
+pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answer {
+    check_accepts(request.headers(), &[JSON])?;
+    check_query(&request)?;
+    let body = json(&app, request).await?;
+    let parse = |body: &[u8]| {
+        let body: CompareBody = of_json(body)?;
+        Ok((body.model.clone(), body.checked()?))
+    };
+    let (model, (asked, engines)) = app.parsed(body, parse).await?;
+    let until = until(asked.manner.deadline_ms);
+    let prepared = app.prepare(model, asked.rules).await?;
+    let engines = engines.unwrap_or_else(|| prepared.network.engines());
+    let others = engines.into_iter().filter(|engine| *engine != Engine::Network);
+    let extras = Extras { log_probs: true, ..Extras::default() };
+    let waits = Waits { watches: false, times: true };
+    let mut pending = Vec::new();
+    for engine in [Engine::Network].into_iter().chain(others) {
+        let terms = app.terms(&prepared, &asked.manner, engine, extras);
+        let inputs = asked.inputs.iter().map(copied).collect();
+        pending.push((engine, app.submit(inputs, &terms, waits, until)?));
+    }
+    let mut tried: Vec<Tried> = Vec::new();
+    let mut is_failure: Vec<bool> = Vec::new();
+    for (engine, mut pending) in pending {
+        let done = all_done(&mut pending, asked.inputs.len()).await?;
+        let figures: Vec<Figures> = done.iter().flat_map(|done| done.figures.clone()).collect();
+        if engine == Engine::Network {
+            is_failure = figures.iter().map(|figures| figures.is_failure).collect();
+        }
+        tried.push(summed(engine, &done, &figures, &is_failure)?);
+    }
+    let comparison = Comparison {
+        model: prepared.model,
+        inputs: is_failure.len(),
+        failures: is_failure.iter().filter(|is| **is).count(),
+        engines: tried,
+    };
+    let text = serde_json::to_string(&comparison);
+    Ok(typed(JSON, text.map_err(|error| Problem::internal(error.to_string()))?))
+}
+
+/// An input for another engine.
+fn copied(input: &Input) -> Input {
+    match input {
+        Ok(line) => Ok(line.clone()),
+        Err((number, error)) => Err((*number, LineError::other(error.to_string()))),
+    }
+}
+
+fn summed(
+    engine: Engine,
+    done: &[Done],
+    figures: &[Figures],
+    is_failure: &[bool],
+) -> Result<Tried, Problem> {
+    let failures =
+        figures.iter().zip(is_failure).filter(|(_, is)| **is).map(|(figures, _)| figures);
+    let failures: Vec<&Figures> = failures.collect();
+    let mean = |of: &dyn Fn(&Figures) -> f64| match failures.len() {
+        0 => 0.0,
+        n => failures.iter().map(|figures| of(figures)).sum::<f64>() / n as f64,
+    };
+    let log_probs: Vec<f64> =
+        failures.iter().filter_map(|figures| figures.log_prob).map(f64::from).collect();
+    let mean_log_prob = log_probs.iter().sum::<f64>() / log_probs.len() as f64;
+    let raw = |done: &Done| {
+        let record = record(done)?.to_owned();
+        RawValue::from_string(record).map_err(|error| Problem::internal(error.to_string()))
+    };
+    Ok(Tried {
+        engine: engine.name(),
+        satisfied: failures.iter().filter(|figures| figures.is_satisfied).count(),
+        passes: mean(&|figures| figures.passes as f64),
+        milliseconds: mean(&|figures| figures.milliseconds),
+        log_prob: Some(mean_log_prob).filter(|mean| mean.is_finite()),
+        records: done.iter().map(raw).collect::<Result<_, _>>()?,
+    })
+}

@@ -1,0 +1,135 @@
+//! `lint`: what is wrong with rules, and how often right outputs violate them.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request;
+use cajole_core::{Constraint, Symbol};
+use cajole_infer::answer::faults_json;
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::lint::{Gold, Look};
+use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use serde_json::{Map, Value, json};
+
+use super::ask::check_query;
+use super::{Answer, Shared, typed};
+use crate::app::App;
+use crate::body::{JSON, check_accepts, json as json_body};
+use crate::limits::MOST_RULE_BYTES;
+use crate::problem::Problem;
+use crate::request::{Input, LintBody, RulesAsked, of_json};
+
+/// `POST /v1/lint`.
+pub(crate) async fn lint(State(app): Shared, request: Request<Body>) -> Answer {
+    check_accepts(request.headers(), &[JSON])?;
+    check_query(&request)?;
+    let body = json_body(&app, request).await?;
+    let parse = |body: &[u8]| {
+        let body: LintBody = of_json(body)?;
+        Ok((body.model.clone(), body.checked()?))
+    };
+    let (model, (rules, gold)) = app.parsed(body, parse).await?;
+    let result = app.away(move |app| looked_at(app, model.as_deref(), &rules, gold)).await??;
+    Ok(typed(JSON, result.to_string()))
+}
+
+fn looked_at(
+    app: &App,
+    model: Option<&str>,
+    asked: &RulesAsked,
+    gold: Option<Vec<Input>>,
+) -> Result<Value, Problem> {
+    let network = app.models.load(app.models.find(model)?)?;
+    let source = app.rulebook.text(network, asked)?;
+    if source.folder.is_none() && MOST_RULE_BYTES < source.text.len() {
+        let bytes = source.text.len();
+        let detail = format!("the rules have {bytes} bytes, more than {MOST_RULE_BYTES}");
+        return Err(Problem::too_large(detail).of("/rules"));
+    }
+    let vocabulary = network.vocabulary();
+    let rules = Rules::parse("rules", &source.text, source.folder.as_deref(), vocabulary);
+    let mut result = Map::new();
+    let mut say = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
+    say("valid", json!(rules.is_ok()));
+    let errors = rules.as_ref().err().map(|error| error_json(error, &source.text));
+    say("errors", errors.into_iter().collect());
+    let no_output = |rule: String| format!("no output can satisfy {rule}");
+    let warnings = rules.iter().flat_map(Rules::unsatisfiable).map(no_output);
+    say("warnings", warnings.collect());
+    let listed = rules.iter().flat_map(Rules::iter);
+    say("rules", listed.map(|(name, weight, _)| json!({"name": name, "weight": weight})).collect());
+    if let Ok(table) = toml::from_str::<Map<String, Value>>(&source.text) {
+        say("table", Value::Object(table));
+    }
+    if let (Ok(rules), Some(gold)) = (&rules, gold) {
+        say("gold", tried(rules, vocabulary, gold));
+    }
+    say("toml", json!(source.text));
+    Ok(Value::Object(result))
+}
+
+fn error_json(error: &RuleFileError, text: &str) -> Value {
+    let (line, column) = error.position(text).unwrap_or((1, 1));
+    json!({"line": line, "column": column, "message": error.problem()})
+}
+
+/// What rules say of right outputs.
+fn tried(rules: &Rules<'_>, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
+    let look =
+        Look { by: String::new(), verbs: false, separator: vocabulary.separator().to_owned() };
+    let mut violating: Vec<(&str, usize)> = rules.iter().map(|(name, ..)| (name, 0)).collect();
+    let (mut outputs, mut n_violating, mut records) = (0, 0, Vec::new());
+    for input in gold {
+        let (number, golds) = match input {
+            Ok(line) => (line.number, read(&look, vocabulary, &line)),
+            Err((number, error)) => (number, Err(error)),
+        };
+        let golds = match golds {
+            Ok(golds) => golds,
+            Err(error) => {
+                let error = error.to_string();
+                records.push(json!({"line": number, "status": "bad-line", "error": error}));
+                continue;
+            }
+        };
+        for (Gold { subject, .. }, y) in golds {
+            outputs += 1;
+            for ((_, n), (.., rule)) in violating.iter_mut().zip(rules.iter()) {
+                *n += usize::from(!rule.check(&subject, &y).is_satisfied());
+            }
+            let is_satisfied = rules.check(&subject, &y).is_satisfied();
+            n_violating += usize::from(!is_satisfied);
+            records.push(match is_satisfied {
+                true => json!({"line": number, "status": "satisfied"}),
+                false => {
+                    let faults = faults_json(&rules.explain(&subject, &y));
+                    json!({"line": number, "status": "violated", "faults": faults})
+                }
+            });
+        }
+    }
+    let by_rule = violating.iter().map(|(name, n)| json!({"name": name, "violating": n}));
+    json!({
+        "outputs": outputs,
+        "violating": n_violating,
+        "rules": by_rule.collect::<Vec<_>>(),
+        "records": records,
+    })
+}
+
+/// The right outputs of a line, in symbols of the network.
+fn read(
+    look: &Look,
+    vocabulary: &Vocabulary,
+    line: &Line,
+) -> Result<Vec<(Gold, Vec<Symbol>)>, LineError> {
+    line.check_fields()?;
+    let symbols = |gold: Gold| {
+        let symbol = |name: &String| {
+            let unknown = || LineError::other(format!("the network has no output symbol {name:?}"));
+            vocabulary.symbol(name).ok_or_else(unknown)
+        };
+        let y = gold.output.iter().map(symbol).collect::<Result<_, _>>()?;
+        Ok((gold, y))
+    };
+    look.golds(line)?.into_iter().map(symbols).collect()
+}

@@ -1,0 +1,292 @@
+//! Lines in, records out, while lines are still being sent.
+//!
+//! Only so many lines of a stream are on their way: a client that sends faster than the server answers,
+//! or does not take its records, waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Request, Response};
+use cajole_infer::limits::MAX_LINE_BYTES;
+use cajole_infer::source::BadLine;
+use http_body_util::BodyExt;
+use tokio::sync::mpsc::{Sender, channel};
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::{events, typed};
+use crate::app::{App, Entered, Extras, record, until};
+use crate::body::{LINES, check_accepts, check_encoding};
+use crate::limits::{BYTES_OF_STREAM, IDLE_TIME, LINES_OF_STREAM};
+use crate::problem::Problem;
+use crate::queue::{Item, Lane};
+use crate::request::{Input, StreamQuery, line_of, of_query};
+use crate::ticket::{Done, Entry, Event, Pending, Terms, Waits};
+
+/// Pieces of the response on their way to the client.
+const AHEAD: usize = 1024;
+
+/// Time until a stream asks again whether the queue has room.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// `POST /v1/infer` with a body of lines.
+pub(crate) async fn lines(
+    app: Arc<App>,
+    request: Request<Body>,
+) -> Result<Response<Body>, Problem> {
+    check_accepts(request.headers(), &[LINES])?;
+    check_encoding(request.headers())?;
+    let query: StreamQuery = of_query(request.uri().query().unwrap_or_default())?;
+    let (model, (rules, manner)) = (query.model.clone(), query.checked()?);
+    let prepared = app.prepare(model, rules).await?;
+    let terms = app.terms(&prepared, &manner, manner.engine, Extras::default());
+    let (to, receiver) = channel(AHEAD);
+    let stream = Stream {
+        app,
+        terms,
+        deadline_ms: manner.deadline_ms,
+        pending: Pending::new(Waits { watches: false, times: manner.times }),
+        splitter: Splitter::default(),
+        held: VecDeque::new(),
+        expected: VecDeque::new(),
+        early: BTreeMap::new(),
+        bytes: 0,
+        to,
+    };
+    let entered = Entered::of(&request);
+    tokio::spawn(async move {
+        stream.run(request.into_body()).await;
+        drop(entered);
+    });
+    Ok(typed(LINES, events::body(ReceiverStream::new(receiver))))
+}
+
+/// A stream of lines that is being answered.
+struct Stream {
+    app: Arc<App>,
+    terms: Arc<Terms>,
+    deadline_ms: Option<u64>,
+    pending: Pending,
+    splitter: Splitter,
+    /// Lines that the queue has no room for yet.
+    held: VecDeque<Entry>,
+    /// The lines on their way, in order, with their bytes.
+    expected: VecDeque<(u64, usize)>,
+    /// Records whose turn has not come.
+    early: BTreeMap<u64, Done>,
+    /// Bytes of lines on their way.
+    bytes: usize,
+    to: Sender<Bytes>,
+}
+
+/// What happens next to a stream.
+enum Next {
+    Piece(Option<Result<Bytes, Problem>>),
+    Event(Option<Event>),
+    Retry,
+    Gone,
+}
+
+impl Stream {
+    /// Ends, and with it the work on the stream, when the client is gone.
+    async fn run(mut self, mut body: Body) {
+        let mut is_open = true;
+        while is_open || !self.expected.is_empty() {
+            let has_room = self.expected.len() < LINES_OF_STREAM && self.bytes < BYTES_OF_STREAM;
+            let next = tokio::select! {
+                () = self.to.closed() => Next::Gone,
+                () = tokio::time::sleep(PAUSE), if !self.held.is_empty() => Next::Retry,
+                event = self.pending.event(), if !self.expected.is_empty() => Next::Event(event),
+                piece = piece(&mut body), if is_open && has_room && self.held.is_empty() => {
+                    Next::Piece(piece)
+                }
+            };
+            let ended = match next {
+                Next::Gone => return,
+                Next::Retry => {
+                    self.submit();
+                    Ok(())
+                }
+                Next::Piece(Some(Ok(piece))) => {
+                    self.splitter.push(&piece);
+                    self.take_lines(false);
+                    Ok(())
+                }
+                Next::Piece(Some(Err(problem))) => Err(problem),
+                Next::Piece(None) => {
+                    is_open = false;
+                    self.take_lines(true);
+                    Ok(())
+                }
+                Next::Event(Some(Event::Done(done))) => self.put(done).await,
+                Next::Event(Some(Event::Step(_))) => Ok(()),
+                Next::Event(None) => Err(Problem::internal("the work on the stream was lost")),
+            };
+            if let Err(problem) = ended {
+                let last = format!("{{\"problem\":{}}}\n", problem.to_json());
+                let _ = self.to.send(last.into()).await;
+                return;
+            }
+        }
+    }
+
+    /// Has the lines that are complete wait; at the end, the last one is.
+    fn take_lines(&mut self, is_end: bool) {
+        while let Some(input) = self.splitter.next(is_end) {
+            let entry = self.pending.entry(&self.terms, input, until(self.deadline_ms));
+            self.expected.push_back((entry.number(), entry.bytes()));
+            self.bytes += entry.bytes();
+            self.held.push_back(entry);
+        }
+        self.submit();
+    }
+
+    fn submit(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        if let Err(held) = self.app.queue.put(Lane::Large, held) {
+            self.held = held;
+        }
+    }
+
+    /// Hands over all records whose turn it is.
+    async fn put(&mut self, done: Done) -> Result<(), Problem> {
+        self.early.insert(done.line, done);
+        let mut text = String::new();
+        while let Some((line, bytes)) = self.expected.front().copied()
+            && let Some(done) = self.early.remove(&line)
+        {
+            self.expected.pop_front();
+            self.bytes -= bytes;
+            text.push_str(record(&done)?);
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            // Whoever is gone is noticed in the next turn.
+            let _ = self.to.send(text.into()).await;
+        }
+        Ok(())
+    }
+}
+
+/// The next piece of a body; nothing at its end.
+async fn piece(body: &mut Body) -> Option<Result<Bytes, Problem>> {
+    loop {
+        let frame = match tokio::time::timeout(IDLE_TIME, body.frame()).await {
+            Ok(frame) => frame?,
+            Err(_) => {
+                let seconds = IDLE_TIME.as_secs();
+                return Some(Err(Problem::timeout(format!("nothing was sent for {seconds} s"))));
+            }
+        };
+        match frame {
+            Ok(frame) => match frame.into_data() {
+                Ok(data) => return Some(Ok(data)),
+                Err(_) => continue, // trailers
+            },
+            Err(_) => return Some(Err(Problem::malformed("the body ends in the middle"))),
+        }
+    }
+}
+
+/// Splits pieces into lines, none of which is kept beyond what a line may have.
+#[derive(Debug, Default)]
+struct Splitter {
+    bytes: Vec<u8>,
+    /// Where the next line begins.
+    start: usize,
+    /// Where the bytes begin that were not looked at for a line end.
+    looked: usize,
+    /// Whether the line so far is too long, and was let go.
+    is_too_long: bool,
+    n_lines: u64,
+}
+
+impl Splitter {
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+    }
+
+    /// Keeps only the beginning of a line, unless it is too long already.
+    fn keep_rest(&mut self) {
+        self.bytes.drain(..self.start);
+        if MAX_LINE_BYTES < self.bytes.len() {
+            self.is_too_long = true;
+            self.bytes.clear();
+        }
+        (self.start, self.looked) = (0, self.bytes.len());
+    }
+
+    /// The next line that is not blank; at the end, the last one needs no line end.
+    fn next(&mut self, is_end: bool) -> Option<Input> {
+        loop {
+            let rest = &self.bytes[self.looked..];
+            let end = rest.iter().position(|&byte| byte == b'\n').map(|at| self.looked + at);
+            let is_last = is_end && (self.start < self.bytes.len() || self.is_too_long);
+            let (end, next) = match end {
+                Some(end) => (end, end + 1),
+                None if is_last => (self.bytes.len(), self.bytes.len()),
+                None => {
+                    self.keep_rest();
+                    return None;
+                }
+            };
+            let line = self.bytes[self.start..end].to_vec();
+            (self.start, self.looked) = (next, next);
+            self.n_lines += 1;
+            let number = self.n_lines;
+            if std::mem::take(&mut self.is_too_long) {
+                return Some(Err((number, BadLine::TooLong { most: MAX_LINE_BYTES }.into())));
+            }
+            let input = match String::from_utf8(line) {
+                Ok(text) => line_of(number, text.trim_end_matches('\r').to_owned()),
+                Err(_) => Some(Err((number, BadLine::NotText.into()))),
+            };
+            if input.is_some() {
+                return input;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(pieces: &[&[u8]]) -> Vec<String> {
+        let mut splitter = Splitter::default();
+        let mut lines = Vec::new();
+        let mut take = |splitter: &mut Splitter, is_end| {
+            while let Some(input) = splitter.next(is_end) {
+                lines.push(match input {
+                    Ok(line) => format!("{}:{}", line.number, line.text),
+                    Err((number, error)) => format!("{number}!{error}"),
+                });
+            }
+        };
+        for piece in pieces {
+            splitter.push(piece);
+            take(&mut splitter, false);
+        }
+        take(&mut splitter, true);
+        lines
+    }
+
+    #[test]
+    fn lines_are_whole_however_they_arrive() {
+        assert_eq!(split(&[b"a\nb\r\n", b"", b"c", b"d\n\n  \ne"]), ["1:a", "2:b", "3:cd", "6:e"]);
+        assert_eq!(split(&[b"\n\n"]), Vec::<String>::new());
+        assert_eq!(split(&[b"a\n"]), ["1:a"]);
+        assert_eq!(split(&[b"\xff\na"]), ["1!the line is not UTF-8", "2:a"]);
+    }
+
+    #[test]
+    fn long_lines_are_let_go() {
+        let long = vec![b'x'; MAX_LINE_BYTES];
+        let lines = split(&[b"a\n", &long, &long, b"x\nb\n", &long, b"xx"]);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[1].starts_with("2!the line is longer than"));
+        assert_eq!((lines[0].as_str(), lines[2].as_str()), ("1:a", "3:b"));
+        assert!(lines[3].starts_with("4!the line is longer than"));
+    }
+}

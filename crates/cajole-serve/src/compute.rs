@@ -1,0 +1,97 @@
+//! The threads that answer inputs. The event loop never does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+use cajole_core::UnknownParameter;
+use cajole_infer::Ask;
+use cajole_infer::answer::Record;
+use cajole_infer::runnable::Hand;
+
+use crate::limits::LONG_BYTES;
+use crate::metrics::Metrics;
+use crate::models::Network;
+use crate::queue::{Item, Lane, Queue};
+use crate::request::Input;
+use crate::ticket::{Entry, Receipt, Terms};
+
+/// How much nicer threads of large requests are to others: small ones come first.
+const NICENESS: i32 = 10;
+
+/// Starts `threads` threads for small requests, and as many for large ones.
+pub(crate) fn start(
+    queue: &Arc<Queue<Entry>>,
+    metrics: &Arc<Metrics>,
+    threads: usize,
+) -> std::io::Result<Vec<JoinHandle<()>>> {
+    let lanes = [(Lane::Small, "small"), (Lane::Large, "large")];
+    let all = lanes.iter().flat_map(|lane| std::iter::repeat_n(lane, threads));
+    all.map(|&(lane, name)| {
+        let (queue, metrics) = (queue.clone(), metrics.clone());
+        Builder::new().name(name.to_owned()).spawn(move || {
+            if lane == Lane::Large {
+                be_nice();
+            }
+            work(&queue, lane, &metrics);
+        })
+    })
+    .collect()
+}
+
+#[cfg(target_os = "linux")]
+fn be_nice() {
+    // On Linux this is about the calling thread only. Where it fails, all threads are equal.
+    let _ = rustix::process::nice(NICENESS);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn be_nice() {
+    let _ = NICENESS; // elsewhere it would be about the whole process
+}
+
+fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
+    // Memory for the network that was used last.
+    let mut kept: Option<(Network, Box<dyn Hand>)> = None;
+    while let Some(lot) = queue.take(lane) {
+        let Some(terms) = lot.first().map(|entry| entry.terms().clone()) else { continue };
+        let is_long = lot.iter().any(|entry| LONG_BYTES < entry.bytes());
+        let (inputs, receipts): (Vec<Input>, Vec<Receipt>) =
+            lot.into_iter().map(Entry::split).unzip();
+        metrics.lot(inputs.len());
+        let (network, mut hand) = match kept.take() {
+            Some((network, hand)) if std::ptr::addr_eq(network, terms.network) => (network, hand),
+            _ => (terms.network, terms.network.hand()),
+        };
+        // A bug in one lot must not cost the others their thread.
+        let records = catch_unwind(AssertUnwindSafe(|| answer(&mut *hand, inputs, &terms)));
+        match records {
+            Ok(Ok(records)) if records.len() == receipts.len() => {
+                for (receipt, record) in receipts.into_iter().zip(&records) {
+                    metrics.answered(&receipt.done(record));
+                }
+                // What one long input took up is not kept for the short ones that follow.
+                kept = (!is_long).then_some((network, hand));
+            }
+            _ => {
+                metrics.lost();
+                tracing::error!(model = network.task(), "the work on a lot of inputs was lost");
+                receipts.into_iter().for_each(Receipt::lost);
+            }
+        }
+    }
+}
+
+fn answer(
+    hand: &mut dyn Hand,
+    inputs: Vec<Input>,
+    terms: &Terms,
+) -> Result<Vec<Record>, UnknownParameter> {
+    let ask = Ask {
+        traces: terms.traces,
+        log_probs: terms.log_probs,
+        threads: 1,
+        ..Ask::new(terms.rules.as_deref(), &terms.settings)
+    };
+    hand.answer(inputs, &ask)
+}

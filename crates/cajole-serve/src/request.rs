@@ -1,0 +1,417 @@
+//! What requests ask for: bodies and query parameters, checked field by field.
+
+use cajole_core::{Cancel, Config};
+use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
+use cajole_infer::line::Line;
+use cajole_infer::{Runnable, Settings};
+use cajole_tasks::Preset;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::Segment;
+
+use crate::limits::{MOST_EXPLAINED, MOST_INPUTS, MOST_RULE_BYTES, MOST_STEPS_EXPLAINED};
+use crate::problem::Problem;
+
+/// Which rules a request is under.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum RulesAsked {
+    /// The model's own.
+    #[default]
+    Usual,
+    /// A file of the server's.
+    Named(String),
+    /// These.
+    Toml(String),
+    /// These, as an object.
+    Table(Value),
+}
+
+/// The body of `infer` and `explain`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskBody {
+    input: Option<Value>,
+    inputs: Option<Vec<Value>>,
+    pub(crate) model: Option<String>,
+    rules: Option<RulesBody>,
+    engine: Option<EngineName>,
+    preset: Option<Preset>,
+    max_steps: Option<usize>,
+    width: Option<usize>,
+    deadline_ms: Option<u64>,
+    times: Option<bool>,
+}
+
+/// The body of `compare`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CompareBody {
+    input: Option<Value>,
+    inputs: Option<Vec<Value>>,
+    pub(crate) model: Option<String>,
+    rules: Option<RulesBody>,
+    engines: Option<Vec<EngineName>>,
+    preset: Option<Preset>,
+    max_steps: Option<usize>,
+    width: Option<usize>,
+    deadline_ms: Option<u64>,
+}
+
+/// The body of `lint`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LintBody {
+    pub(crate) model: Option<String>,
+    rules: RulesBody,
+    gold: Option<Vec<Value>>,
+}
+
+/// The query of a stream of lines.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StreamQuery {
+    pub(crate) model: Option<String>,
+    rules: Option<String>,
+    engine: Option<EngineName>,
+    preset: Option<Preset>,
+    max_steps: Option<usize>,
+    width: Option<usize>,
+    deadline_ms: Option<u64>,
+    times: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesBody {
+    toml: Option<String>,
+    table: Option<serde_json::Map<String, Value>>,
+    name: Option<String>,
+}
+
+/// An engine, as requests name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum EngineName {
+    Gbi,
+    Beam,
+    Masked,
+    Astar,
+    Exact,
+    Sample,
+    Auto,
+    Network,
+}
+
+impl EngineName {
+    fn engine(self) -> Engine {
+        match self {
+            EngineName::Gbi => Engine::Gbi,
+            EngineName::Beam => Engine::Rival(Rival::Beam),
+            EngineName::Masked => Engine::Rival(Rival::Masked),
+            EngineName::Astar => Engine::Rival(Rival::Astar),
+            EngineName::Exact => Engine::Rival(Rival::Exact),
+            EngineName::Sample => Engine::Rival(Rival::Sample),
+            EngineName::Auto => Engine::Auto,
+            EngineName::Network => Engine::Network,
+        }
+    }
+}
+
+/// How outputs are made to obey, as requests say it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Manner {
+    /// The engine.
+    pub(crate) engine: Engine,
+    preset: Option<Preset>,
+    max_steps: Option<usize>,
+    width: Option<usize>,
+    /// From the arrival of the request.
+    pub(crate) deadline_ms: Option<u64>,
+    /// Whether records have times.
+    pub(crate) times: bool,
+}
+
+/// What `infer` and `explain` are asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The inputs, as lines.
+    pub(crate) inputs: Vec<Input>,
+    /// The rules.
+    pub(crate) rules: RulesAsked,
+    /// How outputs are made to obey them.
+    pub(crate) manner: Manner,
+}
+
+impl Asked {
+    /// An error if its traces would be too large.
+    pub(crate) fn check_traces(&self) -> Result<(), Problem> {
+        if MOST_EXPLAINED < self.inputs.len() {
+            let n = self.inputs.len();
+            let detail =
+                format!("{n} inputs, more than the {MOST_EXPLAINED} that can be explained");
+            return Err(Problem::too_large(detail).of("/inputs"));
+        }
+        match self.manner.max_steps {
+            Some(n) if MOST_STEPS_EXPLAINED < n => {
+                let most = MOST_STEPS_EXPLAINED;
+                let detail =
+                    format!("max_steps is {n}, more than the {most} that can be explained");
+                Err(Problem::too_large(detail).of("/max_steps"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A line that can be worked on, or why not.
+pub(crate) type Input = Result<Line, (u64, cajole_infer::line::LineError)>;
+
+impl AskBody {
+    /// What it asks for.
+    pub(crate) fn checked(self) -> Result<Asked, Problem> {
+        let AskBody { input, inputs, rules, engine, preset, max_steps, width, .. } = self;
+        let manner = Manner {
+            engine: engine.map_or(Engine::Gbi, EngineName::engine),
+            preset,
+            max_steps,
+            width,
+            deadline_ms: self.deadline_ms,
+            times: self.times.unwrap_or(true),
+        };
+        let rules = rules.map(RulesBody::checked).transpose()?.unwrap_or_default();
+        Ok(Asked { inputs: one_or_many(input, inputs)?, rules, manner: manner.checked("/")? })
+    }
+}
+
+impl CompareBody {
+    /// What it asks for, and the engines; all that differ, if none are named.
+    pub(crate) fn checked(self) -> Result<(Asked, Option<Vec<Engine>>), Problem> {
+        let CompareBody { input, inputs, model, rules, preset, max_steps, width, .. } = self;
+        let engines = self.engines;
+        let deadline_ms = self.deadline_ms;
+        let (engine, times) = (None, Some(true));
+        let body = AskBody {
+            input,
+            inputs,
+            model,
+            rules,
+            engine,
+            preset,
+            max_steps,
+            width,
+            deadline_ms,
+            times,
+        };
+        if let Some(engines) = &engines {
+            let is_twice = |(i, engine)| engines[..i].contains(engine);
+            if engines.is_empty() || engines.iter().enumerate().any(is_twice) {
+                let detail = "expected some engines, each once; or leave \"engines\" out for all";
+                return Err(Problem::malformed(detail).of("/engines"));
+            }
+        }
+        let engines = engines.map(|names| names.into_iter().map(EngineName::engine).collect());
+        Ok((body.checked()?, engines))
+    }
+}
+
+impl LintBody {
+    /// The rules, and right outputs to try them on.
+    pub(crate) fn checked(self) -> Result<(RulesAsked, Option<Vec<Input>>), Problem> {
+        let gold = self.gold.map(|gold| lines("/gold", gold)).transpose()?;
+        Ok((self.rules.checked()?, gold))
+    }
+}
+
+impl StreamQuery {
+    /// The rules, and how outputs are made to obey them.
+    pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
+        let StreamQuery { rules, engine, preset, max_steps, width, deadline_ms, times, .. } = self;
+        let engine = engine.map_or(Engine::Gbi, EngineName::engine);
+        let times = times.unwrap_or(true);
+        let manner = Manner { engine, preset, max_steps, width, deadline_ms, times };
+        let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);
+        Ok((rules, manner.checked("")?))
+    }
+}
+
+impl RulesBody {
+    fn checked(self) -> Result<RulesAsked, Problem> {
+        match (self.toml, self.table, self.name) {
+            (Some(text), None, None) => Ok(RulesAsked::Toml(text)),
+            (None, Some(table), None) => Ok(RulesAsked::Table(Value::Object(table))),
+            (None, None, Some(name)) => Ok(RulesAsked::Named(name)),
+            _ => {
+                let detail = "expected exactly one of \"toml\", \"table\" and \"name\"";
+                Err(Problem::malformed(detail).of("/rules"))
+            }
+        }
+    }
+}
+
+impl Manner {
+    fn checked(self, prefix: &str) -> Result<Manner, Problem> {
+        let within = |field: &str, value: Option<u64>, least: u64, most: u64| match value {
+            Some(value) if !(least..=most).contains(&value) => {
+                let detail = format!("{field} is {value}; expected {least} to {most}");
+                Err(Problem::malformed(detail).of(format!("{prefix}{field}")))
+            }
+            _ => Ok(()),
+        };
+        within("max_steps", self.max_steps.map(|n| n as u64), 0, MOST_STEPS as u64)?;
+        within("width", self.width.map(|n| n as u64), 1, MOST_WIDTH as u64)?;
+        within("deadline_ms", self.deadline_ms, 1, MOST_DEADLINE_MS)?;
+        Ok(self)
+    }
+
+    /// The settings of engines for a network.
+    pub(crate) fn settings(&self, network: &dyn Runnable, engine: Engine) -> Settings {
+        let presets = network.presets();
+        let mut config: Config = presets.get(self.preset.unwrap_or(presets.default)).clone();
+        if let Some(max_steps) = self.max_steps {
+            config.schedule.max_steps = max_steps;
+            config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
+        }
+        let mut limits = network.limits();
+        limits.width = self.width.unwrap_or(limits.width);
+        Settings { engine, config, limits, cancel: Cancel::default() }
+    }
+}
+
+fn one_or_many(input: Option<Value>, inputs: Option<Vec<Value>>) -> Result<Vec<Input>, Problem> {
+    match (input, inputs) {
+        (Some(input), None) => lines("/input", vec![input]),
+        (None, Some(inputs)) => lines("/inputs", inputs),
+        _ => Err(Problem::malformed("expected either \"input\" or \"inputs\"")),
+    }
+}
+
+/// Inputs as lines, numbered from 1.
+fn lines(field: &str, inputs: Vec<Value>) -> Result<Vec<Input>, Problem> {
+    if inputs.is_empty() {
+        return Err(Problem::malformed("expected at least one input").of(field));
+    }
+    if MOST_INPUTS < inputs.len() {
+        let detail = format!(
+            "{} inputs, more than {MOST_INPUTS}; send more as application/x-ndjson",
+            inputs.len()
+        );
+        return Err(Problem::too_large(detail).of(field));
+    }
+    let line = |(i, input): (usize, Value)| {
+        let text = match input {
+            Value::String(text) => text,
+            Value::Object(_) => input.to_string(),
+            other => {
+                let place =
+                    if field == "/input" { field.to_owned() } else { format!("{field}/{i}") };
+                let detail = format!("expected a text or an object, not {}", kind(&other));
+                return Err(Problem::malformed(detail).of(place));
+            }
+        };
+        let number = 1 + i as u64;
+        Ok(line_of(number, text)
+            .unwrap_or_else(|| Err((number, cajole_infer::line::LineError::NoInput))))
+    };
+    inputs.into_iter().enumerate().map(line).collect()
+}
+
+/// A line within limits; nothing, if it is blank.
+pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
+    use cajole_infer::line::LineError;
+    use cajole_infer::source::BadLine;
+    if MAX_LINE_BYTES < text.len() {
+        return Some(Err((number, BadLine::TooLong { most: MAX_LINE_BYTES }.into())));
+    }
+    let line = Line::parse(number, text).transpose()?;
+    let large = |line: &Line| {
+        let bytes = line.constraint().map_or(0, |rules| rules.to_string().len());
+        (MOST_RULE_BYTES < bytes).then(|| {
+            LineError::other(format!("its constraint has more than {MOST_RULE_BYTES} bytes"))
+        })
+    };
+    let line = line.and_then(|line| match large(&line) {
+        Some(error) => Err(error),
+        None => Ok(line),
+    });
+    Some(line.map_err(|error| (number, error)))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A body as JSON. An error names the field and the place.
+pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let text = std::str::from_utf8(body).map_err(|error| {
+        let before = &body[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let detail = format!("the body is not UTF-8 from byte {} on", error.valid_up_to());
+        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        Problem::malformed(detail).at(line, 1 + before.len() - start)
+    })?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path: String = error.path().iter().filter_map(pointer).collect();
+        let error = error.into_inner();
+        let problem = Problem::malformed(without_place(&error)).at(error.line(), error.column());
+        if path.is_empty() { problem } else { problem.of(path) }
+    })?;
+    json.end().map_err(|error| {
+        Problem::malformed(without_place(&error)).at(error.line(), error.column())
+    })?;
+    Ok(value)
+}
+
+/// Whether the body of a request to this path can be read: the number of its inputs, or else the
+/// problem document that a client would get. Nothing is answered.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn check_body(path: &str, body: &[u8]) -> Result<usize, String> {
+    let inputs = match path {
+        "/v1/compare" => of_json(body).and_then(CompareBody::checked).map(|(a, _)| a.inputs.len()),
+        "/v1/lint" => {
+            let checked = of_json(body).and_then(LintBody::checked);
+            checked.map(|(_, gold)| gold.map_or(0, |gold| gold.len()))
+        }
+        _ => of_json(body).and_then(AskBody::checked).map(|asked| asked.inputs.len()),
+    };
+    inputs.map_err(|problem| problem.to_json())
+}
+
+/// A query. An error names the parameter, where that is known.
+pub(crate) fn of_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs)).map_err(|error| {
+        let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
+        let problem = Problem::malformed(format!("in the query: {}", error.inner()));
+        let path = path.join(".");
+        if path.is_empty() || path == "?" { problem } else { problem.of(path) }
+    })
+}
+
+fn pointer(segment: &Segment) -> Option<String> {
+    match segment {
+        Segment::Seq { index } => Some(format!("/{index}")),
+        Segment::Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    }
+}
+
+/// The message of an error that says its place elsewhere.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((message, _)) => message.to_owned(),
+        None => text,
+    }
+}

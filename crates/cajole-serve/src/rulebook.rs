@@ -1,0 +1,227 @@
+//! Rules that requests may use: files of the server's own by name, and what requests bring.
+//!
+//! Files of the folder of rules are the operator's, so they may name grammars and start checkers.
+//! Rules in requests may not.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use cajole_rules::{RuleFileError, Rules};
+use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_treebank::text_of;
+
+use crate::limits::{KEPT_RULES, MOST_RULE_BYTES, MOST_RULE_FILES};
+use crate::models::{Model, Network};
+use crate::problem::Problem;
+use crate::request::RulesAsked;
+
+/// Compiled rules.
+pub(crate) type Compiled = Arc<Rules<'static>>;
+
+/// All rules that the server knows or has compiled.
+pub(crate) struct Rulebook {
+    folder: Option<PathBuf>,
+    files: RwLock<Arc<BTreeMap<String, RuleFile>>>,
+    compiled: Mutex<HashMap<Key, Compiled>>,
+}
+
+/// A file of rules, by the name of which requests may use it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RuleFile {
+    /// Its text.
+    pub(crate) text: String,
+    path: PathBuf,
+}
+
+/// What compiled rules are kept by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    model: String,
+    /// The file, if they are from one.
+    path: Option<PathBuf>,
+    text: String,
+}
+
+/// Rules that a request is under.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// Where the request says so.
+    field: &'static str,
+    key: Key,
+}
+
+/// Why the folder of rules cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RulebookError {
+    /// The folder or a file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The folder or file.
+        path: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There are too many files.
+    #[error("{path} has more than {MOST_RULE_FILES} files of rules")]
+    TooMany {
+        /// The folder.
+        path: String,
+    },
+}
+
+impl Rulebook {
+    /// With the files of a folder, if there is one.
+    pub(crate) fn new(folder: Option<&Path>) -> Result<Rulebook, RulebookError> {
+        let files = folder.map(read_folder).transpose()?.unwrap_or_default();
+        Ok(Rulebook {
+            folder: folder.map(Path::to_owned),
+            files: RwLock::new(Arc::new(files)),
+            compiled: Mutex::default(),
+        })
+    }
+
+    /// The files as they are now.
+    pub(crate) fn files(&self) -> Arc<BTreeMap<String, RuleFile>> {
+        self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the folder again, and forgets what was compiled. If it cannot be read, all stays as it
+    /// was. Blocks.
+    pub(crate) fn reload(&self) -> Result<usize, RulebookError> {
+        let Some(folder) = &self.folder else { return Ok(0) };
+        let files = read_folder(folder)?;
+        let n = files.len();
+        *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
+        self.kept().clear();
+        Ok(n)
+    }
+
+    /// What a request asks for; nothing, if it leaves it to a model without rules.
+    pub(crate) fn wanted(
+        &self,
+        model: &Model,
+        network: Network,
+        asked: &RulesAsked,
+    ) -> Result<Option<Wanted>, Problem> {
+        let (field, text, path) = match asked {
+            RulesAsked::Usual => match network.usual_rules() {
+                Some(text) => ("/model", text.to_owned(), None),
+                None => return Ok(None),
+            },
+            RulesAsked::Named(name) => {
+                let RuleFile { text, path } = self.file(name)?;
+                ("/rules/name", text, Some(path))
+            }
+            RulesAsked::Toml(text) => ("/rules/toml", text.clone(), None),
+            RulesAsked::Table(table) => ("/rules/table", text_of_table(table)?, None),
+        };
+        if path.is_none() && MOST_RULE_BYTES < text.len() {
+            let detail =
+                format!("the rules have {} bytes, more than {MOST_RULE_BYTES}", text.len());
+            return Err(Problem::too_large(detail).of(field));
+        }
+        Ok(Some(Wanted { field, key: Key { model: model.name.clone(), path, text } }))
+    }
+
+    /// Rules that were compiled before.
+    pub(crate) fn known(&self, wanted: &Wanted) -> Option<Compiled> {
+        self.kept().get(&wanted.key).cloned()
+    }
+
+    /// Compiles rules. Blocks.
+    pub(crate) fn compile(&self, network: Network, wanted: Wanted) -> Result<Compiled, Problem> {
+        if let Some(known) = self.known(&wanted) {
+            return Ok(known);
+        }
+        let Wanted { field, key } = wanted;
+        let folder = key.path.as_deref().and_then(Path::parent);
+        let rules = Rules::parse("rules", &key.text, folder, network.vocabulary());
+        let rules = Arc::new(rules.map_err(|error| problem(&error, field, &key.text))?);
+        let mut kept = self.kept();
+        if KEPT_RULES <= kept.len() {
+            kept.clear();
+        }
+        kept.insert(key, rules.clone());
+        Ok(rules)
+    }
+
+    /// The text of what a request asks for, to be looked at.
+    pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<Source, Problem> {
+        Ok(match asked {
+            RulesAsked::Usual => {
+                Source { text: network.usual_rules().unwrap_or_default().to_owned(), folder: None }
+            }
+            RulesAsked::Named(name) => {
+                let RuleFile { text, path } = self.file(name)?;
+                Source { text, folder: path.parent().map(Path::to_owned) }
+            }
+            RulesAsked::Toml(text) => Source { text: text.clone(), folder: None },
+            RulesAsked::Table(table) => Source { text: text_of_table(table)?, folder: None },
+        })
+    }
+
+    fn file(&self, name: &str) -> Result<RuleFile, Problem> {
+        let files = self.files();
+        files.get(name).cloned().ok_or_else(|| {
+            let known = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none".to_owned() } else { known };
+            let detail = format!("there are no rules {name:?}; there are {known}");
+            Problem::not_found(detail).of("/rules/name")
+        })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Compiled>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Rules before they are compiled.
+pub(crate) struct Source {
+    /// The text.
+    pub(crate) text: String,
+    /// Where files lie that they name; none, if they may name none.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl RuleFile {
+    /// Whether outputs of this network can be judged by it. Programs are not started for that.
+    pub(crate) fn fits(&self, network: Network) -> bool {
+        let rules = Rules::parse("rules", &self.text, self.path.parent(), network.vocabulary());
+        rules.is_ok()
+    }
+}
+
+fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
+    let problem = Problem::unprocessable(error.problem()).of(field);
+    match error.position(text) {
+        Some((line, column)) => problem.at(line, column),
+        None => problem,
+    }
+}
+
+fn text_of_table(table: &serde_json::Value) -> Result<String, Problem> {
+    toml::to_string(table).map_err(|error| {
+        Problem::unprocessable(format!("cannot be written as TOML: {error}")).of("/rules/table")
+    })
+}
+
+fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleFile>, RulebookError> {
+    let cannot = |path: &Path, source: Box<dyn std::error::Error + Send + Sync>| {
+        RulebookError::Read { path: path.display().to_string(), source }
+    };
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(|error| cannot(folder, error.into()))? {
+        let path = entry.map_err(|error| cannot(folder, error.into()))?.path();
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        let Some(name) = path.file_stem().filter(|_| is_toml && path.is_file()) else { continue };
+        if MOST_RULE_FILES <= files.len() {
+            return Err(RulebookError::TooMany { path: folder.display().to_string() });
+        }
+        let text =
+            text_of(&path, MOST_SETTINGS_BYTES).map_err(|error| cannot(&path, error.into()))?;
+        files.insert(name.to_string_lossy().into_owned(), RuleFile { text, path });
+    }
+    Ok(files)
+}

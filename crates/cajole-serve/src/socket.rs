@@ -1,0 +1,112 @@
+//! A connection's bytes: whoever takes what is written too slowly is cut off, and whoever hangs up is
+//! noticed, even in the middle of a request.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep, timeout};
+
+use crate::limits::WRITE_TIME;
+
+/// How often a client is looked at that has sent more than was read.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Time for a client to notice that it should not send more, and to read why.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A connection as the protocol sees it.
+pub(crate) struct Socket {
+    stream: Arc<TcpStream>,
+    /// Runs while the client does not take what is written.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Socket {
+    pub(crate) fn new(stream: Arc<TcpStream>) -> Socket {
+        Socket { stream, stalled: None }
+    }
+}
+
+/// Ends when the client has hung up. A client that only says that it will send no more counts as one:
+/// the two look the same until something is written.
+pub(crate) async fn hung_up(stream: &TcpStream) {
+    while let Ok(1..) = stream.peek(&mut [0]).await {
+        sleep(LOOK).await;
+    }
+}
+
+/// Reads what a client still sends, for a while: were the connection closed before, the answer might
+/// be lost.
+pub(crate) async fn linger(stream: &TcpStream) {
+    let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
+    let mut bytes = vec![0; 1 << 16];
+    let all = async {
+        while stream.readable().await.is_ok() {
+            match stream.try_read(&mut bytes) {
+                Ok(0) => return,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+                _ => {}
+            }
+        }
+    };
+    let _ = timeout(LINGER, all).await;
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.stream.poll_read_ready(context))?;
+            match self.stream.try_read(to.initialize_unfilled()) {
+                Ok(n) => {
+                    to.advance(n);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match self.stream.poll_write_ready(context) {
+                Poll::Ready(ready) => ready?,
+                Poll::Pending => {
+                    let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_TIME)));
+                    ready!(stalled.as_mut().poll(context));
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+            match self.stream.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => {
+                    self.stalled = None;
+                    return Poll::Ready(written);
+                }
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(socket2::SockRef::from(&*self.stream).shutdown(std::net::Shutdown::Write))
+    }
+}

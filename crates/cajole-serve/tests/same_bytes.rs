@@ -1,0 +1,171 @@
+//! What the service answers is what `infer` writes, byte by byte, however inputs arrive.
+
+mod client;
+
+use std::sync::Arc;
+
+use cajole_core::Cancel;
+use cajole_infer::engine::Engine;
+use cajole_infer::infer::Tally;
+use cajole_infer::runnable::Each;
+use cajole_infer::source::Source;
+use cajole_infer::{Ask, Opened, Registry, Settings};
+use cajole_rules::Rules;
+use client::{Running, start};
+use serde_json::{Value, json};
+
+/// What `infer --no-times` writes for these lines, under the model's own rules.
+fn inferred(network: &Opened, lines: &str, traces: bool) -> Vec<String> {
+    let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
+    let (rules, presets) = (rules.unwrap(), network.presets());
+    let settings = Settings {
+        engine: Engine::Gbi,
+        config: presets.get(presets.default).clone(),
+        limits: network.limits(),
+        cancel: Cancel::default(),
+    };
+    let ask = Ask { traces, threads: 2, ..Ask::new(Some(&rules), &settings) };
+    let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
+    let mut source = Source::of("lines".to_owned(), bytes).unwrap();
+    let mut written = Vec::new();
+    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+        written.extend(records.iter().map(|record| record.to_json(false).to_string()));
+        Ok(())
+    };
+    let (tally, told) = (Tally::default(), |_: Option<&_>| {});
+    let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
+    network.infer_each(&ask, each).unwrap();
+    written
+}
+
+/// The examples of a model that are under its own rules, among others that need no repair.
+fn lines_of(server: &Running, model: &str, others: &[&str]) -> Vec<String> {
+    let models = server.get("/v1/models").json();
+    let models = models["models"].as_array().unwrap();
+    let found = models.iter().find(|found| found["name"] == model).unwrap();
+    let examples = found["examples"].as_array().unwrap().iter();
+    let line = |example: &Value| match &example["input"] {
+        Value::String(text) => text.clone(),
+        object => object.to_string(),
+    };
+    let mut lines: Vec<String> = examples.map(line).collect();
+    lines.extend(others.iter().map(|&line| line.to_owned()));
+    lines
+}
+
+fn input_of(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|_| json!(line))
+}
+
+#[track_caller]
+fn check(server: &Running, model: &str, others: &[&str]) {
+    let lines = lines_of(server, model, others);
+    let network = Registry::standard().open(model).unwrap();
+    let expected = inferred(&network, &lines.join("\n"), false);
+    assert!(expected.iter().any(|record| record.contains("\"gbi\"")), "some need a repair");
+    // As one body.
+    let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
+    let body = json!({"model": model, "inputs": inputs, "times": false}).to_string();
+    let whole = format!("{{\"model\":\"{model}\",\"records\":[{}]}}", expected.join(","));
+    assert_eq!(server.post("/v1/infer", &body).text(), whole);
+    // As lines.
+    let query = format!("?model={model}&times=false");
+    let streamed = server.lines(&query, &lines.join("\n"));
+    assert_eq!(streamed.text().lines().collect::<Vec<_>>(), expected);
+    // One by one, all at the same time, so that they are answered together.
+    std::thread::scope(|scope| {
+        for (i, (line, expected)) in lines.iter().zip(&expected).enumerate() {
+            scope.spawn(move || {
+                let body = json!({"model": model, "input": input_of(line), "times": false});
+                let answer = server.post("/v1/infer", &body.to_string());
+                let expected = expected.replacen(&format!("\"line\":{}", i + 1), "\"line\":1", 1);
+                let whole = format!("{{\"model\":\"{model}\",\"records\":[{expected}]}}");
+                assert_eq!(answer.text(), whole);
+            });
+        }
+    });
+    // With traces.
+    let traced = inferred(&network, &lines.join("\n"), true);
+    let whole = format!("{{\"model\":\"{model}\",\"records\":[{}]}}", traced.join(","));
+    assert_eq!(server.post("/v1/explain", &body).text(), whole);
+}
+
+#[test]
+fn of_the_transducer() {
+    let server = start(|options| options.threads = 2);
+    check(
+        &server,
+        "transducer",
+        &["azbz", "bz", "{\"id\": 7, \"input\": \"az\"}", "q", "{", "azaz"],
+    );
+}
+
+#[test]
+fn of_the_parser() {
+    let server = start(|options| options.threads = 2);
+    check(&server, "parser", &["Dogs bark .", "{\"id\": [1], \"tokens\": [\"Stop\", \"!\"]}"]);
+}
+
+#[test]
+fn of_the_tagger() {
+    let server = start(|options| options.threads = 2);
+    check(
+        &server,
+        "tagger",
+        &["{\"tree\": \"(S (NP (NNS Dogs)) (VP (VBP bark)))\"}", "Dogs bark ."],
+    );
+}
+
+#[test]
+fn examples_need_a_repair_and_can_be_repaired() {
+    let server = start(|_| {});
+    let models = server.get("/v1/models").json();
+    for model in models["models"].as_array().unwrap() {
+        let examples = model["examples"].as_array().unwrap();
+        assert!(!examples.is_empty(), "{}", model["name"]);
+        for example in examples {
+            let mut body = json!({"model": model["name"], "input": example["input"]});
+            if let Some(rules) = example["rules"].as_str() {
+                body["rules"] = json!({"toml": rules});
+            }
+            let answer = server.post("/v1/infer", &body.to_string()).json();
+            let record = &answer["records"][0];
+            let mut answers = match record["answers"].as_array() {
+                Some(answers) => answers.clone(),
+                None => vec![record.clone()],
+            };
+            answers.retain(|answer| answer["g_before"] != 0.0);
+            assert!(!answers.is_empty(), "{example}");
+            assert!(answers.iter().all(|answer| answer["status"] == "satisfied"), "{record}");
+        }
+    }
+}
+
+#[test]
+fn steps_are_told_as_they_are_traced() {
+    let server = Arc::new(start(|_| {}));
+    let body = r#"{"inputs": ["azbzazazazazazazazazbz", "q"], "times": false}"#;
+    let headers = "Content-Type: application/json\r\nAccept: text/event-stream\r\n";
+    let events = server.request("POST /v1/explain", headers, body.as_bytes());
+    assert_eq!(events.header("content-type"), Some("text/event-stream"));
+    let explained = server.post("/v1/explain", body).json();
+    let (mut steps, mut records, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for event in events.text().split("\n\n").filter(|event| !event.is_empty()) {
+        let (name, data) = event.split_once('\n').unwrap();
+        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        names.push(name.strip_prefix("event: ").unwrap());
+        match *names.last().unwrap() {
+            "step" => {
+                assert_eq!((&data["line"], &data["answer"]), (&json!(1), &json!(0)));
+                steps.push(data["step"].clone());
+            }
+            "record" => records.push(data),
+            "done" => assert_eq!(data, json!({"model": "transducer", "records": 2})),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(json!(steps), explained["records"][0]["trace"]["steps"]);
+    records.sort_by_key(|record| record["line"].as_u64());
+    assert_eq!(json!(records), explained["records"]);
+    assert_eq!((names.len(), names.last()), (steps.len() + 3, Some(&"done")));
+}
