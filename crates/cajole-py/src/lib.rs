@@ -1,11 +1,11 @@
 //! The native half of the Python package `cajole`: `cajole._native`.
 //!
-//! - [`model`]: a network, whose `infer` and `compare` go through
+//! - `model`: a network, whose `infer` and `compare` go through
 //!   [`Runnable`](cajole_infer::Runnable), as the command line does.
-//! - [`results`]: records, in order, while worker threads answer later lines.
-//! - [`rules`]: constraint files and Python functions as [`Rules`](cajole_rules::Rules).
-//! - [`torch`]: networks in PyTorch.
-//! - [`scores`]: `lint`, `evalb` and `srl_eval`.
+//! - `results`: records, in order, while worker threads answer later lines.
+//! - `rules`: constraint files and Python functions as [`Rules`](cajole_rules::Rules).
+//! - `torch`: networks in PyTorch.
+//! - `scores`: `lint`, `evalb` and `srl_eval`.
 //!
 //! The interpreter is never held while a network works. `docs/python.md` is the guide.
 
