@@ -29,6 +29,9 @@ Preset = Literal["paper", "best", "small"]
 class Model:
     """A network with its task."""
 
+    _threads: int | None = None
+    """How many threads work, unless said otherwise; None is one for each core."""
+
     def __init__(self, name: str, network: _native.Network) -> None:
         self._name = name
         self._network = network
@@ -97,7 +100,7 @@ class Model:
         options = self._options(
             engine, preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
         )
-        options.update(threads=threads, trace=trace, times=times, strict=strict)
+        options.update(threads=threads or self._threads, trace=trace, times=times, strict=strict)
         return self._network.infer(inputs, rules, options)
 
     def _infer_numbered(

@@ -119,6 +119,17 @@ def test_outputs_do_not_depend_on_the_batch() -> None:
     assert any(r.steps for r in alone)
 
 
+def test_engines_are_compared_on_several_threads() -> None:
+    model = tagger(torch_modules.Tagger(), in_step=2)
+    alone = list(model.infer(INPUTS * 12, rules=one_x, max_steps=5))
+    report = model.compare(INPUTS * 12, rules=one_x, max_steps=5, engines=["gbi", "masked"])
+    [gbi] = [row for row in report.rows if row["method"] == "gbi"]
+    failures = [r for r in alone if r.g_before > 0]
+    assert gbi["failures"] == len(failures)
+    satisfied = sum(r.status == "satisfied" for r in failures)
+    assert gbi["satisfied"] == pytest.approx(100 * satisfied / len(failures))
+
+
 class Recurrent(nn.Module):
     """A fused LSTM reads its biases in one operation, which cannot tell rows apart."""
 

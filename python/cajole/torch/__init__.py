@@ -11,15 +11,13 @@ many inputs are repaired in one batch. The module itself is never changed.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from cajole import _native
-from cajole._model import Engine, Input, Model, Preset, RuleLike
-from cajole._native import Results
+from cajole._model import Model
 from cajole.torch._backend import Seq2SeqBackend, TaggerBackend
 from cajole.torch._protocol import Methods, symbols_of
 
@@ -32,41 +30,7 @@ VECTORS: Moves = ("@vectors",)
 class TorchModel(Model):
     """A PyTorch module with its symbols; `infer` and `compare` are those of every model."""
 
-    def infer(
-        self,
-        inputs: Iterable[Input] | os.PathLike[str],
-        *,
-        rules: RuleLike | None = None,
-        engine: Engine = "gbi",
-        preset: Preset | None = None,
-        settings: Mapping[str, Any] | None = None,
-        max_steps: int | None = None,
-        width: int | None = None,
-        deadline_ms: int | None = None,
-        max_tokens: int | None = None,
-        max_line_bytes: int | None = None,
-        threads: int | None = None,
-        trace: bool = False,
-        times: bool = False,
-        strict: bool = False,
-    ) -> Results:
-        """As `cajole.Model.infer`. PyTorch has threads of its own, so one of ours feeds it."""
-        return super().infer(
-            inputs,
-            rules=rules,
-            engine=engine,
-            preset=preset,
-            settings=settings,
-            max_steps=max_steps,
-            width=width,
-            deadline_ms=deadline_ms,
-            max_tokens=max_tokens,
-            max_line_bytes=max_line_bytes,
-            threads=threads or 1,
-            trace=trace,
-            times=times,
-            strict=strict,
-        )
+    _threads = 1  # PyTorch has threads of its own; one of ours feeds it
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a model around a PyTorch module cannot be pickled: make it where it is used")

@@ -51,6 +51,9 @@ class Backend:
         self.in_step = in_step or (512 if device.type == "cuda" else 32)
         self.device = device
         self._lock = threading.RLock()
+        # A comparison decodes on several threads, each of which walks back its own pass. No
+        # threading.local: what it holds would be freed after the thread has left the interpreter.
+        self._kept: dict[int, Any] = {}
 
     def parameters(self) -> list[tuple[str, int, bool]]:
         """Name, size, and whether it is a vector that rows can have of their own at little cost."""
@@ -181,7 +184,6 @@ class TaggerBackend(Backend):
     ) -> None:
         super().__init__(module, prepare, in_step)
         self.log_probs = log_probs
-        self._kept: tuple[Tensor, list[int], Tensor] | None = None
 
     def read(
         self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool
@@ -195,23 +197,22 @@ class TaggerBackend(Backend):
             flat = torch.cat([one.float().reshape(-1) for one in scores])  # (ΣT·V)
             if is_kept and shifts is not None:
                 starts = [0, *itertools.accumulate(one.numel() for one in scores)]
-                self._kept = (flat, starts, shifts)
+                self._kept[threading.get_ident()] = (flat, starts, shifts)
             return [len(one) for one in scores], to_bytes(flat)
 
     def tag_gradient(
         self, moves: list[tuple[Nudge, int, float, list[int], list[float]]]
     ) -> list[float]:
         """`∇` of Σ cost · log p over the blamed positions of each input."""
-        if self._kept is None:
+        if threading.get_ident() not in self._kept:
             raise RuntimeError("a gradient needs a pass that was kept")
-        flat, starts, shifts = self._kept
+        flat, starts, shifts = self._kept.pop(threading.get_ident())
         with self.still(), torch.enable_grad():
             at = [starts[place] + i for _, place, _, ats, _ in moves for i in ats]
             costs = [cost for *_, costs in moves for cost in costs]
             picked = flat[torch.tensor(at, dtype=torch.long, device=self.device)]
             total = picked @ torch.tensor(costs, device=self.device)
             [grad] = torch.autograd.grad(total, [shifts])
-        self._kept = None
         places = torch.tensor([place for _, place, *_ in moves], device=self.device)
         return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad[places])
 
@@ -237,7 +238,6 @@ class Seq2SeqBackend(Backend):
     ) -> None:
         super().__init__(module, prepare, in_step)
         self.network = network
-        self._kept: list[Any] = []
 
     def begin(self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
         with self.still(), torch.no_grad():
@@ -246,7 +246,7 @@ class Seq2SeqBackend(Backend):
             with self.moved(shifts, names):
                 state = self.network.encode(inputs)
             if is_kept:
-                self._kept = inputs
+                self._kept[threading.get_ident()] = inputs
             return _Pass(state, shifts, names, len(inputs), self.device)
 
     def _tensor(self, symbols: Sequence[int] | Sequence[Sequence[int]]) -> Tensor:
@@ -312,7 +312,7 @@ class Seq2SeqBackend(Backend):
     ) -> list[float]:
         """`∇` of Σ cost · log p over the outputs of each input."""
         nudges = [nudge for nudge, *_ in moves]
-        inputs = [self._kept[place] for _, place, *_ in moves]
+        inputs = [self._kept[threading.get_ident()][place] for _, place, *_ in moves]
         outputs = [(i, y, costs) for i, move in enumerate(moves) for y, costs in move[3]]
         with self.still(), torch.enable_grad():
             shifts = self.leaf(nudges)
