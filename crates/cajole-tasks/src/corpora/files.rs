@@ -82,6 +82,7 @@ impl<'a> Files<'a> {
         for Selection { file, ids } in selections {
             let path = self.path(file)?;
             let corpus = read(&path)?;
+            self.note(file, &path);
             self.problems.extend(corpus.problems);
             let before = all.len();
             all.extend(corpus.sentences.into_iter().filter(|s| id(s).starts_with(ids.as_str())));
@@ -97,19 +98,22 @@ impl<'a> Files<'a> {
     /// # Errors
     /// If the file is unusable.
     pub(crate) fn vectors(&mut self, file: Option<&str>) -> Result<Vectors, CorpusError> {
-        match file {
-            None => Ok(Vectors::default()),
-            Some(file) => Ok(Vectors::read(&self.path(file)?)?),
+        let Some(file) = file else { return Ok(Vectors::default()) };
+        let path = self.path(file)?;
+        let vectors = Vectors::read(&path)?;
+        self.note(file, &path);
+        Ok(vectors)
+    }
+
+    /// Keeps a hash of a file that was read within the limits of its kind.
+    fn note(&mut self, file: &str, path: &Path) {
+        if let Some(Ok(hash)) = path.is_file().then(|| File::open(path).and_then(fingerprint_of)) {
+            self.contents.insert(file.to_owned(), format!("{hash:016x}"));
         }
     }
 
-    fn path(&mut self, file: &str) -> Result<PathBuf, CorpusError> {
+    fn path(&self, file: &str) -> Result<PathBuf, CorpusError> {
         let folder = self.data.ok_or_else(|| CorpusError::NoFolder { file: file.to_owned() })?;
-        let path = folder.join(file);
-        // A file that cannot be opened is reported by whoever reads it.
-        if let Ok(hash) = File::open(&path).and_then(fingerprint_of) {
-            self.contents.insert(file.to_owned(), format!("{hash:016x}"));
-        }
-        Ok(path)
+        Ok(folder.join(file))
     }
 }
