@@ -152,7 +152,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     check_error(
         folder.path(),
         &["train", "transduction", "--out=killed", "--seed=2"],
-        &["killed", "unfinished run", "another seed"],
+        &["killed", "unfinished run", "changed since", "seed"],
     );
     assert!(train("killed").status().unwrap().success());
     assert!(train("whole").status().unwrap().success());

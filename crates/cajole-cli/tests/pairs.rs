@@ -109,7 +109,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let state = folder.path().join("killed/training.safetensors");
     kill_after(&mut train("killed"), &state);
     let other = [&TRAIN[..], &LONG, &["--out=killed", "--seed=2"]].concat();
-    check_error(folder.path(), &other, &["killed", "unfinished run", "another seed"]);
+    check_error(folder.path(), &other, &["killed", "unfinished run", "changed since", "seed"]);
     assert!(train("killed").status().unwrap().success());
     assert!(train("whole").status().unwrap().success());
     let weights = |out: &str| fs::read(folder.path().join(out).join("model.safetensors")).unwrap();

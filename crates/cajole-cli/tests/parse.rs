@@ -277,7 +277,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let state = folder.path().join("killed/training.safetensors");
     kill_after(&mut train("killed"), &state);
     let other = ["train", "parsing", "--network=gnmt", "--out=killed", "--seed=2"];
-    let parts = ["killed", "unfinished run", "another seed"];
+    let parts = ["killed", "unfinished run", "changed since", "seed"];
     check_error(folder.path(), &[&other, &TINY[..]].concat(), &parts);
     assert!(train("killed").status().unwrap().success());
     assert!(train("whole").status().unwrap().success());
@@ -329,7 +329,7 @@ fn an_experiment_writes_its_report_and_uses_it_again() {
     assert_eq!(["report.json", "report.md", "report.html"].map(read), reports);
 
     let others = [&args[..], &["--seed=5"]].concat();
-    check_error(folder.path(), &others, &["settings.json", "other settings", "--out"]);
+    check_error(folder.path(), &others, &["settings.json", "changed since: seed", "--out"]);
 }
 
 #[test]

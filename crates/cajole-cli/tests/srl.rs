@@ -115,7 +115,7 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
     printed(at, &out("--out=killed"));
     assert_eq!(REPORTS.map(read), reports);
     let others = [&out("--out=killed")[..], &["--seed=5"]].concat();
-    check_error(at, &others, &["settings.json", "other settings", "--out"]);
+    check_error(at, &others, &["settings.json", "changed since: seed", "--out"]);
 }
 
 #[test]
