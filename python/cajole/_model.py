@@ -100,7 +100,8 @@ class Model:
         options = self._options(
             engine, preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
         )
-        options.update(threads=threads or self._threads, trace=trace, times=times, strict=strict)
+        threads = self._threads if threads is None else threads
+        options.update(threads=threads, trace=trace, times=times, strict=strict)
         return self._network.infer(inputs, rules, options)
 
     def _infer_numbered(
