@@ -16,7 +16,7 @@ use cajole_nn::random::Random;
 use cajole_nn::{Decay, Example, TrainConfig, Trained, Trainer};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const DIGITS: usize = 5;
 
@@ -63,9 +63,10 @@ impl Task for Reversing {
         let value = line.input()?;
         let input = self.digits(&value)?;
         let gold = line.gold().map(|gold| self.digits(gold)).transpose()?;
-        let symbols = input.iter().map(|&digit| self.vocabulary.name(digit).to_owned()).collect();
+        let names = input.iter().map(|&digit| self.vocabulary.name(digit).to_owned());
+        let symbols: Vec<String> = names.collect();
         let subject = Subject::new(symbols, value);
-        Ok(vec![Case { input, subject, gold, about: Map::new() }])
+        Ok(vec![Case { input, subject, gold }])
     }
 }
 

@@ -249,7 +249,7 @@ impl<'t, T: Task> Answering<'t, T> {
                 let traces = self.traces && !waiter.is_some_and(|waiter| waiter.has_left());
                 let answers = answers.by_ref().take(cases.len());
                 let both = cases.into_iter().zip(answers);
-                both.map(|(case, answer)| self.answered(case, rules.get(), answer, traces))
+                both.map(|(case, answer)| self.answered(&case, rules.get(), answer, traces))
                     .collect()
             });
             Record { line, id, answers, is_one: T::IS_ONE_A_LINE }
@@ -316,15 +316,14 @@ impl<'t, T: Task> Answering<'t, T> {
 
     fn answered(
         &self,
-        mut case: Case<T::Input>,
+        case: &Case<T::Input>,
         rules: &Rules<'_>,
         answer: Answer,
         traces: bool,
     ) -> Answered {
-        let mut fields = std::mem::take(&mut case.about);
-        fields.extend(self.task.record(&case, &answer.output));
+        let fields = self.task.record(case, &answer.output);
         let moves = &self.settings.config.moves;
-        let trace = traces.then(|| Traced::of(self.task, &case, rules, &answer, moves));
+        let trace = traces.then(|| Traced::of(self.task, case, rules, &answer, moves));
         let trace = trace.flatten();
         Answered { answer, fields, trace, says_log_prob: self.log_probs }
     }

@@ -5,6 +5,7 @@
 //! right.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
 use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
@@ -64,10 +65,11 @@ impl Look {
             let tag = pos.as_ref().and_then(|tags| tags.get(p));
             tag.is_some_and(|tag| tag.starts_with('V') || tag.starts_with("MD"))
         };
+        let (tokens, tree): (Arc<[String]>, _) = (tokens.into(), tree.map(Arc::new));
         let asked = predicates.into_iter().flatten().filter(|p| !p.tags.is_empty());
         let golds = asked.filter(|p| !self.verbs || is_verb(p.predicate)).map(|p| {
-            let subject =
-                Subject::of_predicate(tokens.clone(), p.predicate).with_tree(tree.clone());
+            let subject = Subject::of_predicate(Arc::clone(&tokens), p.predicate);
+            let subject = subject.with_tree(tree.clone());
             let group = group.map(str::to_owned);
             Gold { line: line.number, subject, output: p.tags, group }
         });

@@ -29,8 +29,6 @@ pub struct Case<I> {
     pub subject: Subject,
     /// The right output, if it was given.
     pub gold: Option<Vec<Symbol>>,
-    /// What is to stand in the record beside the output, such as the predicate.
-    pub about: Map<String, Value>,
 }
 
 /// An input with an output for it.

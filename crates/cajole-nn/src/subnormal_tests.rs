@@ -84,7 +84,7 @@ fn taggers_leave_no_subnormal_floats() {
             dropout: 0.0,
         });
         let tags = TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap();
-        let x = Features { tokens: tokens(), predicate: 3, ..Features::default() };
+        let x = Features { tokens: tokens().into(), predicate: 3, ..Features::default() };
         check(&format!("{cell:?}"), &Tagging { net, tags }, &x);
     }
 }

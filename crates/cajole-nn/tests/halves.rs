@@ -142,7 +142,7 @@ fn check<N: Network>(model: &Trained<N>, x: &N::Input, plain: Plain<'_>) {
 #[test]
 fn a_tagger_stored_in_half_precision_gives_the_same_bits() {
     let tags = TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap();
-    let x = Features { tokens: tokens(12, 1), predicate: 3, ..Features::default() };
+    let x = Features { tokens: tokens(12, 1).into(), predicate: 3, ..Features::default() };
     assert_eq!(tagger().len(&x), 12);
     let model = rounded(Tagging { net: tagger(), tags });
     check(&model, &x, &|w, y| {

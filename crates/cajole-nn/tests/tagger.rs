@@ -64,7 +64,7 @@ fn tiny() -> TaggerConfig {
 fn features(tokens: &[(u32, u32)], predicate: usize, lemma: Symbol) -> Features {
     let tokens: Vec<_> = tokens.iter().map(|&(word, vector)| Token { word, vector }).collect();
     let dense = (0..2 * tokens.len()).map(|i| (i as f64).cos() as f32).collect();
-    Features { tokens, dense, predicate, lemma }
+    Features { tokens: tokens.into(), dense, predicate, lemma }
 }
 
 /// `n` positions that differ from seed to seed.

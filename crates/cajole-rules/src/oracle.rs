@@ -23,7 +23,7 @@ pub(crate) fn strings(n_symbols: usize, max_len: usize) -> impl Iterator<Item = 
 
 /// An input of these letters.
 pub(crate) fn letters(text: &str) -> Subject {
-    Subject::new(text.chars().map(String::from).collect(), text.into())
+    Subject::new(text.chars().map(String::from).collect::<Vec<_>>(), text.into())
 }
 
 /// Checks that the rule gives `y` the cost `g`, with faults that add up to it.

@@ -6,7 +6,7 @@
 //! reads.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use cajole_core::constraints::{Automaton, Brackets};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// The names of its symbols: letters, words, or whatever the network reads one by one.
-    pub symbols: Vec<String>,
+    pub symbols: Arc<[String]>,
     written: Written,
     /// Its parse tree, if given.
-    tree: Option<Tree>,
+    tree: Option<Arc<Tree>>,
     /// The spans of the tree's nodes for each reading, computed on first use.
     nodes: [OnceLock<Brackets>; 2],
 }
@@ -44,14 +44,15 @@ impl Default for Written {
 
 impl Subject {
     /// An input with these symbols, which appeared as `value` in the line.
-    pub fn new(symbols: Vec<String>, value: Value) -> Self {
+    pub fn new(symbols: impl Into<Arc<[String]>>, value: Value) -> Self {
+        let symbols = symbols.into();
         Subject { symbols, written: Written::Value(value), ..Subject::default() }
     }
 
     /// A predicate of a sentence, which checkers see as `{"tokens": [...], "predicate": 1}`.
-    pub fn of_predicate(tokens: Vec<String>, predicate: usize) -> Self {
+    pub fn of_predicate(tokens: impl Into<Arc<[String]>>, predicate: usize) -> Self {
         let written = Written::Predicate(predicate);
-        Subject { symbols: tokens, written, ..Subject::default() }
+        Subject { symbols: tokens.into(), written, ..Subject::default() }
     }
 
     /// The input as checkers see it.
@@ -59,14 +60,15 @@ impl Subject {
         match &self.written {
             Written::Value(value) => Cow::Borrowed(value),
             Written::Predicate(predicate) => {
-                Cow::Owned(json!({"tokens": self.symbols, "predicate": predicate}))
+                Cow::Owned(json!({"tokens": *self.symbols, "predicate": predicate}))
             }
         }
     }
 
     /// Adds a parse tree.
     #[must_use]
-    pub fn with_tree(self, tree: Option<Tree>) -> Self {
+    pub fn with_tree(self, tree: Option<impl Into<Arc<Tree>>>) -> Self {
+        let tree = tree.map(Into::into);
         Subject { tree, nodes: Default::default(), ..self }
     }
 

@@ -10,7 +10,7 @@ use regex::Regex;
 use serde_json::json;
 
 fn letters(text: &str) -> Subject {
-    Subject::new(text.chars().map(String::from).collect(), json!(text))
+    Subject::new(text.chars().map(String::from).collect::<Vec<_>>(), json!(text))
 }
 
 fn rules<'v>(text: &str, vocabulary: &'v Vocabulary) -> Rules<'v> {

@@ -1,5 +1,7 @@
 //! A tagger's failures, and every method of repairing them.
 
+use std::sync::Arc;
+
 use cajole_core::constraints::{Brackets, SpansInTree};
 use cajole_core::decoders::tags::{AStar, Exact, Heuristic, Penalties, Tagged};
 use cajole_core::{
@@ -125,8 +127,10 @@ impl<'a> Failures<'a> {
     ) -> Result<AllNudged, UnknownParameter> {
         let lenient = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
             let kept = self.constraint.faults(*x, &repair.output).map(|s| (s.start, s.end));
-            let widen = |nodes: &Brackets| nodes.as_pairs().iter().copied().chain(kept).collect();
-            Instance { brackets: x.brackets.as_ref().map(widen), ..(*x).clone() }
+            let widen = |nodes: &Brackets| {
+                Arc::new(nodes.as_pairs().iter().copied().chain(kept).collect::<Brackets>())
+            };
+            Instance { brackets: x.brackets.as_deref().map(widen), ..(*x).clone() }
         };
         let lenient: Vec<Instance> = self.cases.iter().zip(&searched).map(lenient).collect();
         let xs: Vec<&Instance> = lenient.iter().collect();

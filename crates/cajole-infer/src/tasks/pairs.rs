@@ -6,7 +6,7 @@ use cajole_tasks::Presets;
 use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::pairs::model::Net;
 use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
@@ -70,7 +70,7 @@ impl Task for Pairs {
         let known = |gold: Vec<String>| gold.iter().map(|s| self.vocabulary.symbol(s)).collect();
         let gold = gold.and_then(known);
         let input = self.pairs.tokens(&symbols);
-        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
+        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold }])
     }
 
     fn engines(&self) -> Vec<Engine> {

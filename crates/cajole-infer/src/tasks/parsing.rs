@@ -92,7 +92,7 @@ impl Task for Parsing {
         // A label that the network does not know it cannot write: such a tree has no right output.
         let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
         let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
-        Ok(vec![Case { input: Read { tokens, sentence }, subject, gold, about: Map::new() }])
+        Ok(vec![Case { input: Read { tokens, sentence }, subject, gold }])
     }
 
     fn record(&self, case: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {

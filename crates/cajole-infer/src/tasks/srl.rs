@@ -1,7 +1,10 @@
 //! Semantic role labeling: sentences in, tags for each predicate out.
 
+use std::borrow::Borrow;
 use std::ops::Range;
+use std::sync::Arc;
 
+use cajole_core::constraints::Brackets;
 use cajole_core::decoders::InTurn;
 use cajole_core::decoders::tags::{
     AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
@@ -14,7 +17,7 @@ use cajole_tasks::srl::tagger::Net;
 use cajole_tasks::srl::{Instance, Noise, Query, RoleTagger, USUAL_RULES};
 use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::show::Bracketing;
-use cajole_treebank::roles::{Argument, Proposition, Sentence};
+use cajole_treebank::roles::{Argument, Proposition, Sentence, nodes};
 use serde_json::{Map, Value, json};
 
 use crate::engine::{Engine, Limits, Rival};
@@ -24,6 +27,22 @@ use crate::task::{Case, Display, Output, Search, Task};
 
 /// Prefixes that A* may make for one input before it gives up, as in the experiment.
 const AGENDA_LIMIT: usize = 200_000;
+
+/// A predicate that is asked about.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What the network reads.
+    pub instance: Instance,
+    lemma: String,
+    /// Where the sentence's tree is from, if it has one.
+    tree_from: Option<Arc<str>>,
+}
+
+impl Borrow<Instance> for Asked {
+    fn borrow(&self) -> &Instance {
+        &self.instance
+    }
+}
 
 /// A role tagger.
 pub struct Roles {
@@ -39,31 +58,34 @@ impl Roles {
         Roles { tagger, vocabulary, presets: Presets::built_in(Presets::SRL) }
     }
 
-    /// One predicate of a sentence, whose tree is from `tree_from`.
-    fn case(
+    /// The predicates of a sentence, whose tree is from `tree_from`. They share all they can: a long
+    /// sentence has hundreds.
+    fn cases_of(
         &self,
-        sentence: &Sentence,
-        proposition: &Proposition,
+        sentence: Sentence,
         tree_from: Option<&str>,
         rules: &Rules<'_>,
-    ) -> Case<Instance> {
-        let mut input = Instance::new(&self.tagger, sentence, proposition);
-        if let (Some((reading, _)), Some(tree)) = (rules.only_spans(), &sentence.tree) {
-            input = input.within(tree, reading, Noise::Noisy);
-        }
-        let predicate = proposition.predicate;
-        let subject = Subject::of_predicate(sentence.tokens.clone(), predicate)
-            .with_tree(sentence.tree.clone());
-        let gold = Some(&proposition.tags).filter(|tags| !tags.is_empty());
-        let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
-        let about = [
-            ("predicate", Some(json!(predicate))),
-            ("lemma", Some(json!(proposition.lemma))),
-            ("tokens", Some(json!(sentence.tokens))),
-            ("tree_from", tree_from.map(|from| json!(from))),
-        ];
-        let about = about.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-        Case { input, subject, gold, about: about.collect() }
+    ) -> Vec<Case<Asked>> {
+        let features = self.tagger.vocabulary.unmarked(&sentence);
+        let Sentence { tokens, tree, propositions, .. } = sentence;
+        let brackets = rules.only_spans().zip(tree.as_ref()).map(|((reading, _), tree)| {
+            Arc::new(nodes(tree, reading).into_iter().collect::<Brackets>())
+        });
+        let (tokens, tree): (Arc<[String]>, _) = (tokens.into(), tree.map(Arc::new));
+        let tree_from: Option<Arc<str>> = tree_from.map(Arc::from);
+        let case = |proposition: Proposition| {
+            let mut instance = Instance::marked(&self.tagger, &features, &proposition);
+            if let Some(brackets) = &brackets {
+                instance = instance.among(brackets, Noise::Noisy);
+            }
+            let Proposition { predicate, lemma, tags, .. } = proposition;
+            let subject = Subject::of_predicate(Arc::clone(&tokens), predicate);
+            let subject = subject.with_tree(tree.clone());
+            let gold = Some(&tags).filter(|tags| !tags.is_empty());
+            let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
+            Case { input: Asked { instance, lemma, tree_from: tree_from.clone() }, subject, gold }
+        };
+        propositions.into_iter().map(case).collect()
     }
 }
 
@@ -72,7 +94,7 @@ impl Task for Roles {
     const DISPLAY: Display = Display::Roles;
     const IS_ONE_A_LINE: bool = false;
     type Model = Net;
-    type Input = Instance;
+    type Input = Asked;
 
     fn model(&self) -> &Net {
         &self.tagger.model
@@ -99,18 +121,17 @@ impl Task for Roles {
         Box::new(self.tagger.viterbi())
     }
 
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Instance>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Asked>>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
         // Whoever puts a tree into a line may say where it is from.
         let tree_from = line.fields.get("tree_from").and_then(Value::as_str).unwrap_or("input");
         let tree_from = sentence.tree.as_ref().map(|_| tree_from);
-        let propositions = sentence.propositions.iter();
-        Ok(propositions.map(|p| self.case(&sentence, p, tree_from, rules)).collect())
+        Ok(self.cases_of(sentence, tree_from, rules))
     }
 
-    fn record(&self, case: &Case<Instance>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, case: &Case<Asked>, y: &[Symbol]) -> Map<String, Value> {
         let tokens = &case.subject.symbols;
         let arguments = self.tagger.vocabulary.arguments(y).into_iter();
         let arguments: Vec<Value> = arguments
@@ -119,15 +140,21 @@ impl Task for Roles {
                 json!({"role": role, "start": at.start, "end": at.end, "text": text})
             })
             .collect();
-        Map::from_iter([
-            ("output".to_owned(), json!(self.vocabulary.text(y))),
-            ("arguments".to_owned(), json!(arguments)),
-        ])
+        let Asked { instance, lemma, tree_from } = &case.input;
+        let fields = [
+            ("predicate", Some(json!(instance.features.predicate))),
+            ("lemma", Some(json!(lemma))),
+            ("tokens", Some(json!(**tokens))),
+            ("tree_from", tree_from.as_ref().map(|from| json!(**from))),
+            ("output", Some(json!(self.vocabulary.text(y)))),
+            ("arguments", Some(json!(arguments))),
+        ];
+        fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    fn pieces(&self, case: &Case<Instance>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case<Asked>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         let arguments = self.tagger.vocabulary.arguments(y);
-        let predicate = case.input.features.predicate;
+        let predicate = case.input.instance.features.predicate;
         let shown = Bracketing {
             tokens: &case.subject.symbols,
             predicate,
@@ -192,10 +219,10 @@ impl Task for Roles {
     }
 
     /// srl-eval's F1.
-    fn score(&self, outputs: &[Output<'_, Instance>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_, Asked>]) -> (&'static str, f64) {
         let mut total = Score::default();
         for (case, y) in outputs.iter().filter(|(case, _)| case.gold.is_some()) {
-            total += Score::of(&case.input.gold, &self.tagger.vocabulary.arguments(y));
+            total += Score::of(&case.input.instance.gold, &self.tagger.vocabulary.arguments(y));
         }
         ("F1", total.f1())
     }

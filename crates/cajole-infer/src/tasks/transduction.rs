@@ -4,7 +4,7 @@ use cajole_core::Symbol;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
@@ -71,7 +71,7 @@ impl Task for Transduction {
         let gold = line.gold().map(|gold| self.letters("output", gold)).transpose()?;
         // What the network cannot write has no right output to be compared with.
         let gold = gold.and_then(|gold| self.vocabulary.read(&gold.concat()).ok());
-        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold, about: Map::new() }])
+        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold }])
     }
 
     fn engines(&self) -> Vec<Engine> {

@@ -87,10 +87,9 @@ pub enum Reading {
 /// One predicate of one sentence, as the network sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
-    /// The words.
-    pub tokens: Vec<Token>,
-    /// Dense vectors, `(T, dense)`; empty if the network uses none. Predicates of one sentence
-    /// share them.
+    /// The words. Predicates of one sentence share them, and the vectors.
+    pub tokens: Arc<[Token]>,
+    /// Dense vectors, `(T, dense)`; empty if the network uses none.
     pub dense: Arc<[f32]>,
     /// The predicate's position; out of range if there is none.
     pub predicate: usize,

@@ -135,7 +135,7 @@ pub(crate) fn tokens(n: usize, seed: u64) -> Vec<Token> {
 
 pub(crate) fn features(n: usize, seed: u64) -> Features {
     let predicate = n / 2;
-    Features { tokens: tokens(n, seed), predicate, ..Features::default() }
+    Features { tokens: tokens(n, seed).into(), predicate, ..Features::default() }
 }
 
 /// Outputs in which symbol 1 comes up once, four times, seven times, and so on.

@@ -9,7 +9,6 @@ use cajole_infer::sequences;
 use cajole_infer::task::{Case, Search, Task, Together};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::{Preset, Presets};
-use serde_json::Map;
 
 use super::backend::{Backend, Item};
 use super::stepper::PyStepper;
@@ -65,7 +64,7 @@ fn cases(backend: &Backend, line: &Line, gold: &Vocabulary) -> Result<Vec<Case<I
         text => gold.read(text.as_str()?).ok(),
     });
     let (input, subject) = (Item { object, size, cap }, Subject::new(symbols, value));
-    Ok(vec![Case { input, subject, gold, about: Map::new() }])
+    Ok(vec![Case { input, subject, gold }])
 }
 
 impl Task for Torch<PyTagger> {

@@ -1,6 +1,7 @@
 //! One predicate of one sentence: the tagger's input, the allowed spans, and the gold arguments.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Bracketed, Brackets};
 use cajole_nn::models::Features;
@@ -16,8 +17,9 @@ use super::tagger::RoleTagger;
 pub struct Instance {
     /// The network's input.
     pub features: Features,
-    /// The spans that arguments may have; `None` means unconstrained.
-    pub brackets: Option<Brackets>,
+    /// The spans that arguments may have; `None` means unconstrained. Predicates of one sentence
+    /// share them.
+    pub brackets: Option<Arc<Brackets>>,
     /// The gold arguments, including `V`.
     pub gold: Vec<Argument>,
 }
@@ -30,7 +32,7 @@ impl Borrow<Features> for Instance {
 
 impl Bracketed for Instance {
     fn brackets(&self) -> Option<&Brackets> {
-        self.brackets.as_ref()
+        self.brackets.as_deref()
     }
 }
 
@@ -60,8 +62,13 @@ impl Noise {
 impl Instance {
     /// A predicate as `tagger` sees it, unconstrained.
     pub fn new(tagger: &RoleTagger, sentence: &Sentence, proposition: &Proposition) -> Self {
+        Instance::marked(tagger, &tagger.vocabulary.unmarked(sentence), proposition)
+    }
+
+    /// The same from what the predicates of a sentence have in common.
+    pub fn marked(tagger: &RoleTagger, sentence: &Features, proposition: &Proposition) -> Self {
         Instance {
-            features: tagger.features(sentence, proposition),
+            features: tagger.vocabulary.marked(sentence, proposition),
             brackets: None,
             // Readers return valid tags only; others have no arguments.
             gold: proposition.arguments().unwrap_or_default(),
@@ -70,10 +77,15 @@ impl Instance {
 
     /// Requires arguments to be constituents of `tree`.
     #[must_use]
-    pub fn within(mut self, tree: &Tree, reading: Reading, noise: Noise) -> Self {
-        let brackets: Brackets = nodes(tree, reading).into_iter().collect();
-        if noise != Noise::Free || agrees(&self.gold, &brackets) {
-            self.brackets = Some(brackets);
+    pub fn within(self, tree: &Tree, reading: Reading, noise: Noise) -> Self {
+        self.among(&Arc::new(nodes(tree, reading).into_iter().collect()), noise)
+    }
+
+    /// Requires arguments to be among these spans.
+    #[must_use]
+    pub fn among(mut self, brackets: &Arc<Brackets>, noise: Noise) -> Self {
+        if noise != Noise::Free || agrees(&self.gold, brackets) {
+            self.brackets = Some(Arc::clone(brackets));
         }
         self
     }

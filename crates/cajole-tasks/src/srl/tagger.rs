@@ -91,12 +91,25 @@ impl Vocabulary {
 
     /// A predicate as the network sees it.
     pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
+        self.marked(&self.unmarked(sentence), proposition)
+    }
+
+    /// What all predicates of a sentence have in common.
+    pub fn unmarked(&self, sentence: &Sentence) -> Features {
         let embedder = self.embedder.as_deref();
         Features {
-            tokens: self.lexicon.tokens(&sentence.leaves()),
+            tokens: self.lexicon.tokens(&sentence.leaves()).into(),
             dense: embedder.map_or_else(Arc::default, |e| e.embed(&sentence.tokens)),
+            ..Features::default()
+        }
+    }
+
+    /// One predicate of a sentence.
+    pub fn marked(&self, sentence: &Features, proposition: &Proposition) -> Features {
+        Features {
             predicate: proposition.predicate,
             lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),
+            ..sentence.clone()
         }
     }
 
