@@ -139,7 +139,8 @@ impl<L: Default> Scratch<L> {
             sums.resize(lane.places.len() * vectors.len(), 0.0);
             let blamed = set.iter().filter(|own| is_blamed(own));
             let blame = blamed.flat_map(|own| own.blame.iter().copied());
-            lane.tape.backward_by_input(w, &vectors, blame, sums);
+            let shifts = lane.is_small.then_some(&lane.shifts);
+            lane.tape.backward_by_input(w, &vectors, shifts, blame, sums);
             for own in set.iter_mut().filter(|own| is_blamed(own)) {
                 let home = home_of(homes, own.place);
                 if let (Kind::Small(small), Some((_, at))) = (&mut own.nudge.0, home) {
