@@ -224,7 +224,7 @@ impl Steps {
         {
             *state = state.carry(g, start, carried);
         }
-        g.list(inputs);
+        g.list(inputs.iter().copied());
         let (next, said) = net.step(g, encoded, state, inputs, previous);
         (*state, *log_probs) = (next, Some(said));
     }
@@ -432,7 +432,7 @@ impl<N: AutoRegressive> Network for N {
             let alive = outputs.partition_point(|(_, force)| t <= force.output.len());
             let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
             g.tape.check_room()?;
-            g.list(inputs);
+            g.list(inputs.iter().copied());
             let (next, said) = self.step(g, encoded, &state_now, inputs, &previous[..alive]);
             for (i, (_, force)) in outputs[..alive].iter_mut().enumerate() {
                 let symbol = force.output.get(t).copied().unwrap_or(self.end());

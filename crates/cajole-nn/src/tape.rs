@@ -297,9 +297,9 @@ impl<'a> Graph<'a> {
     }
 
     /// Declares the input that owns each row of subsequent operations.
-    pub(crate) fn list(&mut self, inputs: &[u32]) {
+    pub(crate) fn list(&mut self, inputs: impl Iterator<Item = u32>) {
         self.tape.owners = Owners::Listed(self.tape.indices.len() as u32);
-        self.tape.indices.extend_from_slice(inputs);
+        self.tape.indices.extend(inputs);
     }
 
     /// Declares that subsequent operations have at least this level: nothing of a lower level will

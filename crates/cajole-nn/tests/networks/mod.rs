@@ -5,7 +5,12 @@
 
 use cajole_core::constraints::{Dfa, Regular, TagSet};
 use cajole_core::{Mark, Model, Move, Moving, Schedule, StepRule, Symbol};
+use cajole_nn::layers::activation::Nonlinearity;
+use cajole_nn::layers::norm::NormKind;
 use cajole_nn::layout::Layout;
+use cajole_nn::models::transformer::{
+    EmbeddingConfig, EncoderTagger, EncoderTaggerConfig, Pieces, Positions, StackConfig,
+};
 use cajole_nn::models::{
     Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
     TaggerConfig, Token, Transducer, TransducerConfig,
@@ -45,6 +50,12 @@ pub(crate) fn check_all(property: &impl Property, hidden: usize, lengths: &[usiz
         let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| features(n, seed)).collect();
         let name = format!("tagger of {cell:?} cells");
         property.check(&name, &wild(tagger(cell, hidden), 3), &xs.iter().collect::<Vec<_>>());
+    }
+    for norm in [NormKind::Layer, NormKind::Rms] {
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| pieces(n, seed)).collect();
+        let name = format!("encoder with {norm:?} norms");
+        let model = wild(encoder_tagger(norm, hidden), 4);
+        property.check(&name, &model, &xs.iter().collect::<Vec<_>>());
     }
 }
 
@@ -108,6 +119,47 @@ pub(crate) fn tagger(cell: CellKind, hidden: usize) -> Tagging<LstmTagger<Featur
     Tagging { net, tags: TagSet::new(TAGS).unwrap() }
 }
 
+/// Norms after sums, as BERT has them, or before what they feed, as T5 does.
+pub(crate) fn encoder_tagger(norm: NormKind, hidden: usize) -> Tagging<EncoderTagger> {
+    let is_t5 = norm == NormKind::Rms;
+    let net = EncoderTagger::new(EncoderTaggerConfig {
+        embedding: EmbeddingConfig {
+            symbols: SYMBOLS,
+            positions: match is_t5 {
+                true => Positions::Relative { buckets: 8, furthest: 6 },
+                false => Positions::Learned { rows: 40, offset: 2 },
+            },
+            types: if is_t5 { 0 } else { 2 },
+            has_norm: !is_t5,
+            scale: 1.0,
+        },
+        stack: stack(norm, hidden),
+        tags: TAGS.len(),
+    });
+    Tagging { net, tags: TagSet::new(TAGS).unwrap() }
+}
+
+/// Two layers of two heads.
+pub(crate) fn stack(norm: NormKind, hidden: usize) -> StackConfig {
+    let is_t5 = norm == NormKind::Rms;
+    StackConfig {
+        layers: 2,
+        width: hidden,
+        heads: 2,
+        head_size: 3,
+        scale: 0.6,
+        inner: hidden + 2,
+        activation: if is_t5 { Nonlinearity::GeluTanh } else { Nonlinearity::Gelu },
+        is_gated: is_t5,
+        norm,
+        epsilon: 1e-3,
+        is_norm_first: is_t5,
+        has_last_norm: is_t5,
+        has_biases: true,
+        dropout: 0.0,
+    }
+}
+
 /// A network with wild weights, so that it is far from uniform.
 pub(crate) fn wild<N: Network>(net: N, seed: u64) -> Trained<N> {
     let random = &mut Random::new(seed);
@@ -131,6 +183,18 @@ pub(crate) fn symbols(n: usize, seed: u64) -> Vec<Symbol> {
 pub(crate) fn tokens(n: usize, seed: u64) -> Vec<Token> {
     let both = symbols(n, seed).into_iter().zip(symbols(n, seed + 1000));
     both.map(|(word, vector)| Token { word, vector }).collect()
+}
+
+/// `n` words of one or two pieces, between two that belong to none.
+pub(crate) fn pieces(n: usize, seed: u64) -> Pieces {
+    let random = &mut Random::new(seed);
+    let mut x = Pieces { pieces: vec![0], firsts: Vec::new() };
+    for _ in 0..n {
+        x.firsts.push(x.pieces.len() as u32);
+        x.pieces.extend(symbols(1 + random.below(2), random.below(1000) as u64));
+    }
+    x.pieces.push(1);
+    x
 }
 
 pub(crate) fn features(n: usize, seed: u64) -> Features {
