@@ -57,7 +57,7 @@ pub(crate) struct Lanes<L> {
     /// By row: its lane, and its index there.
     pub(crate) rows: Vec<(u32, u32)>,
     /// `rows` before the last reordering.
-    pub(crate) rows_before: Vec<(u32, u32)>,
+    rows_before: Vec<(u32, u32)>,
 }
 
 /// Inputs that run through the network together.
@@ -162,9 +162,28 @@ impl<L: Default> Lanes<L> {
     }
 
     /// Moves `rows` to `rows_before` and clears it for a new selection.
-    pub(crate) fn swap_rows(&mut self) {
+    fn swap_rows(&mut self) {
         std::mem::swap(&mut self.rows, &mut self.rows_before);
         self.rows.clear();
+    }
+
+    /// Continues with these rows; `choose` is told those of each lane.
+    pub(crate) fn reorder(&mut self, rows: &[u32], mut choose: impl FnMut(&mut Lane<L>, &[u32])) {
+        self.swap_rows();
+        let order = std::mem::take(&mut self.rows_before);
+        for (l, lane) in self.used().iter_mut().enumerate() {
+            let chosen = rows.iter().map(|&row| order[row as usize]);
+            let chosen = chosen.filter(|&(lane, _)| lane as usize == l).map(|(_, row)| row);
+            let chosen: SmallVec<[u32; 128]> = chosen.collect();
+            choose(lane, &chosen);
+        }
+        let mut n_rows: SmallVec<[u32; 20]> = SmallVec::from_elem(0, self.used().len());
+        self.rows.extend(rows.iter().map(|&row| {
+            let (lane, _) = order[row as usize];
+            n_rows[lane as usize] += 1;
+            (lane, n_rows[lane as usize] - 1)
+        }));
+        self.rows_before = order;
     }
 
     /// The lanes in use.

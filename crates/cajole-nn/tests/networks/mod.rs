@@ -9,7 +9,8 @@ use cajole_nn::layers::activation::Nonlinearity;
 use cajole_nn::layers::norm::NormKind;
 use cajole_nn::layout::Layout;
 use cajole_nn::models::transformer::{
-    EmbeddingConfig, EncoderTagger, EncoderTaggerConfig, Pieces, Positions, StackConfig,
+    EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, EncoderTagger, EncoderTaggerConfig,
+    Pieces, Positions, StackConfig,
 };
 use cajole_nn::models::{
     Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
@@ -56,6 +57,10 @@ pub(crate) fn check_all(property: &impl Property, hidden: usize, lengths: &[usiz
         let name = format!("encoder with {norm:?} norms");
         let model = wild(encoder_tagger(norm, hidden), 4);
         property.check(&name, &model, &xs.iter().collect::<Vec<_>>());
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| symbols(n, seed)).collect();
+        let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+        let name = format!("encoder-decoder with {norm:?} norms");
+        property.check(&name, &wild(encoder_decoder(norm, hidden), 7), &xs);
     }
 }
 
@@ -121,22 +126,40 @@ pub(crate) fn tagger(cell: CellKind, hidden: usize) -> Tagging<LstmTagger<Featur
 
 /// Norms after sums, as BERT has them, or before what they feed, as T5 does.
 pub(crate) fn encoder_tagger(norm: NormKind, hidden: usize) -> Tagging<EncoderTagger> {
-    let is_t5 = norm == NormKind::Rms;
-    let net = EncoderTagger::new(EncoderTaggerConfig {
-        embedding: EmbeddingConfig {
-            symbols: SYMBOLS,
-            positions: match is_t5 {
-                true => Positions::Relative { buckets: 8, furthest: 6 },
-                false => Positions::Learned { rows: 40, offset: 2 },
-            },
-            types: if is_t5 { 0 } else { 2 },
-            has_norm: !is_t5,
-            scale: 1.0,
-        },
-        stack: stack(norm, hidden),
-        tags: TAGS.len(),
-    });
+    let (embedding, stack) = (embedding(norm), stack(norm, hidden));
+    let net = EncoderTagger::new(EncoderTaggerConfig { embedding, stack, tags: TAGS.len() });
     Tagging { net, tags: TagSet::new(TAGS).unwrap() }
+}
+
+pub(crate) fn encoder_decoder(norm: NormKind, hidden: usize) -> EncoderDecoder {
+    let is_t5 = norm == NormKind::Rms;
+    EncoderDecoder::new(EncoderDecoderConfig {
+        reads: embedding(norm),
+        encoder: stack(norm, hidden),
+        writes: EmbeddingConfig { types: 0, ..embedding(norm) },
+        decoder: StackConfig { heads: 1, ..stack(norm, hidden) },
+        shares_symbols: true,
+        ties_output: is_t5,
+        has_output_bias: true,
+        output_scale: if is_t5 { 0.7 } else { 1.0 },
+        start: 2,
+        end: 3,
+        cap: 12,
+    })
+}
+
+fn embedding(norm: NormKind) -> EmbeddingConfig {
+    let is_t5 = norm == NormKind::Rms;
+    EmbeddingConfig {
+        symbols: SYMBOLS,
+        positions: match is_t5 {
+            true => Positions::Relative { buckets: 8, furthest: 6 },
+            false => Positions::Learned { rows: 40, offset: 2 },
+        },
+        types: if is_t5 { 0 } else { 2 },
+        has_norm: !is_t5,
+        scale: 1.0,
+    }
 }
 
 /// Two layers of two heads.

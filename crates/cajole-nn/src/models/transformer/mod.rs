@@ -9,14 +9,19 @@
 //! all sequences; `D` width of a row; `I = H d` width of `H` heads of size `d`; `F` inner width of
 //! the feed-forward layers; `V` symbols or tags; `B` inputs.
 
+mod cache;
+mod decoding;
 mod embedding;
+mod encoder_decoder;
 mod layer;
 mod stack;
 mod tagger;
 
 use std::ops::Range;
 
+pub use decoding::Decoding;
 pub use embedding::{EmbeddingConfig, Positions};
+pub use encoder_decoder::{EncoderDecoder, EncoderDecoderConfig};
 pub use stack::StackConfig;
 pub use tagger::{EncoderTagger, EncoderTaggerConfig, Pieces, PiecesError};
 
