@@ -1,8 +1,8 @@
 """Builds folders of random weights with Hugging Face's transformers, one per architecture, and what
 PyTorch computes with them: `huggingface.py OUT`. `huggingface.rs` compares.
 
-Each folder of OUT holds what `save_pretrained` writes and, for cajole to be compared with,
-`inputs.json` and `expected.safetensors`. Inputs run in padded batches.
+Each folder of OUT holds what `save_pretrained` writes, `inputs.json`, `expected.safetensors`, and folders
+`gradient-N`: the same with gradients in the place of weights. Inputs run in padded batches.
 """
 
 import json
@@ -20,6 +20,7 @@ SYMBOLS = 60
 TAGS = 7
 CAP = 24  # symbols of an output, with the end
 BEAMS = 4
+STEPS = 200  # of training
 
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
 SEQ = dict(
@@ -59,21 +60,49 @@ def writers():
     yield "marian", hf.MarianMTModel(marian), {}
     yield "t5", hf.T5ForConditionalGeneration(hf.T5Config(**T5)), {}
     gated = hf.T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
-    yield "t5-v1.1", hf.T5ForConditionalGeneration(gated), {}
+    gated = hf.T5ForConditionalGeneration(gated)
+    gated.lm_head.weight = torch.nn.Parameter(gated.lm_head.weight.clone())
+    yield "t5-v1.1", gated, {}
 
 
-def excite(model, seed):
-    """Random weights far from their start, so that outputs differ from input to input."""
-    torch.manual_seed(seed)
+def excite(model):
+    """Random matrices far from their start, so that outputs differ from input to input."""
     with torch.no_grad():
         for name, p in model.named_parameters():
-            if not p.requires_grad:
-                continue
+            if p.dim() == 2:
+                p.copy_(torch.randn_like(p) * (0.35 if "emb" in name else 1.3 / p.shape[1] ** 0.5))
+
+
+def stir(model):
+    """Random gains and biases: fresh ones are all one or zero."""
+    with torch.no_grad():
+        for p in model.parameters():
             if p.dim() == 1:
-                p.copy_(torch.randn_like(p) * 0.2 + (1.0 if "norm" in name.lower() and "bias" not in name else 0.0))
-            else:
-                p.copy_(torch.randn_like(p) * (0.35 if "emb" in name or "shared" in name else 1.3 / p.shape[1] ** 0.5))
-    return model.eval()
+                p.add_(torch.randn_like(p) * 0.1)
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.normal_(std=0.1)
+
+
+def answer(x):
+    """What an encoder-decoder is taught to write about `x`, which ends with an end symbol."""
+    return [3 + (symbol + t // 2) % 6 for t, symbol in enumerate(x[:-1])]
+
+
+def teach(model):
+    """A little training, so that outputs differ, end, and are often sure."""
+    config = model.config
+    optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=4e-3)
+    for seed in range(STEPS):
+        xs = sequences(1000 + seed, 3, SYMBOLS - 1, config.eos_token_id)[:32]
+        ys = [answer(x) for x in xs]
+        ids, mask = padded(xs, config.pad_token_id)
+        before, _ = padded([[config.decoder_start_token_id] + y for y in ys], config.pad_token_id)
+        said, counts = padded([y + [config.eos_token_id] for y in ys], config.pad_token_id)
+        logits = model(input_ids=ids, attention_mask=mask, decoder_input_ids=before).logits
+        loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), said, reduction="none")
+        optimizer.zero_grad()
+        (loss * counts).sum().div(counts.sum()).backward()
+        optimizer.step()
 
 
 def sequences(seed, low, high, end=None):
@@ -94,42 +123,43 @@ def batches(xs):
     return [xs[i : i + BATCH] for i in range(0, len(xs), BATCH)]
 
 
-def gradients(model, score):
-    """d score / d parameter for every parameter that has one, by name."""
+def leave_gradient(folder, i, model, score):
+    """d score / d parameter for every parameter, as a folder of its own."""
     model.zero_grad()
     score.backward()
-    return {n: p.grad.float().clone() for n, p in model.named_parameters() if p.grad is not None}
+    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    to = folder / f"gradient-{i}"
+    to.mkdir(exist_ok=True)
+    (to / "config.json").write_text((folder / "config.json").read_text())
+    save_file({name: g.float().contiguous() for name, g in gradients.items()}, to / "model.safetensors")
 
 
 def tagger(folder, model):
     model = model.float()
     pad = model.config.pad_token_id
     xs = sequences(1, 3, SYMBOLS - 1)
-    logits, tags, expected = [], [], {}
+    logits, tags = [], []
     with torch.no_grad():
         for batch in batches(xs):
             ids, mask = padded(batch, pad)
             out = model(input_ids=ids, attention_mask=mask).logits
             logits += [row[: len(x)] for row, x in zip(out, batch)]
-    expected["logits"] = torch.cat(logits)
     for i in range(GRADIENTS):
         out = model(input_ids=torch.tensor([xs[i]])).logits[0].log_softmax(-1)
         y = [(5 * t + i) % TAGS for t in range(len(xs[i]))]
         tags.append(y)
-        score = out[range(len(y)), y].sum()
-        for name, value in gradients(model, score).items():
-            expected[f"gradient.{i}.{name}"] = value
-    return dict(inputs=xs, outputs=tags), expected
+        leave_gradient(folder, i, model, out[range(len(y)), y].sum())
+    return dict(inputs=xs, outputs=tags), logits
 
 
 def writer(folder, model):
     config = model.config
     pad, end, start = config.pad_token_id, config.eos_token_id, config.decoder_start_token_id
     xs = sequences(2, 3, SYMBOLS - 1, end)
-    ys = [[3 + (x * 7 + j) % (SYMBOLS - 5) for j, x in enumerate(x[:-1])] for x in xs]
+    ys = [answer(x) for x in xs]
     settings = dict(max_new_tokens=CAP, do_sample=False, eos_token_id=end, pad_token_id=pad,
                     decoder_start_token_id=start)  # fmt: skip
-    logits, greedy, beams, expected = [], [], [], {}
+    logits, greedy, beams = [], [], []
     clean = lambda y: (y[: y.index(end)], True) if end in y else (y, False)
     with torch.no_grad():
         for some, outputs in zip(batches(xs), batches(ys)):
@@ -142,15 +172,12 @@ def writer(folder, model):
             said = model.generate(input_ids=ids, attention_mask=mask, num_beams=BEAMS,
                                   length_penalty=0.0, early_stopping="never", **settings)  # fmt: skip
             beams += [clean(y[1:]) for y in said.tolist()]
-    expected["logits"] = torch.cat(logits)
     for i in range(GRADIENTS):
         before = torch.tensor([[start] + ys[i]])
         out = model(input_ids=torch.tensor([xs[i]]), decoder_input_ids=before).logits[0]
         y = ys[i] + [end]
-        score = out.log_softmax(-1)[range(len(y)), y].sum()
-        for name, value in gradients(model, score).items():
-            expected[f"gradient.{i}.{name}"] = value
-    return dict(inputs=xs, outputs=ys, greedy=greedy, beams=beams, cap=CAP, width=BEAMS), expected
+        leave_gradient(folder, i, model, out.log_softmax(-1)[range(len(y)), y].sum())
+    return dict(inputs=xs, outputs=ys, greedy=greedy, beams=beams, cap=CAP, width=BEAMS), logits
 
 
 def main():
@@ -161,12 +188,18 @@ def main():
     for seed, (run, name, model, options) in enumerate(jobs):
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
-        excite(model, seed)
+        torch.manual_seed(seed)
+        model.eval()
+        if model.config.is_encoder_decoder:
+            teach(model)
+        else:
+            excite(model)
+        stir(model)
         model.save_pretrained(folder, **options)
-        inputs, expected = run(folder, model)
+        inputs, logits = run(folder, model)
         (folder / "inputs.json").write_text(json.dumps(inputs))
-        save_file({k: v.detach().contiguous() for k, v in expected.items()}, folder / "expected.safetensors")
-        print(name)
+        log_probs = torch.cat(logits).double().log_softmax(-1)
+        save_file({"log_probs": log_probs.float()}, folder / "expected.safetensors")
 
 
 if __name__ == "__main__":
