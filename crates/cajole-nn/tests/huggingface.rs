@@ -33,6 +33,9 @@ const LOG_PROB: f32 = 1e-4;
 /// How far the gradient of a parameter may be off, as a share of its norm.
 const GRADIENT: f64 = 1e-3;
 
+/// How many of 100 beams must be the same: a last bit can decide between two hypotheses.
+const LEAST_BEAMS: usize = 98;
+
 #[derive(Deserialize)]
 struct Cases {
     inputs: Vec<Vec<Symbol>>,
@@ -248,6 +251,6 @@ fn writers_agree_with_pytorch() {
         assert_eq!(n, cases.inputs.len(), "{name}: greedy outputs that are the same");
         let beams = decode(&model, &Beam { width: cases.width }, &cases.inputs);
         let n = beams.iter().zip(&cases.beams).filter(is_same).count();
-        eprintln!("{name}: {n} of {} beams are the same", beams.len());
+        assert!(LEAST_BEAMS <= n, "{name}: only {n} of {} beams are the same", beams.len());
     }
 }
