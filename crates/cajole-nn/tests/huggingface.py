@@ -70,7 +70,7 @@ def excite(model):
         for name, p in model.named_parameters():
             is_gain = "norm" in name.lower() and not name.endswith("bias")
             is_table = "emb" in name or "shared" in name or "lm_head" in name
-            spread = 0.2 if p.dim() == 1 else 0.3 if is_table else 1.4 / p.shape[1] ** 0.5
+            spread = 0.2 if p.dim() == 1 else 0.3 if is_table else 1.1 / p.shape[1] ** 0.5
             if p.requires_grad:
                 p.copy_(torch.randn_like(p) * spread + is_gain)
         if hasattr(model, "final_logits_bias"):

@@ -13,6 +13,10 @@ use crate::models::transformer::{
 };
 use crate::network::Trainable;
 
+/// The most floats of a table of positions, which may be computed before there is anything to compare
+/// it with.
+const MOST_WAVES: usize = 1 << 26;
+
 /// Length limit of outputs where positions set none.
 const CAP: usize = 512;
 
@@ -78,7 +82,7 @@ impl Folder {
                 to.norm(&own("feed.norm"), &from("final_layer_norm"))?;
             }
         }
-        let weights = to.read(&["output.b"], |layout| layout.initial(0))?;
+        let weights = to.read(&["output.b"], |layout| vec![0.0; layout.len()])?;
         Ok((net, weights))
     }
 
@@ -121,7 +125,7 @@ impl Folder {
                 to.norm(&own("feed.norm"), &from(&format!("{last}.layer_norm")))?;
             }
         }
-        let weights = to.read(&[], |layout| layout.initial(0))?;
+        let weights = to.read(&[], |layout| vec![0.0; layout.len()])?;
         Ok((net, weights))
     }
 }
@@ -132,6 +136,12 @@ fn bart(c: &Config, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError
     let written = if shares_symbols { symbols } else { c.size("decoder_vocab_size")? };
     let positions = c.positions("max_position_embeddings")?;
     let width = c.size("d_model")?;
+    if MOST_WAVES < positions * width {
+        return Err(c.problem(format!(
+            "\"max_position_embeddings\" is {positions} and \"d_model\" is {width}; together they may \
+             be {MOST_WAVES}"
+        )));
+    }
     let scale = match c.flag_or("scale_embedding", is_marian)? {
         true => (width as f32).sqrt(),
         false => 1.0,

@@ -125,7 +125,10 @@ impl Folder {
                 &[]
             }
         };
-        let weights = to.read(new, |layout| layout.initial(seed.unwrap_or(0)))?;
+        let weights = to.read(new, |layout| match seed {
+            Some(seed) => layout.initial(seed),
+            None => vec![0.0; layout.len()],
+        })?;
         Ok((net, weights))
     }
 }

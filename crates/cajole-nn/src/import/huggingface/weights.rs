@@ -114,7 +114,7 @@ impl Weights {
         file.read_exact(&mut header).map_err(|e| io(&path, e))?;
         let header: Metadata = serde_json::from_slice(&header).map_err(|e| damaged(&path, e))?;
         let data = len - 8 - size;
-        for (name, info) in header.tensors() {
+        for (name, info) in header.tensors().into_iter().collect::<BTreeMap<_, _>>() {
             let (start, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
             let count = info.shape.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim));
             let bits = count.and_then(|count| count.checked_mul(info.dtype.bitsize()));
