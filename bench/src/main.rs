@@ -15,6 +15,7 @@ mod peak;
 mod tagger;
 mod training;
 mod transduction;
+mod transformer;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ enum Workload {
     InStep,
     /// Epochs of training the parsing network.
     Training,
+    /// An encoder that tags and an encoder-decoder, one iteration of gains and biases.
+    Transformer,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -73,6 +76,8 @@ fn main() -> Result<()> {
         (Workload::InStep, Verb::Time) => in_step::time()?,
         (Workload::Training, Verb::Prepare) => training::prepare(&dir)?,
         (Workload::Training, Verb::Time) => training::time()?,
+        (Workload::Transformer, Verb::Prepare) => transformer::prepare(&dir)?,
+        (Workload::Transformer, Verb::Time) => transformer::time(&dir)?,
     };
     let mut out = std::io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, &report)?;

@@ -224,7 +224,7 @@ impl Steps {
         {
             *state = state.carry(g, start, carried);
         }
-        g.list(inputs);
+        g.list(inputs.iter().copied());
         let (next, said) = net.step(g, encoded, state, inputs, previous);
         (*state, *log_probs) = (next, Some(said));
     }
@@ -298,24 +298,10 @@ impl<N: AutoRegressive> Stepper for Trained<N> {
     }
 
     fn reorder(&self, scratch: &mut Scratch<Steps>, rows: &[u32]) -> Result<(), Failure> {
-        let lanes = scratch.lanes();
-        lanes.swap_rows();
-        let order = std::mem::take(&mut lanes.rows_before);
-        for (l, lane) in lanes.used().iter_mut().enumerate() {
-            let chosen = rows.iter().map(|&row| order[row as usize]);
-            let chosen = chosen.filter(|&(lane, _)| lane as usize == l).map(|(_, row)| row);
-            let chosen: SmallVec<[u32; 128]> = chosen.collect();
-            // Gathering rows uses no weights.
-            let mut g = Graph::new(&[], &mut lane.tape);
-            lane.own.reorder(&mut g, &chosen);
-        }
-        let mut n_rows: SmallVec<[u32; 20]> = SmallVec::from_elem(0, lanes.used().len());
-        lanes.rows.extend(rows.iter().map(|&row| {
-            let (lane, _) = order[row as usize];
-            n_rows[lane as usize] += 1;
-            (lane, n_rows[lane as usize] - 1)
-        }));
-        lanes.rows_before = order;
+        // Gathering rows uses no weights.
+        scratch.lanes().reorder(rows, |lane, chosen| {
+            lane.own.reorder(&mut Graph::new(&[], &mut lane.tape), chosen);
+        });
         Ok(())
     }
 
@@ -432,7 +418,7 @@ impl<N: AutoRegressive> Network for N {
             let alive = outputs.partition_point(|(_, force)| t <= force.output.len());
             let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
             g.tape.check_room()?;
-            g.list(inputs);
+            g.list(inputs.iter().copied());
             let (next, said) = self.step(g, encoded, &state_now, inputs, &previous[..alive]);
             for (i, (_, force)) in outputs[..alive].iter_mut().enumerate() {
                 let symbol = force.output.get(t).copied().unwrap_or(self.end());

@@ -21,13 +21,13 @@ use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
 use crate::products;
 use crate::tape::{Op, Owners, Tape, Var};
-use crate::vectors::Vectors;
+use crate::vectors::{Shifts, Vectors};
 
 /// State of the backward pass, reused from one recording to the next.
 #[derive(Default)]
 pub(crate) struct WayBack {
     grads: Aligned,
-    panel: Panel,
+    pub(crate) panel: Panel,
     reach: Reach,
     /// All operations, in walking order.
     order: Vec<u32>,
@@ -51,6 +51,8 @@ struct Reach {
 struct Uses {
     /// Per parameter: offsets of `x` in the values and of `dy` in the gradients, row by row.
     products: Vec<Vec<(u32, u32)>>,
+    /// Per parameter: the same for uses of its transpose, `y = x · Wᵀ`.
+    transposed: Vec<Vec<(u32, u32)>>,
     /// Per parameter: row index and offset of its gradient, for lookups and biases.
     lookups: Vec<Vec<(u32, u32)>>,
 }
@@ -88,22 +90,23 @@ impl Tape {
         grad: &mut Gradient,
     ) {
         self.way_back.uses.clear(layout.entries().len());
-        self.walk_back(w, blame.iter().copied(), Of::Weights { layout, grad });
+        self.walk_back(w, None, blame.iter().copied(), Of::Weights { layout, grad });
         let Tape { values, way_back, .. } = self;
         let WayBack { grads, panel, uses, .. } = way_back;
         uses.gather(layout, values, grads, panel, grad);
     }
 
-    /// The same for per-input vectors: adds to `sums (B, S)`. Each input's result is independent of
-    /// the other inputs.
+    /// The same for per-input vectors, on a tape recorded with these shifts: adds to `sums (B, S)`.
+    /// Each input's result is independent of the other inputs.
     pub(crate) fn backward_by_input(
         &mut self,
         w: &[f32],
         of: &Vectors,
+        shifts: Option<&Shifts>,
         blame: impl Iterator<Item = (Mark, f32)>,
         sums: &mut [f32],
     ) {
-        self.walk_back(w, blame, Of::Vectors { of, sums });
+        self.walk_back(w, shifts, blame, Of::Vectors { of, sums });
     }
 
     /// The gradients of the last backward pass, those of dead operations left over from earlier ones.
@@ -113,7 +116,13 @@ impl Tape {
     }
 
     /// Propagates gradients from the blamed values to every parameter.
-    fn walk_back(&mut self, w: &[f32], blame: impl Iterator<Item = (Mark, f32)>, of: Of<'_>) {
+    fn walk_back(
+        &mut self,
+        w: &[f32],
+        shifts: Option<&Shifts>,
+        blame: impl Iterator<Item = (Mark, f32)>,
+        of: Of<'_>,
+    ) {
         let len = self.len();
         let Tape {
             values, ops, levels, inflows, indices, inputs, halves, op_owners, way_back, ..
@@ -126,6 +135,7 @@ impl Tape {
         reach.sort(order);
         let mut pass = Backward {
             w,
+            shifts,
             of,
             halves,
             values,
@@ -162,11 +172,17 @@ impl Tape {
                         pass.note_lookup(*p, row, (pass.inflows[i].0 + row * p.cols) as usize);
                     }
                 }
+                Op::Activation(op) => op.backward(&mut pass),
                 Op::Affine(op) => op.backward(&mut pass),
                 Op::Attention(op) => op.backward(&mut pass),
                 Op::Concat(op) => op.backward(&mut pass),
                 Op::Embedding(op) => op.backward(&mut pass),
+                Op::Gated(op) => op.backward(&mut pass),
+                Op::MultiHead(op) => op.backward(&mut pass),
+                Op::Norm(op) => op.backward(&mut pass),
                 Op::Rows(op) => op.backward(&mut pass),
+                Op::Scale(op) => op.backward(&mut pass),
+                Op::Scores(op) => op.backward(&mut pass),
                 Op::Lstm(op) => op.backward(&mut pass),
                 Op::LstmLayer(op) => op.backward(&mut pass),
                 Op::Mix(op) => op.backward(&mut pass),
@@ -187,10 +203,16 @@ impl Op {
             Op::Param(p) => is(*p) && !of.is_small(),
             Op::Embedding(op) => is(op.table),
             Op::Affine(op) => op.params(of.is_small()).any(is),
+            Op::Norm(op) => op.params(of.is_small()).any(is),
+            Op::Scores(op) => op.params().any(is),
             Op::Lstm(op) => op.params(inputs, of.is_small()).any(is),
             Op::LstmLayer(op) => is(op.w_h),
             Op::Attention(op) => is(op.v),
             Op::Leaf
+            | Op::Activation(_)
+            | Op::Gated(_)
+            | Op::MultiHead(_)
+            | Op::Scale(_)
             | Op::Mix(_)
             | Op::Concat(_)
             | Op::Sum(_)
@@ -205,7 +227,13 @@ impl Op {
     fn each_input(&self, inputs: &[Input], mut show: impl FnMut(Var)) {
         match self {
             Op::Leaf | Op::Param(_) | Op::Embedding(_) => {}
+            Op::Activation(op) => show(op.x),
             Op::Affine(op) => op.inputs().for_each(show),
+            Op::Gated(op) => show(op.x),
+            Op::MultiHead(op) => op.inputs().for_each(show),
+            Op::Norm(op) => show(op.x),
+            Op::Scale(op) => show(op.x),
+            Op::Scores(op) => show(op.x),
             Op::Lstm(op) => op.each_input(inputs, show),
             Op::LstmLayer(op) => show(op.x),
             Op::Attention(op) => op.inputs().for_each(show),
@@ -260,7 +288,7 @@ impl Reach {
 
 impl Uses {
     fn clear(&mut self, params: usize) {
-        for lists in [&mut self.products, &mut self.lookups] {
+        for lists in [&mut self.products, &mut self.transposed, &mut self.lookups] {
             lists.resize_with(params, Vec::new);
             lists.iter_mut().for_each(Vec::clear);
         }
@@ -276,22 +304,26 @@ impl Uses {
         grad: &mut Gradient,
     ) {
         grad.clear();
-        for (entry, (products, lookups)) in
-            layout.entries().iter().zip(self.products.iter().zip(&mut self.lookups))
-        {
-            let p = entry.param;
+        let Uses { products, transposed, lookups } = self;
+        for (i, p) in layout.entries().iter().map(|entry| entry.param).enumerate() {
+            let (products, transposed, lookups) = (&products[i], &transposed[i], &mut lookups[i]);
             let (rows, cols) = (p.rows as usize, p.cols as usize);
             if !grad.moves(&p.range()) {
                 continue;
             }
-            if !products.is_empty() {
-                let uses =
-                    kernels::Uses { shape: (rows, cols), xs: values, dys: grads, rows: products };
-                if lookups.is_empty() && products::keep(grad, p.range(), &uses) {
+            if !(products.is_empty() && transposed.is_empty()) {
+                let shape = (rows, cols);
+                let uses = kernels::Uses { shape, xs: values, dys: grads, rows: products };
+                let is_plain = lookups.is_empty() && transposed.is_empty();
+                if is_plain && products::keep(grad, p.range(), &uses) {
                     continue;
                 }
                 let dw = grad.touch(p.range());
                 kernels::outer_sum(dw, &uses, panel);
+                if !transposed.is_empty() {
+                    let uses = kernels::Uses { shape, xs: grads, dys: values, rows: transposed };
+                    kernels::add_outer_sum(dw, &uses, panel);
+                }
                 for &(row, dy_at) in lookups.iter() {
                     let dw = &mut dw[row as usize * cols..][..cols];
                     kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
@@ -315,6 +347,7 @@ impl Uses {
 /// A backward pass in progress: what an operation may read and write.
 pub(crate) struct Backward<'a> {
     pub(crate) w: &'a [f32],
+    shifts: Option<&'a Shifts>,
     of: Of<'a>,
     halves: &'a Halves,
     pub(crate) values: &'a [f32],
@@ -336,6 +369,17 @@ impl<'a> Backward<'a> {
     /// `p` as a product with `rows` rows reads it.
     pub(crate) fn weights(&self, p: Param, rows: usize) -> Weights<'a> {
         self.halves.again(p, self.w, rows)
+    }
+
+    /// Whether `p` moves.
+    pub(crate) fn moves(&self, p: Param) -> bool {
+        self.of.moves(p)
+    }
+
+    /// What the owner of row `i` of `y` adds to the vector `p`.
+    pub(crate) fn shift(&self, p: Param, y: Var, i: usize) -> Option<&'a [f32]> {
+        let shifts = self.shifts.filter(|_| !y.shared)?;
+        shifts.of(p, self.owners[y.op as usize].of(i, self.indices))
     }
 
     /// Whether only per-input vectors move.
@@ -455,6 +499,14 @@ impl<'a> Backward<'a> {
             return; // matrices do not move
         }
         self.uses.products[w.id as usize].push((x_at as u32, dy_at as u32));
+    }
+
+    /// Records one row of `y = x · Wᵀ` for the gradient of `W`.
+    pub(crate) fn note_transposed_use(&mut self, w: Param, x_at: usize, dy_at: usize) {
+        if self.is_small() {
+            return; // matrices do not move
+        }
+        self.uses.transposed[w.id as usize].push((dy_at as u32, x_at as u32));
     }
 
     /// Records that the gradient of row `row` of `table` is at `dy_at`.

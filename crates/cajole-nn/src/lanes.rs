@@ -57,7 +57,7 @@ pub(crate) struct Lanes<L> {
     /// By row: its lane, and its index there.
     pub(crate) rows: Vec<(u32, u32)>,
     /// `rows` before the last reordering.
-    pub(crate) rows_before: Vec<(u32, u32)>,
+    rows_before: Vec<(u32, u32)>,
 }
 
 /// Inputs that run through the network together.
@@ -139,7 +139,8 @@ impl<L: Default> Scratch<L> {
             sums.resize(lane.places.len() * vectors.len(), 0.0);
             let blamed = set.iter().filter(|own| is_blamed(own));
             let blame = blamed.flat_map(|own| own.blame.iter().copied());
-            lane.tape.backward_by_input(w, &vectors, blame, sums);
+            let shifts = lane.is_small.then_some(&lane.shifts);
+            lane.tape.backward_by_input(w, &vectors, shifts, blame, sums);
             for own in set.iter_mut().filter(|own| is_blamed(own)) {
                 let home = home_of(homes, own.place);
                 if let (Kind::Small(small), Some((_, at))) = (&mut own.nudge.0, home) {
@@ -161,9 +162,28 @@ impl<L: Default> Lanes<L> {
     }
 
     /// Moves `rows` to `rows_before` and clears it for a new selection.
-    pub(crate) fn swap_rows(&mut self) {
+    fn swap_rows(&mut self) {
         std::mem::swap(&mut self.rows, &mut self.rows_before);
         self.rows.clear();
+    }
+
+    /// Continues with these rows; `choose` is told those of each lane.
+    pub(crate) fn reorder(&mut self, rows: &[u32], mut choose: impl FnMut(&mut Lane<L>, &[u32])) {
+        self.swap_rows();
+        let order = std::mem::take(&mut self.rows_before);
+        for (l, lane) in self.used().iter_mut().enumerate() {
+            let chosen = rows.iter().map(|&row| order[row as usize]);
+            let chosen = chosen.filter(|&(lane, _)| lane as usize == l).map(|(_, row)| row);
+            let chosen: SmallVec<[u32; 128]> = chosen.collect();
+            choose(lane, &chosen);
+        }
+        let mut n_rows: SmallVec<[u32; 20]> = SmallVec::from_elem(0, self.used().len());
+        self.rows.extend(rows.iter().map(|&row| {
+            let (lane, _) = order[row as usize];
+            n_rows[lane as usize] += 1;
+            (lane, n_rows[lane as usize] - 1)
+        }));
+        self.rows_before = order;
     }
 
     /// The lanes in use.

@@ -36,6 +36,8 @@ impl Param {
 pub enum Init {
     /// All zero.
     Zero,
+    /// All one.
+    One,
     /// Uniform in ±√(6 / (rows + cols)), separately for each gate of a fused matrix.
     Glorot {
         /// Number of equal column blocks initialised separately (4 for an LSTM).
@@ -66,7 +68,8 @@ pub struct Entry {
     pub param: Param,
     /// Initialisation.
     pub init: Init,
-    /// Added to every row and used for nothing else, so each input can have its own.
+    /// Added to every row, or multiplied with it, and used for nothing else, so each input can have
+    /// its own.
     pub is_bias: bool,
 }
 
@@ -96,6 +99,12 @@ impl Layout {
         let bias = self.vector(name, cols, init);
         self.entries[bias.id as usize].is_bias = true;
         bias
+    }
+
+    /// Declares a gain `(cols)`: a vector that [`Graph::norm`](crate::tape::Graph::norm) multiplies
+    /// with every row.
+    pub fn gain(&mut self, name: &str, cols: usize) -> Param {
+        self.bias(name, cols, Init::One)
     }
 
     /// Declares a vector `(cols)`.
@@ -136,6 +145,10 @@ impl Layout {
             let mut random = Random::derive(seed, &[u64::from(entry.param.id)]);
             let limit = match entry.init {
                 Init::Zero => continue,
+                Init::One => {
+                    values.fill(1.0);
+                    continue;
+                }
                 Init::LstmBias { blocks } => {
                     values[cols / blocks..2 * cols / blocks].fill(1.0);
                     continue;

@@ -63,6 +63,21 @@ pub trait Network: Trainable + Sized {
         outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
     ) -> Result<(), Failure>;
 
+    /// Records what these marks of a lane's inputs point at, where decoding has not, and replaces
+    /// them.
+    ///
+    /// # Errors
+    /// If the recording has no room for it.
+    fn record(
+        &self,
+        g: &mut Graph<'_>,
+        lane: &mut Self::Lane,
+        blamed: &mut [&mut Vec<(Mark, f32)>],
+    ) -> Result<(), Failure> {
+        let _ = (g, lane, blamed);
+        Ok(())
+    }
+
     /// The network's own inference procedure: see [`Model::decoder`].
     fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<Self>> + '_>;
 
@@ -155,6 +170,7 @@ impl<N: Network> Model for Trained<N> {
         scratch: &mut Scratch<N::Lane>,
         set: &mut [Move<Nudge>],
     ) -> Result<(), Failure> {
+        self.record(scratch, set)?;
         scratch.gradient(self.net.layout(), &self.weights, set);
         let going = set.iter_mut().filter(|own| !own.is_over);
         going.for_each(|own| nudge::complete(own, &self.weights));
@@ -177,6 +193,29 @@ impl<N: Network> Model for Trained<N> {
 }
 
 impl<N: Network> Trained<N> {
+    /// Lets the network record what is blamed, lane by lane.
+    fn record(
+        &self,
+        scratch: &mut Scratch<N::Lane>,
+        set: &mut [Move<Nudge>],
+    ) -> Result<(), Failure> {
+        let home = |own: &Move<Nudge>| scratch.kept.home(own.place).filter(|_| !own.is_over);
+        let homes: SmallVec<[_; 20]> = set.iter().map(home).collect();
+        for (l, lane) in scratch.kept.used().iter_mut().enumerate() {
+            let mut nudge = None;
+            let mut blamed: SmallVec<[&mut Vec<(Mark, f32)>; 20]> = SmallVec::new();
+            for (own, home) in set.iter_mut().zip(&homes) {
+                if home.is_some_and(|(lane, _)| lane == l) {
+                    nudge = nudge.or(Some(&own.nudge));
+                    blamed.push(&mut own.blame);
+                }
+            }
+            let (mut g, own) = lane.graph(nudge, &self.weights);
+            self.net.record(&mut g, own, &mut blamed)?;
+        }
+        Ok(())
+    }
+
     /// `W_λ` materialised: loading a network with these weights gives the nudged one.
     pub fn nudged(&self, nudge: &Nudge) -> Vec<f32> {
         nudge.write(self.net.layout(), &self.weights)

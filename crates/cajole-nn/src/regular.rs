@@ -4,15 +4,21 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The bytes of a regular file.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+/// A regular file and its length.
+pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = File::open(path)?;
     let meta: fs::Metadata = file.metadata()?;
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
+    Ok((file, meta.len()))
+}
+
+/// The bytes of a regular file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, len) = open(path)?;
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(meta.len()).unwrap_or(usize::MAX))?;
+    bytes.try_reserve_exact(usize::try_from(len).unwrap_or(usize::MAX))?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

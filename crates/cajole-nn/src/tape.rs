@@ -19,7 +19,8 @@ use crate::aligned::Aligned;
 use crate::backward::WayBack;
 use crate::halves::Halves;
 use crate::layers::{
-    affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer, rows, softmax, sum,
+    activation, affine, attention, concat, custom, dropout, embedding, lstm, lstm_layer,
+    multi_head, norm, rows, scale, scores, softmax, sum,
 };
 use crate::layout::Param;
 use crate::vectors::Shifts;
@@ -69,11 +70,17 @@ impl Var {
 pub(crate) enum Op {
     Leaf,
     Param(Param),
+    Activation(activation::Activation),
     Affine(affine::Affine),
     Attention(attention::Attention),
     Concat(concat::Concat),
     Embedding(embedding::Embedding),
+    Gated(activation::Gated),
+    MultiHead(multi_head::MultiHead),
+    Norm(norm::Norm),
     Rows(rows::Rows),
+    Scale(scale::Scale),
+    Scores(scores::Scores),
     Lstm(lstm::Lstm),
     LstmLayer(lstm_layer::LstmLayer),
     Mix(attention::Mix),
@@ -290,9 +297,9 @@ impl<'a> Graph<'a> {
     }
 
     /// Declares the input that owns each row of subsequent operations.
-    pub(crate) fn list(&mut self, inputs: &[u32]) {
+    pub(crate) fn list(&mut self, inputs: impl Iterator<Item = u32>) {
         self.tape.owners = Owners::Listed(self.tape.indices.len() as u32);
-        self.tape.indices.extend_from_slice(inputs);
+        self.tape.indices.extend(inputs);
     }
 
     /// Declares that subsequent operations have at least this level: nothing of a lower level will

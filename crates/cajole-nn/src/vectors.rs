@@ -1,7 +1,7 @@
-//! Per-input bias vectors, for nudges that move biases only.
+//! Per-input vectors, for nudges that move only biases and gains.
 //!
-//! If only biases move, inputs share every matrix, and one product serves all of them. The private
-//! weights of an input are then a short vector added to its biases: its shift. `B` inputs, `S`
+//! If only vectors move, inputs share every matrix, and one product serves all of them. The private
+//! weights of an input are then a short vector added to its biases and gains: its shift. `B` inputs, `S`
 //! floats per shift.
 
 use std::sync::Arc;
@@ -67,6 +67,12 @@ impl Shifts {
                 None => self.values.resize(self.values.len() + vectors.len, 0.0),
             }
         }
+    }
+
+    /// What input `b` adds to the vector `p`, if `p` moves.
+    pub(crate) fn of(&self, p: Param, b: usize) -> Option<&[f32]> {
+        let at = self.vectors.at(p)?;
+        Some(&self.values[b * self.vectors.len + at..][..p.cols as usize])
     }
 
     /// Adds to each row of `y (R, N)` its owner's shift of the bias `b (N)`.

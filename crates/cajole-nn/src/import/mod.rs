@@ -1,4 +1,4 @@
-//! Imports published weights: PyTorch checkpoints, AllenNLP archives, HDF5 files.
+//! Imports published weights: Hugging Face folders, PyTorch checkpoints, AllenNLP archives, HDF5 files.
 //!
 //! Published networks come as Python pickles and as HDF5. Both become named [`Tensor`]s of `f32`;
 //! mapping them to parameters is up to the network. The files are untrusted: nothing in them is
@@ -6,6 +6,7 @@
 
 pub mod allennlp;
 pub mod hdf5;
+pub mod huggingface;
 mod pickle;
 pub mod torch;
 

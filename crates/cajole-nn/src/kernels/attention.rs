@@ -98,6 +98,12 @@ multiversion! {
 
 #[inline(always)]
 fn dot_body<A: Arithmetic>(x: &[f32], y: &[f32], sum: &mut f32) {
+    *sum = dot_with::<A>(x, y);
+}
+
+/// `x · y`, within another kernel.
+#[inline(always)]
+pub(super) fn dot_with<A: Arithmetic>(x: &[f32], y: &[f32]) -> f32 {
     assert!(x.len() == y.len());
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ys, y_rest) = y.as_chunks::<LANES>();
@@ -107,5 +113,5 @@ fn dot_body<A: Arithmetic>(x: &[f32], y: &[f32], sum: &mut f32) {
             lanes[l] = A::mul_add(x[l], y[l], lanes[l]);
         }
     }
-    *sum = x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum::<f32>() + lanes.iter().sum::<f32>();
+    x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum::<f32>() + lanes.iter().sum::<f32>()
 }

@@ -13,9 +13,11 @@ use super::matrix::add_lanes;
 use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 
 /// Rows of `W (K, N)` multiplied with all of `X` before moving on: few enough to prefetch row by
-/// row. Rows whose stride is a multiple of 1 KiB compete for few cache sets, so fewer of those.
+/// row. Rows whose stride is a multiple of 1 KiB compete for few cache sets, so fewer of those; on
+/// AVX-512 more, since then the rows of `Y` collide more often than those of `W`.
 const fn near<A: Arithmetic>(n: usize) -> usize {
     match (A::IS_WIDE, n.is_multiple_of(256)) {
+        (true, _) if collides(n) => 128,
         (true, _) => 32,
         (false, true) => 16,
         (false, false) => 25,
@@ -248,15 +250,31 @@ pub(super) fn add_many_transposed_body<A: Arithmetic>(
     b: usize,
     panel: &mut Panel,
 ) {
+    match collides(dy.len() / b) {
+        true => add_groups::<A, true>(dx, dy, w, b, panel),
+        false => add_groups::<A, false>(dx, dy, w, b, panel),
+    }
+}
+
+#[inline(always)]
+fn add_groups<A: Arithmetic, const PACKS: bool>(
+    dx: &mut [f32],
+    dy: &[f32],
+    w: &[f32],
+    b: usize,
+    panel: &mut Panel,
+) {
     let (k, n) = (dx.len() / b, dy.len() / b);
     assert!(LANES <= n && dx.len() == b * k && dy.len() == b * n && w.len() == k * n);
-    let (lanes, halves) = panel.two(GROUP * BLOCK * LANES, BLOCK * LANES / 2);
+    let packed = if PACKS { 2 * PAIRS * CHUNK_PACKED * LANES } else { 0 };
+    let (lanes, rest) = panel.two(GROUP * BLOCK * LANES, BLOCK * LANES / 2 + packed);
+    let (halves, packed) = rest.split_at_mut(BLOCK * LANES / 2);
     for (dx, dy) in dx.chunks_mut(GROUP * k).zip(dy.chunks(GROUP * n)) {
         let cut = Cut::new(dy.len() / n);
         for start in (0..k).step_by(BLOCK) {
             let rows = (k - start).min(BLOCK);
             let w = &w[start * n..(start + rows) * n];
-            let mut dots = Dots { lanes, dy, w, cut, rows, n };
+            let mut dots = Dots::<PACKS> { lanes, dy, w, packed, cut, rows, n };
             dots.add_block::<A>();
             for (dx, lanes) in dx.chunks_exact_mut(k).zip(lanes.chunks_exact(BLOCK * LANES)) {
                 add_lanes(&mut dx[start..start + rows], lanes, halves);
@@ -270,32 +288,46 @@ pub(super) fn add_many_transposed_body<A: Arithmetic>(
 const GROUP: usize = 30;
 const BLOCK: usize = 64;
 
-/// Vectors of each row per pass, so that those of a block stay in an inner cache too.
+/// Vectors of each row per pass, so that those of a block stay in an inner cache too; fewer where
+/// rows of `W` are packed, because those of `dY` compete for the same sets of the cache.
 const CHUNK: usize = 96;
+const CHUNK_PACKED: usize = 48;
+
+/// Pairs of rows of `W` that a tile takes at once on AVX-512.
+const PAIRS: usize = 4;
+
+/// Whether rows of this length lie a multiple of 4 KiB apart, so that the same columns of all of them
+/// compete for one set of the inner cache. Part of such a matrix is packed before it is used.
+const fn collides(n: usize) -> bool {
+    n.is_multiple_of(1024)
+}
 
 /// Dot products of a group of rows of `dY` with a block of rows of `W`, each a vector of per-lane
 /// partial sums: `lanes (30, 64, 8)`. The shapes agree.
-struct Dots<'a> {
+struct Dots<'a, const PACKS: bool> {
     lanes: &'a mut [f32],
     dy: &'a [f32],
     w: &'a [f32],
+    /// Room for rows of `W`, where they collide.
+    packed: &'a mut [f32],
     cut: Cut,
     /// Rows of `W`.
     rows: usize,
     n: usize,
 }
 
-impl Dots<'_> {
+impl<const PACKS: bool> Dots<'_, PACKS> {
     /// Computes the whole block.
     #[inline(always)]
     fn add_block<A: Arithmetic>(&mut self) {
         let whole = self.n / LANES;
-        for start in (0..whole).step_by(CHUNK) {
-            let vectors = (start, (whole - start).min(CHUNK));
+        let chunk = if PACKS { CHUNK_PACKED } else { CHUNK };
+        for start in (0..whole).step_by(chunk) {
+            let vectors = (start, (whole - start).min(chunk));
             let mut kk = 0;
-            while A::IS_WIDE && kk + 8 <= self.rows {
-                self.add_rows::<A, 4>(kk, vectors);
-                kk += 8;
+            while A::IS_WIDE && kk + 2 * PAIRS <= self.rows {
+                self.add_rows::<A, PAIRS>(kk, vectors);
+                kk += 2 * PAIRS;
             }
             while kk < self.rows {
                 self.add_rows::<A, 1>(kk, vectors);
@@ -311,6 +343,13 @@ impl Dots<'_> {
     /// on.
     #[inline(always)]
     fn add_rows<A: Arithmetic, const P: usize>(&mut self, kk: usize, vectors: (usize, usize)) {
+        if PACKS {
+            let (start, len) = (vectors.0 * LANES, vectors.1 * LANES);
+            for (row, packed) in (kk..self.rows).zip(self.packed.chunks_exact_mut(len)).take(2 * P)
+            {
+                packed.copy_from_slice(&self.w[row * self.n + start..][..len]);
+            }
+        }
         // SAFETY: rows and vectors are within the shapes, and pieces within the rows of `dY`.
         unsafe {
             each_piece!(self.cut, self.add_tile::<A, _, P, _>(_, kk, vectors));
@@ -329,12 +368,18 @@ impl Dots<'_> {
         kk: usize,
         (start, len): (usize, usize),
     ) {
-        let Dots { lanes, dy, w, n, rows, .. } = self;
+        let Dots { lanes, dy, w, packed, n, rows, .. } = self;
         let (n, last) = (*n, *rows - 1);
         let at = |b: usize, p: usize| ((i + b) * BLOCK + kk + 2 * p) * LANES;
+        // Rows as they lie in `W`, or packed from the first vector on.
+        let (near, stride, first_row, first) = match PACKS {
+            true => (&**packed, len * LANES, kk, start * LANES),
+            false => (&**w, n, 0, 0),
+        };
         let pairs: [_; P] = std::array::from_fn(|p| {
             let row = kk + 2 * p;
-            (row * n, (row + 1).min(last) * n)
+            let at = |row: usize| (row - first_row) * stride;
+            (at(row), at((row + 1).min(last)))
         });
         let ahead = kk + 2 * P + piece * share::<A>(2 * P);
         // SAFETY: rows and vectors are within the shapes. A pair that begins with the last row
@@ -352,7 +397,9 @@ impl Dots<'_> {
                 let j = v * LANES;
                 let mut weights = [A::splat_wide(0.0); P];
                 for p in 0..P {
-                    weights[p] = A::pair(eight(w, pairs[p].0 + j), eight(w, pairs[p].1 + j));
+                    let at = j - first;
+                    weights[p] =
+                        A::pair(eight(near, pairs[p].0 + at), eight(near, pairs[p].1 + at));
                 }
                 if PREFETCH {
                     for row in 0..share::<A>(2 * P) {

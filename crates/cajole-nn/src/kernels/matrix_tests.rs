@@ -6,7 +6,7 @@ use super::*;
 use crate::random::Random;
 
 /// `(B, K, N)` around every edge of strips, tiles and vectors.
-const SHAPES: [(usize, usize, usize); 22] = [
+const SHAPES: [(usize, usize, usize); 24] = [
     (1, 1, 1),
     (1, 32, 4),
     (1, 32, 128),
@@ -29,6 +29,8 @@ const SHAPES: [(usize, usize, usize); 22] = [
     (67, 13, 24),
     (12, 67, 256),
     (6, 75, 83),
+    (31, 67, 1024),
+    (8, 21, 2048),
 ];
 
 fn draw(random: &mut Random, len: usize) -> Vec<f32> {

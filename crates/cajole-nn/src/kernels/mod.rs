@@ -17,9 +17,12 @@
 mod activation;
 mod arithmetic;
 mod attention;
+mod gelu;
 mod half;
+mod heads;
 mod many;
 mod matrix;
+mod norm;
 mod outer;
 
 pub use activation::{
@@ -30,8 +33,11 @@ pub use activation::{
 pub(crate) use arithmetic::Fused;
 pub(crate) use arithmetic::{Arithmetic, LANES, Plain, WIDE, prefetch};
 pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
+pub use gelu::{gelu, gelu_tanh, relu, silu};
 pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, stride};
+pub use heads::{gather_head, scatter_head, softmax_backward, transpose};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to};
+pub use norm::{add_times, normalise, normalise_backward, times};
 pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
 
 /// Defines `name` as `body`, compiled for the best instruction set of the host machine.

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use cajole_core::model::Mark;
 
+use super::activation::Nonlinearity;
 use super::attention::Keys;
 use super::custom::Operation;
 use super::lstm::Input;
 use super::lstm_layer::{CellKind, Direction};
+use super::multi_head::{Columns, Heads, Relative, Sources, Span};
+use super::norm::{NormKind, Scaling};
+use super::positions::Buckets;
 use crate::gradient::Gradient;
 use crate::layout::{Init, Layout, Param};
 use crate::random::Random;
@@ -332,5 +336,121 @@ fn gradients_are_right_whatever_levels_are_declared() {
     for rows in [1, 3] {
         check(&shapes, &|g, p| two_layers(g, p, rows, false));
         check(&shapes, &|g, p| two_layers(g, p, rows, true));
+    }
+}
+
+#[test]
+fn norms_of_both_kinds() {
+    for kind in [NormKind::Layer, NormKind::Rms] {
+        check(&[(4, 11), (1, 11), (1, 11)], &|g, p| {
+            let x = g.param(p[0]);
+            let bias = (kind == NormKind::Layer).then_some(p[2]);
+            g.norm(x, Scaling { kind, epsilon: 1e-3, gain: p[1], bias })
+        });
+    }
+}
+
+#[test]
+fn activations_plain_and_gated() {
+    use Nonlinearity::{Gelu, GeluTanh, Relu, Silu};
+    for f in [Gelu, GeluTanh, Silu, Relu] {
+        // Away from the kink of ReLU, so that differences do not straddle it.
+        check(&[(3, 8), (1, 8)], &|g, p| {
+            let (x, far) = (g.param(p[0]), g.constant(&[2.0; 24], 8));
+            let x = g.sum(x, far);
+            g.activate(x, f)
+        });
+        check(&[(3, 8)], &|g, p| {
+            let (x, far) = (g.param(p[0]), g.constant(&[-2.0; 24], 8));
+            let x = g.sum(x, far);
+            g.gate(x, f)
+        });
+    }
+}
+
+#[test]
+fn a_scaled_matrix() {
+    check(&[(3, 5)], &|g, p| {
+        let x = g.param(p[0]);
+        g.scale(x, -1.7)
+    });
+}
+
+#[test]
+fn scores_against_the_table_that_was_read_with() {
+    for rows in [1, 3, 7] {
+        check(&[(9, 10), (10, 10), (1, 9)], &|g, p| {
+            let x = g.embed(p[0], (0..rows).map(|i| i * 2 % 9));
+            let x = g.affine(&[(x, p[1])], None);
+            g.scores(x, p[0], Some(p[2]))
+        });
+    }
+}
+
+/// Self-attention of two sequences of two and five rows over columns of one matrix, `(7, 3 H d)`.
+fn self_attention(g: &mut Graph<'_>, p: &[Param], heads: Heads, has_bias: bool) -> Var {
+    let x = g.param(p[0]);
+    let spans =
+        g.spans([(0, 2), (2, 7)].into_iter().map(|(a, b)| Span { queries: a..b, keys: a..b }));
+    let columns = |from| Columns { of: x, from };
+    let (k, v) = (columns(heads.width()), columns(2 * heads.width()));
+    let buckets = Buckets::new(8, 6, !heads.is_causal);
+    let relative = has_bias.then(|| Relative { table: g.param(p[1]), buckets });
+    g.multi_head(Sources { q: columns(0), k, v }, heads, spans, relative)
+}
+
+#[test]
+fn self_attention_of_several_sequences() {
+    for (n, size) in [(2, 3), (3, 16)] {
+        for (is_causal, has_bias) in [(false, false), (true, false), (false, true), (true, true)] {
+            let heads = Heads { n, size, scale: 0.7, is_causal };
+            check(&[(7, 3 * n * size), (8, n)], &|g, p| self_attention(g, p, heads, has_bias));
+        }
+    }
+}
+
+#[test]
+fn cross_attention_of_sequences_that_share_keys() {
+    let heads = Heads { n: 2, size: 4, scale: 0.5, is_causal: false };
+    check(&[(6, 8), (5, 16)], &|g, p| {
+        let (q, kv) = (g.param(p[0]), g.param(p[1]));
+        let spans = [(0..1, 0..3), (1..3, 3..5), (3..6, 0..3)];
+        let spans = g.spans(spans.into_iter().map(|(queries, keys)| Span { queries, keys }));
+        let [q, k, v] = [(q, 0), (kv, 0), (kv, 8)].map(|(of, from)| Columns { of, from });
+        g.multi_head(Sources { q, k, v }, heads, spans, None)
+    });
+}
+
+/// The rows of `self_attention`, one sequence after another, by the definition in f64.
+#[test]
+fn attention_is_its_definition() {
+    let (n, size) = (2, 5);
+    for is_causal in [false, true] {
+        let heads = Heads { n, size, scale: 0.4, is_causal };
+        let mut layout = Layout::default();
+        let p = [layout.matrix("x", 7, 3 * n * size, Init::Uniform(1.0))];
+        let w = layout.initial(3);
+        let mut tape = Tape::default();
+        let y = self_attention(&mut Graph::new(&w, &mut tape), &p, heads, false);
+        let at = |row: usize, block: usize, h: usize, j: usize| {
+            f64::from(w[(row * 3 + block) * n * size + h * size + j])
+        };
+        for (row, range) in
+            [0..2, 2..7].into_iter().flat_map(|r| r.clone().map(move |i| (i, r.clone())))
+        {
+            for h in 0..n {
+                let seen = range.start..if is_causal { row + 1 } else { range.end };
+                let score =
+                    |s: usize| (0..size).map(|j| at(row, 0, h, j) * at(s, 1, h, j)).sum::<f64>();
+                let weights: Vec<f64> = seen.clone().map(|s| (0.4 * score(s)).exp()).collect();
+                let total: f64 = weights.iter().sum();
+                for j in 0..size {
+                    let want: f64 =
+                        seen.clone().zip(&weights).map(|(s, w)| w / total * at(s, 2, h, j)).sum();
+                    let got = f64::from(tape.value(y.row(row))[h * size + j]);
+                    assert!((got - want).abs() < 1e-6, "row {row}, head {h}: {got}, not {want}");
+                }
+            }
+        }
     }
 }

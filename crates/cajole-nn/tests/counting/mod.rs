@@ -11,6 +11,7 @@ struct Counting;
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
     static BYTES: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
 /// How often this thread has asked for memory.
@@ -23,9 +24,20 @@ pub(crate) fn bytes() -> isize {
     BYTES.with(Cell::get)
 }
 
+/// What `work` returns, and how many bytes more than before it had at most.
+pub(crate) fn most<T>(work: impl FnOnce() -> T) -> (T, isize) {
+    let before = bytes();
+    MOST.with(|most| most.set(before));
+    let done = work();
+    (done, MOST.with(Cell::get) - before)
+}
+
 fn count(requests: usize, bytes: isize) {
     let _ = COUNT.try_with(|count| count.set(count.get() + requests));
-    let _ = BYTES.try_with(|all| all.set(all.get() + bytes));
+    let _ = BYTES.try_with(|all| {
+        all.set(all.get() + bytes);
+        let _ = MOST.try_with(|most| most.set(most.get().max(all.get())));
+    });
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged.

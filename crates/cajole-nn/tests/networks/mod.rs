@@ -5,7 +5,13 @@
 
 use cajole_core::constraints::{Dfa, Regular, TagSet};
 use cajole_core::{Mark, Model, Move, Moving, Schedule, StepRule, Symbol};
+use cajole_nn::layers::activation::Nonlinearity;
+use cajole_nn::layers::norm::NormKind;
 use cajole_nn::layout::Layout;
+use cajole_nn::models::transformer::{
+    EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, EncoderTagger, EncoderTaggerConfig,
+    Pieces, Positions, StackConfig,
+};
 use cajole_nn::models::{
     Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
     TaggerConfig, Token, Transducer, TransducerConfig,
@@ -45,6 +51,16 @@ pub(crate) fn check_all(property: &impl Property, hidden: usize, lengths: &[usiz
         let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| features(n, seed)).collect();
         let name = format!("tagger of {cell:?} cells");
         property.check(&name, &wild(tagger(cell, hidden), 3), &xs.iter().collect::<Vec<_>>());
+    }
+    for norm in [NormKind::Layer, NormKind::Rms] {
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| pieces(n, seed)).collect();
+        let name = format!("encoder with {norm:?} norms");
+        let model = wild(encoder_tagger(norm, hidden), 4);
+        property.check(&name, &model, &xs.iter().collect::<Vec<_>>());
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| symbols(n, seed)).collect();
+        let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+        let name = format!("encoder-decoder with {norm:?} norms");
+        property.check(&name, &wild(encoder_decoder(norm, hidden), 7), &xs);
     }
 }
 
@@ -108,6 +124,65 @@ pub(crate) fn tagger(cell: CellKind, hidden: usize) -> Tagging<LstmTagger<Featur
     Tagging { net, tags: TagSet::new(TAGS).unwrap() }
 }
 
+/// Norms after sums, as BERT has them, or before what they feed, as T5 does.
+pub(crate) fn encoder_tagger(norm: NormKind, hidden: usize) -> Tagging<EncoderTagger> {
+    let (embedding, stack) = (embedding(norm), stack(norm, hidden));
+    let net = EncoderTagger::new(EncoderTaggerConfig { embedding, stack, tags: TAGS.len() });
+    Tagging { net, tags: TagSet::new(TAGS).unwrap() }
+}
+
+pub(crate) fn encoder_decoder(norm: NormKind, hidden: usize) -> EncoderDecoder {
+    let is_t5 = norm == NormKind::Rms;
+    EncoderDecoder::new(EncoderDecoderConfig {
+        reads: embedding(norm),
+        encoder: stack(norm, hidden),
+        writes: EmbeddingConfig { types: 0, ..embedding(norm) },
+        decoder: StackConfig { heads: 1, ..stack(norm, hidden) },
+        shares_symbols: true,
+        ties_output: is_t5,
+        has_output_bias: true,
+        output_scale: if is_t5 { 0.7 } else { 1.0 },
+        start: 2,
+        end: 3,
+        cap: 12,
+    })
+}
+
+fn embedding(norm: NormKind) -> EmbeddingConfig {
+    let is_t5 = norm == NormKind::Rms;
+    EmbeddingConfig {
+        symbols: SYMBOLS,
+        positions: match is_t5 {
+            true => Positions::Relative { buckets: 8, furthest: 6 },
+            false => Positions::Learned { rows: 40, offset: 2 },
+        },
+        types: if is_t5 { 0 } else { 2 },
+        has_norm: !is_t5,
+        scale: 1.0,
+    }
+}
+
+/// Two layers of two heads.
+pub(crate) fn stack(norm: NormKind, hidden: usize) -> StackConfig {
+    let is_t5 = norm == NormKind::Rms;
+    StackConfig {
+        layers: 2,
+        width: hidden,
+        heads: 2,
+        head_size: 3,
+        scale: 0.6,
+        inner: hidden + 2,
+        activation: if is_t5 { Nonlinearity::GeluTanh } else { Nonlinearity::Gelu },
+        is_gated: is_t5,
+        norm,
+        epsilon: 1e-3,
+        is_norm_first: is_t5,
+        has_last_norm: is_t5,
+        has_biases: true,
+        dropout: 0.0,
+    }
+}
+
 /// A network with wild weights, so that it is far from uniform.
 pub(crate) fn wild<N: Network>(net: N, seed: u64) -> Trained<N> {
     let random = &mut Random::new(seed);
@@ -131,6 +206,18 @@ pub(crate) fn symbols(n: usize, seed: u64) -> Vec<Symbol> {
 pub(crate) fn tokens(n: usize, seed: u64) -> Vec<Token> {
     let both = symbols(n, seed).into_iter().zip(symbols(n, seed + 1000));
     both.map(|(word, vector)| Token { word, vector }).collect()
+}
+
+/// `n` words of one or two pieces, between two that belong to none.
+pub(crate) fn pieces(n: usize, seed: u64) -> Pieces {
+    let random = &mut Random::new(seed);
+    let mut x = Pieces { pieces: vec![0], firsts: Vec::new() };
+    for _ in 0..n {
+        x.firsts.push(x.pieces.len() as u32);
+        x.pieces.extend(symbols(1 + random.below(2), random.below(1000) as u64));
+    }
+    x.pieces.push(1);
+    x
 }
 
 pub(crate) fn features(n: usize, seed: u64) -> Features {

@@ -1,0 +1,160 @@
+//! `config.json`: settings of a network, by key, with their limits.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::super::ImportError;
+use super::json_of;
+use crate::layers::activation::Nonlinearity;
+use crate::settings::MOST_SIZE;
+
+/// The most layers.
+const MOST_LAYERS: usize = 1000;
+
+/// The most positions: tables of sinusoids are computed.
+const MOST_POSITIONS: usize = 1 << 17;
+
+/// The settings of a folder.
+#[derive(Clone, Debug)]
+pub struct Config {
+    path: PathBuf,
+    value: Value,
+}
+
+impl Config {
+    pub(super) fn open(folder: &Path) -> Result<Config, ImportError> {
+        let path = folder.join("config.json");
+        let value = json_of(&path)?;
+        Ok(Config { path, value })
+    }
+
+    /// An error about these settings.
+    pub(super) fn problem(&self, problem: impl Into<String>) -> ImportError {
+        ImportError::Options { path: self.path.clone(), problem: problem.into() }
+    }
+
+    /// The value of `key`; null counts as none.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.value.get(key).filter(|value| !value.is_null())
+    }
+
+    /// What kind of network it is.
+    pub(super) fn model_type(&self) -> Result<&str, ImportError> {
+        let value = self.get("model_type").and_then(Value::as_str);
+        value.ok_or_else(|| self.problem("there is no \"model_type\", a string"))
+    }
+
+    fn whole(&self, key: &str, least: usize, most: usize) -> Result<Option<usize>, ImportError> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
+        match n.filter(|n| (least..=most).contains(n)) {
+            Some(n) => Ok(Some(n)),
+            None => Err(self.problem(format!(
+                "{key:?} is {value}; it must be a number from {least} to {most}"
+            ))),
+        }
+    }
+
+    fn needed<T>(&self, key: &str, value: Option<T>) -> Result<T, ImportError> {
+        value.ok_or_else(|| self.problem(format!("there is no {key:?}")))
+    }
+
+    /// A dimension.
+    pub(super) fn size(&self, key: &str) -> Result<usize, ImportError> {
+        self.needed(key, self.whole(key, 1, MOST_SIZE)?)
+    }
+
+    /// A dimension that may be zero or left out.
+    pub(super) fn size_or(&self, key: &str, or: usize) -> Result<usize, ImportError> {
+        Ok(self.whole(key, 0, MOST_SIZE)?.unwrap_or(or))
+    }
+
+    /// A number of layers.
+    pub(super) fn layers(&self, key: &str) -> Result<usize, ImportError> {
+        self.needed(key, self.whole(key, 1, MOST_LAYERS)?)
+    }
+
+    /// A number of positions.
+    pub(super) fn positions(&self, key: &str) -> Result<usize, ImportError> {
+        self.needed(key, self.whole(key, 1, MOST_POSITIONS)?)
+    }
+
+    /// A symbol below `n`.
+    pub(super) fn symbol(&self, key: &str, n: usize) -> Result<u32, ImportError> {
+        Ok(self.needed(key, self.whole(key, 0, n.saturating_sub(1))?)? as u32)
+    }
+
+    /// A number.
+    pub(super) fn number_or(&self, key: &str, or: f32) -> Result<f32, ImportError> {
+        let Some(value) = self.get(key) else { return Ok(or) };
+        let number = value.as_f64().map(|v| v as f32).filter(|v| v.is_finite());
+        number.ok_or_else(|| self.problem(format!("{key:?} is {value}; it must be a number")))
+    }
+
+    /// A truth value.
+    pub(super) fn flag_or(&self, key: &str, or: bool) -> Result<bool, ImportError> {
+        let Some(value) = self.get(key) else { return Ok(or) };
+        let flag = value.as_bool();
+        flag.ok_or_else(|| self.problem(format!("{key:?} is {value}; it must be true or false")))
+    }
+
+    /// A name.
+    pub(super) fn name_or<'a>(&'a self, key: &str, or: &'a str) -> Result<&'a str, ImportError> {
+        let Some(value) = self.get(key) else { return Ok(or) };
+        let name = value.as_str();
+        name.ok_or_else(|| self.problem(format!("{key:?} is {value}; it must be a string")))
+    }
+
+    /// An activation.
+    pub(super) fn activation(&self, key: &str, or: &str) -> Result<Nonlinearity, ImportError> {
+        let name = self.name_or(key, or)?;
+        self.nonlinearity(key, name)
+    }
+
+    /// The activation of this name, which `key` has.
+    pub(super) fn nonlinearity(&self, key: &str, name: &str) -> Result<Nonlinearity, ImportError> {
+        match name {
+            "relu" => Ok(Nonlinearity::Relu),
+            "gelu" | "gelu_python" => Ok(Nonlinearity::Gelu),
+            "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" | "gelu_accurate" => {
+                Ok(Nonlinearity::GeluTanh)
+            }
+            "silu" | "swish" => Ok(Nonlinearity::Silu),
+            other => Err(self.problem(format!(
+                "{key:?} is {other:?}; relu, gelu, gelu_new and silu are supported"
+            ))),
+        }
+    }
+
+    /// Width and heads, which must divide it.
+    pub(super) fn heads(&self, width: &str, heads: &str) -> Result<(usize, usize), ImportError> {
+        let (d, h) = (self.size(width)?, self.size(heads)?);
+        match d.is_multiple_of(h) {
+            true => Ok((d, h)),
+            false => Err(self.problem(format!("{width:?} is {d}, no multiple of {heads:?}, {h}"))),
+        }
+    }
+
+    /// An error unless `key` is left out or has this value.
+    pub(super) fn only(&self, key: &str, value: &Value) -> Result<(), ImportError> {
+        match self.get(key) {
+            Some(other) if other != value => {
+                Err(self.problem(format!("{key:?} is {other}; only {value} is supported")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The names of labels, by number.
+    pub(super) fn labels(&self) -> Result<Vec<String>, ImportError> {
+        let labels = self.get("id2label").and_then(Value::as_object);
+        let labels = labels.ok_or_else(|| {
+            self.problem("there is no \"id2label\": is this a network for token classification?")
+        })?;
+        let name = |i: usize| labels.get(&i.to_string()).and_then(Value::as_str).map(str::to_owned);
+        (0..labels.len())
+            .map(|i| name(i).ok_or_else(|| self.problem(format!("\"id2label\" has no {i}"))))
+            .collect()
+    }
+}

@@ -1,0 +1,246 @@
+//! BART, Marian and T5.
+
+use serde_json::{Value, json};
+
+use super::super::ImportError;
+use super::encoders::like_bert;
+use super::placing::Placing;
+use super::{Config, Family, Folder};
+use crate::layers::norm::NormKind;
+use crate::layers::positions::Waves;
+use crate::models::transformer::{
+    EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, Positions, StackConfig,
+};
+use crate::network::Trainable;
+
+/// The most floats of a table of positions, which may be computed before there is anything to compare
+/// it with.
+const MOST_WAVES: usize = 1 << 26;
+
+/// Length limit of outputs where positions set none.
+const CAP: usize = 512;
+
+impl Folder {
+    /// An encoder-decoder and its weights.
+    ///
+    /// # Errors
+    /// If the folder holds another network, or a tensor is missing, of another shape, or not finite.
+    pub fn encoder_decoder(&self) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
+        let c = &self.config;
+        if self.family()? != Family::EncoderDecoder {
+            return Err(c.problem("this is no encoder-decoder"));
+        }
+        match c.model_type()? {
+            "bart" | "marian" => self.bart(c.model_type()? == "marian"),
+            _ => self.t5(),
+        }
+    }
+
+    /// BART, or Marian: sinusoids, and no norm of what is read.
+    fn bart(&self, is_marian: bool) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
+        let c = &self.config;
+        let mut config = bart(c, is_marian)?;
+        let prefixes = ["model.", ""];
+        // Whatever the settings say, what there is decides.
+        config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none()
+            || c.flag_or("tie_word_embeddings", true)?;
+        let net = EncoderDecoder::new(config);
+        let mut to = Placing::new(&self.weights, net.layout(), &prefixes);
+        to.table(
+            "reads.symbols",
+            &["shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"],
+        )?;
+        to.table("writes.symbols", &["decoder.embed_tokens.weight"])?;
+        to.table("output.symbols", &["lm_head.weight"])?;
+        if to.find(&["final_logits_bias"])?.is_some() {
+            to.vector("output.b", "final_logits_bias", &[1, net.config.writes.symbols])?;
+        }
+        let stacks = [
+            ("encoder", "reads", net.config.encoder.layers),
+            ("decoder", "writes", net.config.decoder.layers),
+        ];
+        for (stack, embedding, layers) in stacks {
+            to.table(
+                &format!("{embedding}.positions"),
+                &[&format!("{stack}.embed_positions.weight")],
+            )?;
+            to.norm(&format!("{embedding}.norm"), &format!("{stack}.layernorm_embedding"))?;
+            for i in 0..layers {
+                let from = |part: &str| format!("{stack}.layers.{i}.{part}");
+                let own = |part: &str| format!("{stack}.{i}.{part}");
+                let attention = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"];
+                to.linear(&own("attention.qkv"), &attention.map(from))?;
+                to.linear(&own("attention.out"), &[from("self_attn.out_proj")])?;
+                to.norm(&own("attention.norm"), &from("self_attn_layer_norm"))?;
+                to.linear(&own("cross.q"), &[from("encoder_attn.q_proj")])?;
+                let memory = ["encoder_attn.k_proj", "encoder_attn.v_proj"];
+                to.linear(&own("cross.kv"), &memory.map(from))?;
+                to.linear(&own("cross.out"), &[from("encoder_attn.out_proj")])?;
+                to.norm(&own("cross.norm"), &from("encoder_attn_layer_norm"))?;
+                to.linear(&own("feed.up"), &[from("fc1")])?;
+                to.linear(&own("feed.down"), &[from("fc2")])?;
+                to.norm(&own("feed.norm"), &from("final_layer_norm"))?;
+            }
+        }
+        let weights = to.read(&["output.b"], |layout| vec![0.0; layout.len()])?;
+        Ok((net, weights))
+    }
+
+    /// T5: RMS norms first, no biases, distances instead of positions.
+    fn t5(&self) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
+        let c = &self.config;
+        let mut config = t5(c)?;
+        config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none();
+        let net = EncoderDecoder::new(config);
+        let mut to = Placing::new(&self.weights, net.layout(), &[""]);
+        to.table("reads.symbols", &["shared.weight", "encoder.embed_tokens.weight"])?;
+        to.table("output.symbols", &["lm_head.weight"])?;
+        let stacks =
+            [("encoder", net.config.encoder.layers), ("decoder", net.config.decoder.layers)];
+        for (stack, layers) in stacks {
+            let distances =
+                format!("{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
+            to.table(&format!("{stack}.distances"), &[&distances])?;
+            to.norm(&format!("{stack}.norm"), &format!("{stack}.final_layer_norm"))?;
+            let last = if stack == "encoder" { 1 } else { 2 };
+            for i in 0..layers {
+                let from = |part: &str| format!("{stack}.block.{i}.layer.{part}");
+                let own = |part: &str| format!("{stack}.{i}.{part}");
+                let attention =
+                    ["q", "k", "v"].map(|part| from(&format!("0.SelfAttention.{part}")));
+                to.linear(&own("attention.qkv"), &attention)?;
+                to.linear(&own("attention.out"), &[from("0.SelfAttention.o")])?;
+                to.norm(&own("attention.norm"), &from("0.layer_norm"))?;
+                to.linear(&own("cross.q"), &[from("1.EncDecAttention.q")])?;
+                let memory = ["k", "v"].map(|part| from(&format!("1.EncDecAttention.{part}")));
+                to.linear(&own("cross.kv"), &memory)?;
+                to.linear(&own("cross.out"), &[from("1.EncDecAttention.o")])?;
+                to.norm(&own("cross.norm"), &from("1.layer_norm"))?;
+                let feed = |part: &str| from(&format!("{last}.DenseReluDense.{part}"));
+                match net.config.encoder.is_gated {
+                    true => to.linear(&own("feed.up"), &["wi_0", "wi_1"].map(feed))?,
+                    false => to.linear(&own("feed.up"), &[feed("wi")])?,
+                }
+                to.linear(&own("feed.down"), &[feed("wo")])?;
+                to.norm(&own("feed.norm"), &from(&format!("{last}.layer_norm")))?;
+            }
+        }
+        let weights = to.read(&[], |layout| vec![0.0; layout.len()])?;
+        Ok((net, weights))
+    }
+}
+
+fn bart(c: &Config, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError> {
+    let symbols = c.size("vocab_size")?;
+    let shares_symbols = c.flag_or("share_encoder_decoder_embeddings", true)?;
+    let written = if shares_symbols { symbols } else { c.size("decoder_vocab_size")? };
+    let positions = c.positions("max_position_embeddings")?;
+    let width = c.size("d_model")?;
+    if MOST_WAVES < positions * width {
+        return Err(c.problem(format!(
+            "\"max_position_embeddings\" is {positions} and \"d_model\" is {width}; together they may \
+             be {MOST_WAVES}"
+        )));
+    }
+    let scale = match c.flag_or("scale_embedding", is_marian)? {
+        true => (width as f32).sqrt(),
+        false => 1.0,
+    };
+    let embedding = |symbols| EmbeddingConfig {
+        symbols,
+        positions: match is_marian {
+            true => Positions::Sinusoidal { rows: positions, waves: Waves::Halves },
+            false => Positions::Learned { rows: positions + 2, offset: 2 },
+        },
+        types: 0,
+        has_norm: !is_marian,
+        scale,
+    };
+    let stack = |name: &str| -> Result<StackConfig, ImportError> {
+        let (width, heads) = c.heads("d_model", &format!("{name}_attention_heads"))?;
+        Ok(StackConfig {
+            layers: c.layers(&format!("{name}_layers"))?,
+            inner: c.size(&format!("{name}_ffn_dim"))?,
+            activation: c.activation("activation_function", "gelu")?,
+            dropout: 0.1,
+            ..like_bert(width, heads)
+        })
+    };
+    Ok(EncoderDecoderConfig {
+        reads: embedding(symbols),
+        encoder: stack("encoder")?,
+        writes: embedding(written),
+        decoder: stack("decoder")?,
+        shares_symbols,
+        ties_output: true,
+        has_output_bias: true,
+        output_scale: 1.0,
+        start: c.symbol("decoder_start_token_id", written)?,
+        end: c.symbol("eos_token_id", written)?,
+        cap: positions.min(CAP),
+    })
+}
+
+fn t5(c: &Config) -> Result<EncoderDecoderConfig, ImportError> {
+    let (symbols, width, heads) = (c.size("vocab_size")?, c.size("d_model")?, c.size("num_heads")?);
+    let buckets = c.size_or("relative_attention_num_buckets", 32)?;
+    let furthest = c.size_or("relative_attention_max_distance", 128)?;
+    if buckets < 4 || furthest <= buckets / 2 || 1 << 16 < furthest {
+        return Err(c.problem(format!(
+            "\"relative_attention_num_buckets\" is {buckets} and \
+             \"relative_attention_max_distance\" is {furthest}; supported are 4 buckets or more, and \
+             distances of more than half as many up to 65536"
+        )));
+    }
+    // "gated-gelu" has always meant the approximation.
+    let feed = c.name_or("feed_forward_proj", "relu")?;
+    let (is_gated, name) = match feed.strip_prefix("gated-") {
+        Some("gelu") => (true, "gelu_new"),
+        Some(name) => (true, name),
+        None => (false, feed),
+    };
+    let stack = StackConfig {
+        layers: c.layers("num_layers")?,
+        head_size: c.size("d_kv")?,
+        scale: 1.0,
+        inner: c.size("d_ff")?,
+        activation: c.nonlinearity("feed_forward_proj", name)?,
+        is_gated,
+        norm: NormKind::Rms,
+        epsilon: c.number_or("layer_norm_epsilon", 1e-6)?,
+        is_norm_first: true,
+        has_last_norm: true,
+        has_biases: false,
+        dropout: 0.1,
+        ..like_bert(width, heads)
+    };
+    let decoder_layers = match c.get("num_decoder_layers") {
+        Some(_) => c.layers("num_decoder_layers")?,
+        None => stack.layers,
+    };
+    let embedding = EmbeddingConfig {
+        symbols,
+        positions: Positions::Relative { buckets, furthest },
+        types: 0,
+        has_norm: false,
+        scale: 1.0,
+    };
+    // Older settings say it by whether words are tied.
+    let is_scaled = match c.get("scale_decoder_outputs") {
+        Some(value) => value == &json!(true),
+        None => c.get("tie_word_embeddings").and_then(Value::as_bool) != Some(false),
+    };
+    Ok(EncoderDecoderConfig {
+        reads: embedding,
+        decoder: StackConfig { layers: decoder_layers, ..stack.clone() },
+        encoder: stack,
+        writes: embedding,
+        shares_symbols: true,
+        ties_output: true,
+        has_output_bias: false,
+        output_scale: if is_scaled { 1.0 / (width as f32).sqrt() } else { 1.0 },
+        start: c.symbol("decoder_start_token_id", symbols)?,
+        end: c.symbol("eos_token_id", symbols)?,
+        cap: CAP,
+    })
+}

@@ -1,0 +1,148 @@
+//! An encoder-decoder: reads a sequence, writes another. BART, Marian, T5 and `nn.Transformer`.
+//!
+//! Decoding goes step by step over cached keys and values (`decoding.rs`). What is differentiated is
+//! recorded afterwards, all positions of an output at once.
+
+use cajole_core::model::Symbol;
+use serde::{Deserialize, Serialize};
+
+use super::embedding::{Embedding, EmbeddingConfig};
+use super::in_a_row;
+use super::stack::{Stack, StackConfig};
+use super::tagger::PiecesError;
+use crate::layers::multi_head::Span;
+use crate::layout::{Init, Layout, Param};
+use crate::settings::size;
+use crate::tape::{Graph, Var};
+
+/// The size of a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EncoderDecoderConfig {
+    /// What is read.
+    pub reads: EmbeddingConfig,
+    /// The encoder's layers.
+    pub encoder: StackConfig,
+    /// What is written: `V` symbols.
+    pub writes: EmbeddingConfig,
+    /// The decoder's layers.
+    pub decoder: StackConfig,
+    /// Whether what is read and what is written share one table of symbols.
+    pub shares_symbols: bool,
+    /// Whether symbols are scored with the table that they are read with when written.
+    pub ties_output: bool,
+    /// Whether scores have a bias.
+    pub has_output_bias: bool,
+    /// The factor of what symbols are scored with.
+    pub output_scale: f32,
+    /// What the decoder reads first.
+    pub start: Symbol,
+    /// The symbol that ends an output.
+    pub end: Symbol,
+    /// Length limit of outputs, including the end symbol.
+    #[serde(deserialize_with = "size")]
+    pub cap: usize,
+}
+
+/// The network.
+#[derive(Clone, Debug)]
+pub struct EncoderDecoder {
+    /// Its size.
+    pub config: EncoderDecoderConfig,
+    pub(super) layout: Layout,
+    reads: Embedding,
+    encoder: Stack,
+    pub(super) writes: Embedding,
+    pub(super) decoder: Stack,
+    output: (Param, Option<Param>), // (V, D), (V)
+}
+
+/// What the decoder sees of `B` inputs.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Keys and values of each layer, `(S, 2I)`.
+    pub(super) layers: Vec<Var>,
+    /// The rows of each input.
+    pub(super) places: Vec<std::ops::Range<usize>>,
+}
+
+impl EncoderDecoder {
+    /// A network of this size.
+    pub fn new(config: EncoderDecoderConfig) -> Self {
+        let l = &mut Layout::default();
+        let reads = Embedding::new(l, "reads", config.reads, &config.encoder, None);
+        let encoder = Stack::new(l, "encoder", &config.encoder, &config.reads, false);
+        let shared = config.shares_symbols.then_some(reads.symbols);
+        let writes = Embedding::new(l, "writes", config.writes, &config.decoder, shared);
+        let decoder = Stack::new(l, "decoder", &config.decoder, &config.writes, true);
+        let (symbols, width) = (config.writes.symbols, config.decoder.width);
+        let table = match config.ties_output {
+            true => writes.symbols,
+            false => l.matrix("output.symbols", symbols, width, Init::Glorot { blocks: 1 }),
+        };
+        let bias = config.has_output_bias.then(|| l.bias("output.b", symbols, Init::Zero));
+        let layout = std::mem::take(l);
+        EncoderDecoder { config, layout, reads, encoder, writes, decoder, output: (table, bias) }
+    }
+
+    /// Checks that the network can read an input. Passes over an input that it cannot read panic.
+    ///
+    /// # Errors
+    /// If it is too long, or a symbol is unknown.
+    pub fn check(&self, x: &[Symbol]) -> Result<(), PiecesError> {
+        self.config.reads.check(x)
+    }
+
+    /// Encodes `B` inputs.
+    pub(super) fn encode<'x>(
+        &self,
+        g: &mut Graph<'_>,
+        xs: impl Iterator<Item = &'x [Symbol]> + Clone,
+        memory: &mut Memory,
+    ) {
+        memory.places.clear();
+        memory.places.extend(in_a_row(xs.clone().map(<[Symbol]>::len)));
+        let n = memory.places.last().map_or(0, |last| last.end); // S
+        g.list(xs.clone().zip(0..).flat_map(|(x, b)| x.iter().map(move |_| b)));
+        let rows = xs.flat_map(|x| x.iter().copied().zip(0..));
+        let x = self.reads.read(g, rows, n); // (S, D)
+        let places = memory.places.iter().cloned();
+        let spans = g.spans(places.map(|own| Span { queries: own.clone(), keys: own }));
+        let mut look = self.encoder.whole(g, spans, None);
+        let x = self.encoder.run(g, x, &mut look); // (S, D)
+        memory.layers.clear();
+        let cross = self.decoder.layers.iter().filter_map(|layer| layer.input.as_ref());
+        memory.layers.extend(cross.map(|cross| cross.kv.apply(g, x)));
+    }
+
+    /// Log-probabilities `(R, V)` of what follows every prefix of these outputs, each with the index
+    /// of its input: the empty prefix first, one output after another.
+    pub(super) fn force<'y>(
+        &self,
+        g: &mut Graph<'_>,
+        memory: &Memory,
+        outputs: impl Iterator<Item = (usize, &'y [Symbol])> + Clone,
+    ) -> Var {
+        let places = || in_a_row(outputs.clone().map(|(_, y)| y.len() + 1));
+        let n = places().last().map_or(0, |last| last.end); // R
+        let owners = outputs.clone().flat_map(|(b, y)| (0..=y.len()).map(move |_| b as u32));
+        g.list(owners);
+        let start = [self.config.start];
+        let rows = outputs.clone().flat_map(|(_, y)| start.iter().chain(y).copied().zip(0..));
+        let x = self.writes.read(g, rows, n); // (R, D)
+        let own = g.spans(places().map(|own| Span { queries: own.clone(), keys: own }));
+        let seen = places().zip(outputs.clone());
+        let seen = seen.map(|(queries, (b, _))| Span { queries, keys: memory.places[b].clone() });
+        let seen = g.spans(seen);
+        let mut look = self.decoder.whole(g, own, Some((seen, &memory.layers)));
+        let x = self.decoder.run(g, x, &mut look); // (R, D)
+        self.log_probs(g, x)
+    }
+
+    /// `(R, V)` from what comes out of the decoder, `(R, D)`.
+    pub(super) fn log_probs(&self, g: &mut Graph<'_>, x: Var) -> Var {
+        let x = g.scale(x, self.config.output_scale);
+        let scores = g.scores(x, self.output.0, self.output.1); // (R, V)
+        g.log_softmax(scores)
+    }
+}
