@@ -56,7 +56,9 @@ mod role_set;
 mod roles;
 mod span_language;
 mod spans;
+mod spelled;
 mod tag_set;
+mod trie;
 
 pub use all::All;
 pub use any::Any;
@@ -73,4 +75,6 @@ pub use regular::Regular;
 pub use role_set::RoleSet;
 pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
 pub use spans::SpansInTree;
+pub use spelled::{Spelled, Spelling};
 pub use tag_set::{Role, Span, Tag, TagSet, TagSetError};
+pub use trie::Trie;
