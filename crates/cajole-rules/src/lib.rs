@@ -28,16 +28,21 @@ mod named;
 mod oracle;
 mod pattern;
 mod subject;
+mod text;
+mod tokenizer;
 mod vocabulary;
+mod words;
 
 pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, kill_checkers, parse_reply,
 };
-pub use file::{RuleError, RuleFileError, Rules};
+pub use file::{One, RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
 pub use lexical::{Lexical, LexicalError};
 pub use named::{Named, NamedGrammar, NamedRegular};
 pub use pattern::PatternError;
 pub use subject::{Bound, Subject};
+pub use text::Text;
+pub use tokenizer::{TokenizerError, read_tokenizer};
 pub use vocabulary::{UnknownSymbol, Vocabulary};

@@ -71,6 +71,7 @@ pub use edit::{Edit, EditDistance};
 pub use grammar::{ContextFree, Element, Grammar, GrammarError, MAX_SHORTEST, Production};
 pub use language::Language;
 pub use length::Length;
+pub use product::Product;
 pub use regular::Regular;
 pub use role_set::RoleSet;
 pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};

@@ -15,7 +15,7 @@ use crate::model::Symbol;
 const FEW: usize = 16;
 
 /// Two automata run in parallel.
-pub(super) struct Product<'a> {
+pub struct Product<'a> {
     left: Box<dyn Automaton + 'a>,
     right: Box<dyn Automaton + 'a>,
     pairs: RefCell<Pairs>,
@@ -28,7 +28,8 @@ struct Pairs {
 }
 
 impl<'a> Product<'a> {
-    pub(super) fn new(left: Box<dyn Automaton + 'a>, right: Box<dyn Automaton + 'a>) -> Self {
+    /// The intersection of both languages.
+    pub fn new(left: Box<dyn Automaton + 'a>, right: Box<dyn Automaton + 'a>) -> Self {
         Product { left, right, pairs: RefCell::default() }
     }
 

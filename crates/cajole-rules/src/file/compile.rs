@@ -17,9 +17,12 @@ use super::error::{RuleError, RuleFileError};
 use super::position;
 use super::table::{DivideBy, KINDS, Kind, Table};
 use crate::checker::Checker;
-use crate::named::NamedGrammar;
+use crate::ebnf;
+use crate::lexical::Lexical;
+use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
+use crate::words::{OverWords, Words};
 
 /// A rule before `divide-by` applies.
 pub(super) type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
@@ -53,15 +56,14 @@ impl<'v> Compiler<'_, 'v> {
             _ => None,
         };
         let reads = self.reads(&tables);
-        let fixed = tables.iter().map(|table| table.get_ref().is_fixed()).collect();
-        let mut rules = Rules { all: All::new(), names: Vec::new(), fixed, spans, reads };
+        let mut rules = Rules { spans, reads, ..Rules::none() };
         for table in tables {
             let at = table.span().start;
             let table = table.into_inner();
             let (name, weight) = (table.name.clone(), self.weight(&table, at)?);
+            let is_fixed = table.is_fixed();
             let (key, rule) = self.rule(table, at)?;
-            rules.names.push(name.unwrap_or_else(|| key.to_owned()));
-            rules.all = rules.all.with(weight, rule);
+            rules.own.add(name.unwrap_or_else(|| key.to_owned()), is_fixed, weight, rule);
         }
         Ok(rules)
     }
@@ -95,7 +97,7 @@ impl<'v> Compiler<'_, 'v> {
             None if kind.key() == "any" => Box::new(self.any(table.any.unwrap_or_default(), at)?),
             None => Box::new(self.all(table.all.unwrap_or_default(), at)?),
         };
-        Ok((key, Rule { name: None, rule, by }))
+        Ok((key, Rule { name: None, rule, by, vocabulary: self.vocabulary }))
     }
 
     /// The kind of a table; every key must belong to it.
@@ -168,8 +170,45 @@ impl<'v> Compiler<'_, 'v> {
                 (path.display().to_string(), text_of(&path, MOST_SETTINGS_BYTES)?)
             }
         };
-        let rule = NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);
-        Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
+        let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
+        let start = table.start.as_deref();
+        if table.words.is_none() {
+            let rule = NamedGrammar::read(&text, start, self.vocabulary);
+            return Ok(Box::new(rule.map_err(invalid)?));
+        }
+        let words = self.words(ebnf::quoted(&text, true).map_err(invalid)?)?;
+        let rule = NamedGrammar::read(&text, start, words.vocabulary()).map_err(invalid)?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
+    }
+
+    pub(super) fn symbols(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let text = table.symbols.unwrap_or_default();
+        let invalid = |source| RuleError::Ebnf { key: "symbols".to_owned(), source };
+        if table.words.is_none() {
+            return Ok(Box::new(NamedRegular::read(&text, self.vocabulary).map_err(invalid)?));
+        }
+        let words = self.words(ebnf::quoted(&text, false).map_err(invalid)?)?;
+        let rule = NamedRegular::read(&text, words.vocabulary()).map_err(invalid)?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
+    }
+
+    pub(super) fn phrases(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let must = table.must_have.unwrap_or_default();
+        let must_not = table.must_not_have.unwrap_or_default();
+        if table.words.is_none() {
+            return Ok(Box::new(Lexical::new(&must, &must_not, self.vocabulary)?));
+        }
+        let words = self.words(must.iter().chain(&must_not).map(String::as_str))?;
+        let rule = Lexical::new(&must, &must_not, words.vocabulary())?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
+    }
+
+    /// The words that a rule over words names.
+    fn words<'t>(&self, named: impl IntoIterator<Item = &'t str>) -> Result<Words, RuleError> {
+        match self.vocabulary.is_text() {
+            true => Ok(Words::of(named)),
+            false => Err(RuleError::NoText { key: "words", symbols: self.some() }),
+        }
     }
 
     /// Compiles a checker. Rules sent with a line may not start programs.
@@ -267,13 +306,17 @@ struct Rule<'v> {
     name: Option<String>,
     rule: Box<dyn Constraint<Subject> + Send + 'v>,
     by: Option<DivideBy>,
+    vocabulary: &'v Vocabulary,
 }
 
 impl Rule<'_> {
     fn factor(&self, x: &Subject, y: &[Symbol]) -> f32 {
         let length = match self.by {
             None => 1,
-            Some(DivideBy::Output) => y.len(),
+            Some(DivideBy::Output) => self.vocabulary.length(y),
+            Some(DivideBy::Lengths) if self.vocabulary.is_text() => {
+                x.text().chars().count() + self.vocabulary.length(y)
+            }
             Some(DivideBy::Lengths) => x.symbols.len() + y.len(),
         };
         1.0 / length.max(1) as f32

@@ -89,6 +89,7 @@ impl RuleFileError {
             || matches!(
                 **source,
                 RuleError::NoTags { .. }
+                    | RuleError::NoText { .. }
                     | RuleError::NoCommands { .. }
                     | RuleError::TooManyStates { .. }
                     | RuleError::Formula(_)
@@ -139,6 +140,14 @@ pub enum RuleError {
     /// A rule about tags, for a network with other symbols.
     #[error("{key:?} needs BIO tags, but the network writes {symbols}")]
     NoTags {
+        /// The rule's key.
+        key: &'static str,
+        /// Some of its symbols.
+        symbols: String,
+    },
+    /// A rule about text, for a network with other symbols.
+    #[error("{key:?} needs a network that writes text in pieces, but it writes {symbols}")]
+    NoText {
         /// The rule's key.
         key: &'static str,
         /// Some of its symbols.

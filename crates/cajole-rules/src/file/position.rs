@@ -49,7 +49,8 @@ fn keys(error: &RuleError) -> &[&str] {
         RuleError::SeveralKinds { other: key, .. }
         | RuleError::StrayKey { key, .. }
         | RuleError::NoRules { key }
-        | RuleError::NoTags { key, .. } => std::slice::from_ref(key),
+        | RuleError::NoTags { key, .. }
+        | RuleError::NoText { key, .. } => std::slice::from_ref(key),
         RuleError::Weight { .. } => &["weight"],
         RuleError::NoCommands { .. } => &["shift-reduce"],
         RuleError::UnknownRole { .. } => &["unique-roles", "free-roles"],
@@ -93,6 +94,9 @@ fn column(error: &FormulaError) -> usize {
         | FormulaError::Unclosed { column, .. }
         | FormulaError::TooLarge { column, .. }
         | FormulaError::Unknown { column, .. }
+        | FormulaError::NoText { column }
+        | FormulaError::Empty { column }
+        | FormulaError::SeveralWords { column, .. }
         | FormulaError::Nonlinear { column, .. }
         | FormulaError::TooDeep { column, .. } => *column,
     }

@@ -11,7 +11,6 @@ use super::compile::{Compiler, Undivided, roles};
 use super::error::RuleError;
 use crate::checker::CheckerConfig;
 use crate::formula::Formula;
-use crate::lexical::Lexical;
 use crate::named::NamedRegular;
 
 /// A table of a constraint file: one key determines the kind of rule, others are its options.
@@ -37,6 +36,7 @@ pub(super) struct Table {
     pub(super) start: Option<String>,
     pub(super) must_have: Option<Vec<String>>,
     pub(super) must_not_have: Option<Vec<String>>,
+    pub(super) words: Option<True>,
     pub(super) checker: Option<CheckerConfig>,
 
     // Rules over shift-reduce commands.
@@ -125,29 +125,21 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         keys: &[key!("symbols", symbols)],
-        options: &[],
+        options: &[key!("words", words)],
         is_fixed: always,
-        compile: Some(|c, table| {
-            let rule = NamedRegular::read(&table.symbols.unwrap_or_default(), c.vocabulary);
-            let key = "symbols".to_owned();
-            Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
-        }),
+        compile: Some(|c, table| c.symbols(table)),
     },
     Kind {
         keys: &[key!("grammar", grammar), key!("grammar-file", grammar_file)],
-        options: &[key!("start", start)],
+        options: &[key!("start", start), key!("words", words)],
         is_fixed: always,
         compile: Some(|c, table| c.grammar(table)),
     },
     Kind {
         keys: &[key!("must-have", must_have), key!("must-not-have", must_not_have)],
-        options: &[],
+        options: &[key!("words", words)],
         is_fixed: always,
-        compile: Some(|c, table| {
-            let must = table.must_have.unwrap_or_default();
-            let must_not = table.must_not_have.unwrap_or_default();
-            Ok(Box::new(Lexical::new(&must, &must_not, c.vocabulary)?))
-        }),
+        compile: Some(|c, table| c.phrases(table)),
     },
     Kind {
         keys: &[key!("checker", checker)],
@@ -246,8 +238,10 @@ impl Table {
 
     /// An option of another kind, if there is one, and that kind.
     pub(super) fn stray_key(&self, kind: &Kind) -> Option<(&'static str, &'static Kind)> {
+        let is_own = |key: &str| kind.options.iter().any(|(own, _)| *own == key);
         let others = KINDS.iter().filter(|other| other.key() != kind.key());
         let mut options = others.flat_map(|of| of.options.iter().map(move |option| (option, of)));
-        options.find(|((_, is_given), _)| is_given(self)).map(|((key, _), of)| (*key, of))
+        let stray = options.find(|((key, is_given), _)| is_given(self) && !is_own(key));
+        stray.map(|((key, _), of)| (*key, of))
     }
 }
