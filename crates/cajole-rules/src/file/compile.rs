@@ -10,13 +10,14 @@ use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
 use cajole_treebank::text_of;
+use serde_json::Value;
 use toml::Spanned;
 
 use super::Rules;
 use super::error::{RuleError, RuleFileError};
 use super::position;
-use super::table::{DivideBy, KINDS, Kind, Table};
-use crate::checker::Checker;
+use super::table::{DivideBy, KINDS, Kind, Reads, Table};
+use crate::checker::CheckerConfig;
 use crate::ebnf;
 use crate::lexical::Lexical;
 use crate::named::{NamedGrammar, NamedRegular};
@@ -72,13 +73,13 @@ impl<'v> Compiler<'_, 'v> {
     fn reads(&self, tables: &[Spanned<Table>]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for table in tables.iter().map(Spanned::get_ref) {
-            if let (Some(folder), Some(file)) = (self.folder, &table.grammar_file) {
-                files.push(folder.join(file));
+            for kind in table.kinds() {
+                let Reads { named, command } = (kind.reads)(table);
+                files.extend(self.folder.into_iter().flat_map(|f| named.iter().map(|n| f.join(n))));
+                // Only the program knows which of its arguments are files; any argument that names
+                // an existing file counts.
+                files.extend(command.iter().map(PathBuf::from).filter(|path| path.is_file()));
             }
-            let command = table.checker.iter().flat_map(|checker| &checker.command);
-            // Only the program knows which of its arguments are files; any argument that names an
-            // existing file counts.
-            files.extend(command.map(PathBuf::from).filter(|path| path.is_file()));
             let inner = table.all.iter().chain(&table.any);
             files.extend(inner.flat_map(|tables| self.reads(tables)));
         }
@@ -162,13 +163,7 @@ impl<'v> Compiler<'_, 'v> {
         let (key, text) = match (table.grammar, table.grammar_file) {
             (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
             (Some(text), None) => ("grammar".to_owned(), text),
-            (None, file) => {
-                let file = file.unwrap_or_default();
-                let folder =
-                    self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
-                let path = folder.join(&file);
-                (path.display().to_string(), text_of(&path, MOST_SETTINGS_BYTES)?)
-            }
+            (None, file) => self.file(&file.unwrap_or_default())?,
         };
         let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
         let start = table.start.as_deref();
@@ -211,14 +206,39 @@ impl<'v> Compiler<'_, 'v> {
         }
     }
 
-    /// Compiles a checker. Rules sent with a line may not start programs.
-    pub(super) fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let config = table.checker.unwrap_or_default();
+    /// The path and the text of a file that a rule names. Rules sent with a line may not name files.
+    pub(super) fn file(&self, file: &str) -> Result<(String, String), RuleError> {
+        let folder = self.folder.ok_or_else(|| RuleError::NoFolder { file: file.to_owned() })?;
+        let path = folder.join(file);
+        let text = text_of(&path, MOST_SETTINGS_BYTES)?;
+        Ok((path.display().to_string(), text))
+    }
+
+    /// The text of a file, if a rule names one.
+    pub(super) fn file_of(&self, file: Option<&String>) -> Result<Option<String>, RuleError> {
+        file.map(|file| Ok(self.file(file)?.1)).transpose()
+    }
+
+    /// The program of a checker. Rules sent with a line may not start programs.
+    pub(super) fn program(&self, config: CheckerConfig) -> Result<CheckerConfig, RuleError> {
         if self.folder.is_none() {
             let program = config.command.first().cloned().unwrap_or_default();
             return Err(RuleError::NoPrograms { program });
         }
-        Ok(Box::new(Checker::new(config, self.vocabulary)?))
+        Ok(config)
+    }
+
+    /// The JSON Schema of a rule, or of the file that it names.
+    pub(super) fn schema(&self, table: Table) -> Result<Value, RuleError> {
+        let invalid = |reason: String| RuleError::Invalid { key: "json-schema-file", reason };
+        match (table.json_schema, table.json_schema_file) {
+            (Some(_), Some(_)) => Err(invalid("there is a \"json-schema\" as well".to_owned())),
+            (Some(schema), None) => Ok(schema),
+            (None, file) => {
+                let (path, text) = self.file(&file.unwrap_or_default())?;
+                serde_json::from_str(&text).map_err(|error| invalid(format!("{path}: {error}")))
+            }
+        }
     }
 
     pub(super) fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {

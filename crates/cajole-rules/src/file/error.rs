@@ -182,9 +182,17 @@ pub enum RuleError {
         /// The program.
         program: String,
     },
-    /// The grammar's file cannot be read.
+    /// A file that a rule names cannot be read.
     #[error(transparent)]
-    GrammarFile(#[from] ReadError),
+    File(#[from] ReadError),
+    /// The settings of a rule are invalid.
+    #[error("{key}: {reason}")]
+    Invalid {
+        /// The rule's key.
+        key: &'static str,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The automaton of a rule is too large.
     #[error("the expression needs more than {most} states")]
     TooManyStates {
