@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cajole_core::Constraint;
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
 use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;

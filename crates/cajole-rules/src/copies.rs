@@ -175,7 +175,7 @@ fn stands_alone(text: &[u8], item: &[u8]) -> bool {
     let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let point = |byte: Option<&u8>| matches!(byte, Some(b'.' | b','));
     let is_free = |edge: u8, beside: Option<&u8>, behind: Option<&u8>| match edge {
-        b'0'..=b'9' => !digit(beside) && !(point(beside) && digit(behind)),
+        b'0'..=b'9' => !(digit(beside) || point(beside) && digit(behind)),
         b'A'..=b'Z' | b'a'..=b'z' => !letter(beside),
         _ => true,
     };

@@ -51,7 +51,7 @@ pub use checker::{
 };
 pub use consistent::{Consistent, ConsistentConfig};
 pub use copies::{Copies, CopiesConfig};
-pub use file::{One, RuleError, RuleFileError, Rules};
+pub use file::{OneRule, RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
 pub use json_schema::JsonSchema;
 pub use lexical::{Lexical, LexicalError};

@@ -39,7 +39,7 @@ enum Unit {
     /// A word of a text, which a rule is about.
     Word,
     /// A piece of a text.
-    Piece(Spelling),
+    Piece(Box<Spelling>),
 }
 
 /// All bytes, so that a slice of them is one.
@@ -80,7 +80,7 @@ impl Vocabulary {
     /// Pieces of text with these names, numbered from 0, which are spelled so.
     pub fn of_pieces(names: Vec<String>, spelling: Spelling) -> Self {
         let numbers = names.iter().cloned().zip(0..).collect();
-        let (separator, unit) = (String::new(), Unit::Piece(spelling));
+        let (separator, unit) = (String::new(), Unit::Piece(Box::new(spelling)));
         Vocabulary { names, numbers, separator, longest: 0, tags: None, commands: None, unit }
     }
 

@@ -47,33 +47,33 @@ impl<'v> Group<'v> {
     pub(super) fn iter<'a>(
         &'a self,
         spelling: Option<&'a Spelling>,
-    ) -> impl Iterator<Item = (&'a str, f32, One<'a>)> {
-        let rules = self.all.iter().map(move |(weight, rule)| (weight, One { rule, spelling }));
+    ) -> impl Iterator<Item = (&'a str, f32, OneRule<'a>)> {
+        let rules = self.all.iter().map(move |(weight, rule)| (weight, OneRule { rule, spelling }));
         self.names.iter().zip(rules).map(|(name, (weight, rule))| (name.as_str(), weight, rule))
     }
 
     /// All of them as one rule.
-    pub(super) fn whole<'a>(&'a self, spelling: Option<&'a Spelling>) -> One<'a> {
-        One { rule: &self.all, spelling }
+    pub(super) fn whole<'a>(&'a self, spelling: Option<&'a Spelling>) -> OneRule<'a> {
+        OneRule { rule: &self.all, spelling }
     }
 }
 
 /// One rule of several.
 #[derive(Clone, Copy)]
-pub struct One<'a> {
+pub struct OneRule<'a> {
     rule: &'a dyn Constraint<Subject>,
     /// What symbols stand for, if the rule is over text.
     spelling: Option<&'a Spelling>,
 }
 
-impl<'a> One<'a> {
+impl<'a> OneRule<'a> {
     /// Its feasible set as an automaton, if it has one.
     pub fn automaton(self, x: &Subject) -> Option<Box<dyn Automaton + 'a>> {
         Some(spelled(self.rule.automaton(x)?, self.spelling))
     }
 }
 
-impl Constraint<Subject> for One<'_> {
+impl Constraint<Subject> for OneRule<'_> {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         let Some(spelling) = self.spelling else { return self.rule.check(x, y) };
         let text = Bytes::new(spelling, y);
@@ -88,7 +88,7 @@ impl Constraint<Subject> for One<'_> {
     }
 
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
-        One::automaton(*self, x)
+        OneRule::automaton(*self, x)
     }
 }
 

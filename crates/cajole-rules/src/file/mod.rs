@@ -50,7 +50,7 @@ use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
 pub use error::{RuleError, RuleFileError};
-pub use group::One;
+pub use group::OneRule;
 use group::{Group, spelled};
 
 /// The rules of a file, over the outputs of a network.
@@ -146,7 +146,7 @@ impl<'v> Rules<'v> {
     }
 
     /// Each rule with its name and weight.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, f32, One<'_>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f32, OneRule<'_>)> {
         self.own.iter(None).chain(self.text.iter(self.spelling))
     }
 
