@@ -12,14 +12,14 @@
 //! The items of an input are known before anything is written, so the rule is an automaton: the
 //! texts that have each of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use cajole_core::constraints::{Automaton, Dfa, Product};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use regex::Regex;
 use serde::Deserialize;
 
-use crate::pattern::{Text, over_symbols};
+use crate::pattern::{Text, over_symbols, searching};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -38,9 +38,6 @@ pub struct CopiesConfig {
     /// The same in a file: a line for each term, with a tab before what the output must have.
     pub glossary_file: Option<String>,
 }
-
-/// Size limit of the automaton of a pattern for items.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The most items of an input that are followed together; more have no automaton.
 const MAX_FOLLOWED: usize = 32;
@@ -70,8 +67,7 @@ impl<'v> Copies<'v> {
         let mut patterns = Vec::new();
         let numbers = config.numbers.then_some(r"[0-9]+(?:[.,][0-9]+)*");
         for pattern in numbers.into_iter().chain(config.pattern.as_deref()) {
-            let regex = regex::RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
-            patterns.push(regex.map_err(|error| error.to_string())?);
+            patterns.push(searching(pattern)?);
         }
         let mut terms: Vec<(String, String)> = config.glossary.into_iter().collect();
         for (number, line) in (1..).zip(glossary.unwrap_or_default().lines()) {
@@ -102,13 +98,10 @@ impl<'v> Copies<'v> {
         let in_text =
             |(term, _): &&(String, String)| stands_alone(text.as_bytes(), term.as_bytes());
         let terms = self.glossary.iter().filter(in_text).map(|(_, copy)| copy.as_str());
-        let mut required: Vec<String> = Vec::new();
-        for item in matched.chain(named).chain(terms).filter(|item| !item.is_empty()) {
-            if !required.iter().any(|known| known == item) {
-                required.push(item.to_owned());
-            }
-        }
-        required
+        let mut known = HashSet::new();
+        let items = matched.chain(named).chain(terms);
+        let new = items.filter(|item| !item.is_empty() && known.insert(*item));
+        new.map(str::to_owned).collect()
     }
 
     fn missing(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {

@@ -26,6 +26,10 @@ const NOT_JSON: f32 = 10.0;
 /// The most errors that are counted.
 const MOST_ERRORS: usize = 1000;
 
+/// Size limit of all patterns of a schema together, and of each.
+const MOST_PATTERN_BYTES: usize = 16 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
 /// The output must be JSON that is valid by a schema.
 #[derive(Clone, Debug)]
 pub struct JsonSchema<'v> {
@@ -40,9 +44,29 @@ impl<'v> JsonSchema<'v> {
     /// # Errors
     /// If it is not a schema.
     pub fn new(schema: &Value, vocabulary: &'v Vocabulary) -> Result<Self, String> {
-        let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+        let mut n_patterns = 0;
+        walk(schema, &mut |key, value| match (key, value) {
+            ("pattern", _) => n_patterns += 1,
+            ("patternProperties", Value::Object(all)) => n_patterns += all.len(),
+            _ => {}
+        });
+        let size = (MOST_PATTERN_BYTES / n_patterns.max(1)).min(MAX_PATTERN_BYTES);
+        let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
+        let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| error.to_string())?;
         Ok(JsonSchema { vocabulary, validator })
+    }
+
+    /// The first keyword of a schema that refers to another schema, if there is one. Such references
+    /// can double the work again and again, so strangers may not use them.
+    pub fn reference(schema: &Value) -> Option<&str> {
+        let mut found = None;
+        walk(schema, &mut |key, _| {
+            if matches!(key, "$ref" | "$dynamicRef" | "$recursiveRef") {
+                found = found.or(Some(key));
+            }
+        });
+        found
     }
 
     /// What is wrong with a text, and where.
@@ -88,6 +112,18 @@ impl Constraint<Subject> for JsonSchema<'_> {
             message,
         };
         self.errors(text.as_str()).into_iter().map(fault).collect()
+    }
+}
+
+/// Tells `found` every key of a schema, at any depth, and its value.
+fn walk<'s>(schema: &'s Value, found: &mut dyn FnMut(&'s str, &'s Value)) {
+    match schema {
+        Value::Object(all) => all.iter().for_each(|(key, value)| {
+            found(key, value);
+            walk(value, found);
+        }),
+        Value::Array(all) => all.iter().for_each(|value| walk(value, found)),
+        _ => {}
     }
 }
 
@@ -172,7 +208,11 @@ mod tests {
         assert!(!refused(json!({"$ref": "file:///etc/hostname"})).is_empty());
         assert!(!refused(json!({"$ref": "http://localhost/schema"})).is_empty());
         assert!(!refused(json!({"pattern": "(?=a)b"})).is_empty(), "look-around is refused");
+        let large = json!({"properties": {"a": {"pattern": "\\p{L}{3000}"}}});
+        assert!(!refused(large).is_empty(), "large patterns are refused");
         let cycle = json!({"allOf": [{"$ref": "#"}]});
+        assert_eq!(JsonSchema::reference(&cycle), Some("$ref"));
+        assert_eq!(JsonSchema::reference(&json!({"type": "object"})), None);
         assert_eq!(told(&cycle, "1"), []);
         let nested = format!("{}1{}", "{\"a\":".repeat(100), "}".repeat(100));
         let recursive = json!({"anyOf": [{"properties": {"a": {"$ref": "#"}}}]});

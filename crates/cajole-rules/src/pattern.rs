@@ -9,6 +9,7 @@ use std::error::Error;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Dfa, Regular};
+use regex::{Regex, RegexBuilder};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
@@ -21,6 +22,8 @@ use crate::vocabulary::Vocabulary;
 /// Size limit of the byte automaton: enough for thousands of states, and reached within a fraction
 /// of a second.
 const MAX_BYTES: usize = 2 << 20;
+/// Size limit of an expression that is searched for, and of what it keeps while searching.
+const MAX_SEARCH_BYTES: usize = 1 << 18;
 /// Size limit of the symbol automaton: bounds the search for the fewest edits.
 const MAX_STATES: usize = 1 << 12;
 const MAX_ARCS: usize = 1 << 22;
@@ -129,6 +132,15 @@ fn explore(
     Dfa::explore_within(max_states, vocabulary.len(), start, next, accepts)
 }
 
+/// A regular expression that is searched for.
+///
+/// # Errors
+/// If it is not one, or is too large.
+pub(crate) fn searching(pattern: &str) -> Result<Regex, String> {
+    let builder = |size| RegexBuilder::new(pattern).size_limit(size).dfa_size_limit(size).build();
+    builder(MAX_SEARCH_BYTES).map_err(|error| error.to_string())
+}
+
 /// The innermost error, which says what is wrong in the pattern and where.
 fn root_cause(error: &dyn Error) -> String {
     let mut cause = error;
@@ -141,7 +153,6 @@ fn root_cause(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use cajole_core::Constraint;
-    use regex::Regex;
 
     use super::*;
     use crate::oracle::{check_automaton, check_cost, letters, strings};

@@ -16,6 +16,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::checker::{Checker, CheckerConfig};
+use crate::pattern::searching;
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -91,9 +92,6 @@ fn mod_97(characters: &[char]) -> bool {
     2 < characters.len() && characters.iter().try_fold(0, add) == Some(1)
 }
 
-/// Size limit of a pattern's automaton.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
-
 /// The longest spans, in words, that are tried for the automaton.
 const MAX_WORDS: usize = 64;
 
@@ -120,11 +118,8 @@ impl<'v> Valid<'v> {
                 "nothing says what is valid; give a pattern, a checksum or a checker".into()
             );
         }
-        let regex = |pattern: String| {
-            let whole = format!(r"\A(?:{pattern})\z");
-            regex::RegexBuilder::new(&whole).size_limit(MAX_PATTERN_BYTES).build()
-        };
-        let pattern = pattern.map(regex).transpose().map_err(|error| error.to_string())?;
+        let whole = |pattern: String| searching(&format!(r"\A(?:{pattern})\z"));
+        let pattern = pattern.map(whole).transpose()?;
         let checker = checker.map(|config| Checker::new(config, Vocabulary::bytes()));
         let checker = checker.transpose().map_err(|error| error.to_string())?;
         let join = join.unwrap_or_else(|| " ".to_owned());

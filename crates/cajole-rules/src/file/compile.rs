@@ -19,6 +19,7 @@ use super::position;
 use super::table::{DivideBy, KINDS, Kind, Reads, Table};
 use crate::checker::CheckerConfig;
 use crate::ebnf;
+use crate::json_schema::JsonSchema;
 use crate::lexical::Lexical;
 use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
@@ -230,14 +231,29 @@ impl<'v> Compiler<'_, 'v> {
 
     /// The JSON Schema of a rule, or of the file that it names.
     pub(super) fn schema(&self, table: Table) -> Result<Value, RuleError> {
-        let invalid = |reason: String| RuleError::Invalid { key: "json-schema-file", reason };
-        match (table.json_schema, table.json_schema_file) {
-            (Some(_), Some(_)) => Err(invalid("there is a \"json-schema\" as well".to_owned())),
-            (Some(schema), None) => Ok(schema),
+        let invalid = |key, reason| RuleError::Invalid { key, reason };
+        let parsed = |key, name: &str, text: &str| {
+            serde_json::from_str(text).map_err(|error| invalid(key, format!("{name}{error}")))
+        };
+        let schema = match (table.json_schema, table.json_schema_file) {
+            (Some(_), Some(_)) => {
+                let reason = "there is a \"json-schema\" as well".to_owned();
+                return Err(invalid("json-schema-file", reason));
+            }
+            // TOML has no null, so a schema may also be JSON in quotes.
+            (Some(Value::String(text)), None) => parsed("json-schema", "", &text)?,
+            (Some(schema), None) => schema,
             (None, file) => {
                 let (path, text) = self.file(&file.unwrap_or_default())?;
-                serde_json::from_str(&text).map_err(|error| invalid(format!("{path}: {error}")))
+                parsed("json-schema-file", &format!("{path}: "), &text)?
             }
+        };
+        match JsonSchema::reference(&schema) {
+            Some(key) if self.folder.is_none() => {
+                let reason = format!("a schema sent with a line cannot have {key:?}");
+                Err(invalid("json-schema", reason))
+            }
+            _ => Ok(schema),
         }
     }
 

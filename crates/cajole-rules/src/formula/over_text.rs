@@ -17,6 +17,12 @@ use crate::words::is_white;
 
 const BYTES: Symbol = 256;
 
+/// Limit on states times kinds of bytes.
+const MAX_ARCS: usize = 1 << 20;
+
+/// Limit on the features that are followed together.
+const MAX_FEATURES: usize = 64;
+
 /// Limit on the states of all features together, before anything is counted.
 const MAX_FEATURE_STATES: usize = 1 << 12;
 
@@ -26,6 +32,9 @@ pub(super) fn explore(
     x: &Subject,
     features: &[Feature],
 ) -> Option<Classes> {
+    if MAX_FEATURES < features.len() {
+        return None;
+    }
     let kinds: Vec<Symbol> = (0..BYTES).map(|byte| representative(byte, features)).collect();
     let mut differences: Vec<Difference> =
         comparisons.iter().map(|c| Difference::new(c, x, features.len())).collect::<Option<_>>()?;
@@ -44,7 +53,9 @@ pub(super) fn explore(
         let counted = at_end(features, states);
         differences.iter().zip(values).all(|(d, &value)| d.holds(value + weight(d, &counted)))
     };
-    let max_states = MAX_STATES.min(MAX_NUMBERS / (comparisons.len() + features.len()).max(1));
+    let n_kinds = kinds.iter().collect::<HashSet<_>>().len();
+    let n_numbers = comparisons.len() + features.len();
+    let max_states = MAX_STATES.min(MAX_NUMBERS / n_numbers.max(1)).min(MAX_ARCS / n_kinds);
     Classes::explore(max_states, kinds.iter().copied(), start, next, accepts)
 }
 
