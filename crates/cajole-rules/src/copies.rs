@@ -19,6 +19,7 @@ use cajole_core::{Constraint, Fault, Symbol, Violation};
 use regex::Regex;
 use serde::Deserialize;
 
+use crate::limits::MOST_ITEMS;
 use crate::pattern::{Text, over_symbols, searching};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
@@ -38,9 +39,6 @@ pub struct CopiesConfig {
     /// The same in a file: a line for each term, with a tab before what the output must have.
     pub glossary_file: Option<String>,
 }
-
-/// The most items of an input that are followed together; more have no automaton.
-const MAX_FOLLOWED: usize = 32;
 
 /// Limit on the states of an automaton that are listed.
 const MAX_STATES: usize = 1 << 10;
@@ -131,7 +129,7 @@ impl Constraint<Subject> for Copies<'_> {
     /// The texts that have each item, unless there are many.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
         let required = self.required(x);
-        if MAX_FOLLOWED < required.len() {
+        if MOST_ITEMS < required.len() {
             return None;
         }
         let with =

@@ -16,6 +16,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::limits::{MOST_JSON_ERRORS, MOST_JSON_PATTERN_BYTES};
 use crate::subject::Subject;
 use crate::text::Text;
 use crate::vocabulary::Vocabulary;
@@ -23,11 +24,7 @@ use crate::vocabulary::Vocabulary;
 /// `g` of a text that is no JSON: more than that of most texts that are.
 const NOT_JSON: f32 = 10.0;
 
-/// The most errors that are counted.
-const MOST_ERRORS: usize = 1000;
-
-/// Size limit of all patterns of a schema together, and of each.
-const MOST_PATTERN_BYTES: usize = 16 << 20;
+/// Size limit of each pattern of a schema.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The output must be JSON that is valid by a schema.
@@ -50,7 +47,7 @@ impl<'v> JsonSchema<'v> {
             ("patternProperties", Value::Object(all)) => n_patterns += all.len(),
             _ => {}
         });
-        let size = (MOST_PATTERN_BYTES / n_patterns.max(1)).min(MAX_PATTERN_BYTES);
+        let size = (MOST_JSON_PATTERN_BYTES / n_patterns.max(1)).min(MAX_PATTERN_BYTES);
         let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
         let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| error.to_string())?;
@@ -81,7 +78,7 @@ impl<'v> JsonSchema<'v> {
                 return vec![(at..at + 1, NOT_JSON, format!("this is no JSON: {error}"))];
             }
         };
-        let errors = self.validator.iter_errors(&value).take(MOST_ERRORS);
+        let errors = self.validator.iter_errors(&value).take(MOST_JSON_ERRORS);
         let told = errors.map(|error| {
             let path = error.instance_path();
             let place = match path.as_str() {

@@ -32,6 +32,7 @@ pub mod file;
 mod formula;
 mod json_schema;
 mod lexical;
+pub mod limits;
 mod matcher;
 mod named;
 #[cfg(test)]

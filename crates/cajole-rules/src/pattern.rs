@@ -16,14 +16,13 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
+use crate::limits::MOST_SEARCH_BYTES;
 use crate::named::{Named, NamedRegular};
 use crate::vocabulary::Vocabulary;
 
 /// Size limit of the byte automaton: enough for thousands of states, and reached within a fraction
 /// of a second.
 const MAX_BYTES: usize = 2 << 20;
-/// Size limit of an expression that is searched for, and of what it keeps while searching.
-const MAX_SEARCH_BYTES: usize = 1 << 18;
 /// Size limit of the symbol automaton: bounds the search for the fewest edits.
 const MAX_STATES: usize = 1 << 12;
 const MAX_ARCS: usize = 1 << 22;
@@ -138,7 +137,7 @@ fn explore(
 /// If it is not one, or is too large.
 pub(crate) fn searching(pattern: &str) -> Result<Regex, String> {
     let builder = |size| RegexBuilder::new(pattern).size_limit(size).dfa_size_limit(size).build();
-    builder(MAX_SEARCH_BYTES).map_err(|error| error.to_string())
+    builder(MOST_SEARCH_BYTES).map_err(|error| error.to_string())
 }
 
 /// The innermost error, which says what is wrong in the pattern and where.

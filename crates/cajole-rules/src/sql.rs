@@ -23,6 +23,7 @@ use sqlparser::dialect::{Dialect, dialect_from_str};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, TokenWithSpan, Tokenizer};
 
+use crate::limits::{MOST_SCHEMA_TOKENS, MOST_SQL_TOKENS};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -40,12 +41,6 @@ pub struct SqlConfig {
 
 /// `g` of a text that is no statement: more than that of most that are.
 const NO_STATEMENT: f32 = 10.0;
-
-/// The most tokens of a statement: bounds how deep its tree is.
-const MOST_TOKENS: usize = 4096;
-
-/// The most tokens of a schema.
-const MOST_SCHEMA_TOKENS: usize = 1 << 20;
 
 /// The stack of a thread that parses: the parser calls itself up to 50 times, with large frames, and
 /// a sum of all tokens is a tree as deep.
@@ -91,7 +86,7 @@ impl<'v> Sql<'v> {
 
     /// What is wrong with a text, and where.
     fn errors(&self, text: &str) -> Vec<Error> {
-        let found = analysed(text, &self.dialect, MOST_TOKENS, |statements| match statements {
+        let found = analysed(text, &self.dialect, MOST_SQL_TOKENS, |statements| match statements {
             [] => Err(Error::of_all(text, "there is no statement".to_owned())),
             [statement] => Ok(self.unknown_names(text, statement)),
             _ => Err(Error::of_all(text, format!("there are {} statements", statements.len()))),

@@ -76,6 +76,6 @@ pub use regular::Regular;
 pub use role_set::RoleSet;
 pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
 pub use spans::SpansInTree;
-pub use spelled::{Spelled, Spelling};
+pub use spelled::{MOST_FOLLOWED, Spelled, Spelling};
 pub use tag_set::{Role, Span, Tag, TagSet, TagSetError};
 pub use trie::Trie;

@@ -53,7 +53,7 @@ impl Spelling {
 }
 
 /// Limit on the bytes followed to find distances, over all states: less than half a second.
-const MOST_FOLLOWED: usize = 1 << 24;
+pub const MOST_FOLLOWED: usize = 1 << 24;
 
 /// The outputs whose text is in a language of bytes.
 ///

@@ -7,6 +7,7 @@ use cajole_core::constraints::{Automaton, Element, Grammar, Language, Production
 
 use super::parse::{Expression, Rule, Times};
 use super::{EbnfError, Place, Problem};
+use crate::limits::MOST_PATTERN_STATES;
 use crate::pattern;
 use crate::vocabulary::Vocabulary;
 
@@ -140,8 +141,8 @@ impl Compiler<'_> {
         }
         let dfa = pattern::over_symbols(text, pattern::Text::Unicode, self.vocabulary)
             .map_err(|error| place.error(error.into()))?;
-        if MAX_PATTERN_STATES < self.n_states + dfa.n_states() {
-            return Err(place.error(Problem::TooLarge(MAX_PATTERN_STATES, "states")));
+        if MOST_PATTERN_STATES < self.n_states + dfa.n_states() {
+            return Err(place.error(Problem::TooLarge(MOST_PATTERN_STATES, "states")));
         }
         let first = self.n_variables;
         self.n_variables += dfa.n_states();
@@ -171,9 +172,6 @@ impl Compiler<'_> {
         self.n_variables - 1
     }
 }
-
-/// The maximum number of states of all regular expressions in a grammar.
-const MAX_PATTERN_STATES: usize = 1 << 12;
 
 /// The characters of UTF-8, as ranges of bytes.
 const CHARACTERS: [&[(u8, u8)]; 9] = [

@@ -27,7 +27,15 @@
 //! | `continuations = true`             | has a `C-X` only after an `X`                           |
 //! | `references = true`                | has an `R-X` only if there is an `X`                    |
 //! | `spans-in-tree = "phrasal"`        | labels only constituents of the input's tree, except for `free-roles`; `"all"` counts single words too |
+//! | `consistent = true`                | labels the same string in the same way; or a list of roles |
+//! | `valid`                            | has only spans whose text matches a pattern, passes a checksum or a program |
+//! | `copies`                           | has the numbers, names, placeholders or terms of the input |
+//! | `json-schema`, `json-schema-file`  | is JSON that is valid by a schema                       |
+//! | `sql`                              | is one SQL statement over given tables                  |
 //! | `checker`                          | is accepted by a program                                |
+//!
+//! Where a network writes text in pieces, rules are about the text. `words = true` makes `symbols`,
+//! `grammar`, `must-have` and `must-not-have` rules over its words.
 //!
 //! Any rule may have a `name`, a `weight`, and `divide-by = "output"` or `"lengths"`, which divides
 //! its `g` by the length of the output, or of input and output together, as the paper recommends.
