@@ -58,6 +58,24 @@ const GOLD: &str = r#"{"input": "x", "output": "a b c", "genre": "news"}
 "#;
 
 #[test]
+fn outputs_may_be_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = "[[all]]\nname = 'numbers'\ncopies = { numbers = true }\n\
+                 [[all]]\nname = 'short'\narithmetic = 'len(words(out)) <= 2'\n\
+                 [[all]]\nname = 'json'\njson-schema = { type = 'integer' }\n";
+    let gold = "{\"input\": \"12 é\", \"output\": \"12\"}\n\
+                {\"input\": \"7 Hunde\", \"output\": \"17 big dogs\"}\n";
+    fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    fs::write(folder.path().join("gold.jsonl"), gold).unwrap();
+    let report = printed(folder.path(), &["rules.toml", "gold.jsonl", "--text", "--json"]);
+    check_row(&report, "all", "numbers", (1, 2), Some(1.0));
+    check_row(&report, "all", "short", (1, 2), Some(1.0));
+    check_row(&report, "all", "json", (1, 2), Some(10.0));
+    let words = ["rules.toml", "gold.jsonl"];
+    check_error(folder.path(), &words, &["`words` needs a network that writes text in pieces"]);
+}
+
+#[test]
 fn right_outputs_are_counted_by_rule_and_by_group() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use cajole_core::constraints::MOST_FOLLOWED;
 use cajole_infer::limits::*;
 use cajole_nn::settings::MOST_SIZE;
+use cajole_rules::limits as rules;
 use cajole_serve::limits as served;
 use cajole_treebank::limits as files;
 
@@ -34,6 +36,14 @@ fn the_table_of_limits_is_right() {
         ("MOST_WORDS", files::MOST_WORDS as u64),
         ("MOST_EXPANSION", files::MOST_EXPANSION),
         ("MOST_SIZE", MOST_SIZE as u64),
+        ("MOST_SQL_TOKENS", rules::MOST_SQL_TOKENS as u64),
+        ("MOST_SCHEMA_TOKENS", rules::MOST_SCHEMA_TOKENS as u64),
+        ("MOST_JSON_ERRORS", rules::MOST_JSON_ERRORS as u64),
+        ("MOST_JSON_PATTERN_BYTES", rules::MOST_JSON_PATTERN_BYTES as u64),
+        ("MOST_SEARCH_BYTES", rules::MOST_SEARCH_BYTES as u64),
+        ("MOST_ITEMS", rules::MOST_ITEMS as u64),
+        ("MOST_PATTERN_STATES", rules::MOST_PATTERN_STATES as u64),
+        ("MOST_FOLLOWED", MOST_FOLLOWED as u64),
     ];
     let of_service = [
         ("MAX_REQUESTS_PER_CLIENT", served::MAX_REQUESTS_PER_CLIENT as u64),

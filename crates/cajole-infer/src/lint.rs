@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use cajole_core::{Constraint, Symbol};
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
 use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
@@ -27,6 +28,23 @@ pub struct Gold {
     pub group: Option<String>,
 }
 
+impl Gold {
+    /// The right output in symbols of a network.
+    ///
+    /// # Errors
+    /// If it has a symbol that is not in the vocabulary.
+    pub fn symbols(&self, vocabulary: &Vocabulary) -> Result<Vec<Symbol>, UnknownSymbol> {
+        if vocabulary.is_text() || vocabulary.spelling().is_some() {
+            return vocabulary.read(&self.output.concat());
+        }
+        let symbol = |name: &String| {
+            let unknown = || UnknownSymbol { name: name.clone() };
+            vocabulary.symbol(name).ok_or_else(unknown)
+        };
+        self.output.iter().map(symbol).collect()
+    }
+}
+
 /// What is looked at.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -34,8 +52,9 @@ pub struct Look {
     pub by: String,
     /// Whether predicates that are no verbs are left out.
     pub verbs: bool,
-    /// What text is split at; nothing, if every character is a symbol.
-    pub separator: String,
+    /// What text is split at; nothing, if every character is a symbol. `None` if outputs are text,
+    /// as networks write it in pieces.
+    pub separator: Option<String>,
 }
 
 impl Look {
@@ -79,13 +98,12 @@ impl Look {
     fn symbols(&self, field: &'static str, value: &Value) -> Result<Vec<String>, LineError> {
         let text = || {
             let text = value.as_str().unwrap_or_default();
-            match self.separator.is_empty() {
-                true => text.chars().map(String::from).collect(),
-                false => text
-                    .split(&self.separator)
-                    .filter(|s| !s.is_empty())
-                    .map(str::to_owned)
-                    .collect(),
+            match self.separator.as_deref() {
+                None => vec![text.to_owned()],
+                Some("") => text.chars().map(String::from).collect(),
+                Some(separator) => {
+                    text.split(separator).filter(|s| !s.is_empty()).map(str::to_owned).collect()
+                }
             }
         };
         Ok(list(field, value)?.unwrap_or_else(text))
@@ -184,11 +202,7 @@ impl<'v> Lint<'v> {
     /// # Errors
     /// If it has a symbol that is not in the vocabulary.
     pub fn add(&mut self, gold: &Gold) -> Result<(), UnknownSymbol> {
-        let symbol = |name: &String| {
-            let unknown = || UnknownSymbol { name: name.clone() };
-            self.vocabulary.symbol(name).ok_or_else(unknown)
-        };
-        let y = gold.output.iter().map(symbol).collect::<Result<Vec<_>, _>>()?;
+        let y = gold.symbols(self.vocabulary)?;
         let costs: Vec<f32> =
             self.rules.iter().map(|(_, _, rule)| rule.check(&gold.subject, &y).total()).collect();
         self.all.count(&costs);

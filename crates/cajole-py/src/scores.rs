@@ -34,7 +34,7 @@ pub(crate) fn lint(
 ) -> PyResult<Report> {
     let rules = Rules::given(rules)?;
     let separator = if characters { "" } else { " " };
-    let look = Look { by: by.to_owned(), verbs, separator: separator.to_owned() };
+    let look = Look { by: by.to_owned(), verbs, separator: Some(separator.to_owned()) };
     let All { lines, mut bad } = All::of(gold, MAX_LINE_BYTES)?;
     let mut golds: Vec<Gold> = Vec::new();
     for line in &lines {

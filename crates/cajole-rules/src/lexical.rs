@@ -10,6 +10,7 @@
 //! A state of the automaton is the set of required phrases found so far and the
 //! [matcher](Matcher)'s node.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -27,7 +28,8 @@ const MAX_ARCS: usize = 1 << 20;
 
 /// The output must contain each of some phrases, and none of others.
 #[derive(Clone, Debug)]
-pub struct Lexical {
+pub struct Lexical<'v> {
+    vocabulary: Cow<'v, Vocabulary>,
     must: Vec<Phrase>,
     must_not: Vec<Phrase>,
     /// The feasible set, if it is small enough.
@@ -53,7 +55,7 @@ pub enum LexicalError {
     },
 }
 
-impl Lexical {
+impl<'v> Lexical<'v> {
     /// The output must contain all phrases of `must` and none of `must_not`.
     ///
     /// # Errors
@@ -61,14 +63,19 @@ impl Lexical {
     pub fn new<S: AsRef<str>>(
         must: &[S],
         must_not: &[S],
-        vocabulary: &Vocabulary,
-    ) -> Result<Lexical, LexicalError> {
+        vocabulary: &'v Vocabulary,
+    ) -> Result<Lexical<'v>, LexicalError> {
         let read = |phrases: &[S]| -> Result<Vec<Phrase>, LexicalError> {
             phrases.iter().map(|text| Phrase::read(text.as_ref(), vocabulary)).collect()
         };
         let (must, must_not) = (read(must)?, read(must_not)?);
         let automaton = automaton(&must, &must_not, vocabulary.len());
-        Ok(Lexical { must, must_not, automaton })
+        Ok(Lexical { vocabulary: Cow::Borrowed(vocabulary), must, must_not, automaton })
+    }
+
+    /// The same rule with a vocabulary of its own.
+    pub(crate) fn owning(self) -> Lexical<'static> {
+        Lexical { vocabulary: Cow::Owned(self.vocabulary.into_owned()), ..self }
     }
 
     fn faults(&self, y: &[Symbol]) -> Vec<Fault> {
@@ -79,10 +86,8 @@ impl Lexical {
         });
         let forbidden = self.must_not.iter().flat_map(|phrase| {
             phrase.occurrences(y).map(|at| {
-                let message = match at.len() {
-                    1 => format!("{:?} at position {} is forbidden", phrase.text, at.start),
-                    _ => format!("{:?} at positions {at:?} is forbidden", phrase.text),
-                };
+                let place = self.vocabulary.place(y, &at);
+                let message = format!("{:?} at {place} is forbidden", phrase.text);
                 Fault { at, cost: 1.0, message }
             })
         });
@@ -90,7 +95,7 @@ impl Lexical {
     }
 }
 
-impl Constraint<Subject> for Lexical {
+impl Constraint<Subject> for Lexical<'_> {
     fn check(&self, _: &Subject, y: &[Symbol]) -> Violation {
         let part = |fault: Fault| Part { at: fault.at, cost: fault.cost };
         Violation::Parts(self.faults(y).into_iter().map(part).collect())

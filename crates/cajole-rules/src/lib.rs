@@ -15,29 +15,52 @@
 //!   expression over its symbols.
 //! - [`Lexical`]: phrases that must, or must not, occur.
 //! - [`Checker`]: a program that judges outputs.
+//! - [`Copies`], [`JsonSchema`], [`Sql`]: texts that have what the input has, are valid JSON, or are
+//!   valid SQL.
+//! - [`Consistent`], [`Valid`]: spans with the same label wherever their text occurs, and spans whose
+//!   text is what their label says.
+//!
+//! Networks that write text write pieces of it. Their rules are about the text: a [`Vocabulary`] of
+//! pieces, from [`read_tokenizer`], knows which bytes each piece writes.
 
 mod checker;
 mod classes;
+mod consistent;
+mod copies;
 pub mod ebnf;
 pub mod file;
 mod formula;
+mod json_schema;
 mod lexical;
+pub mod limits;
 mod matcher;
 mod named;
 #[cfg(test)]
 mod oracle;
 mod pattern;
+mod sql;
 mod subject;
+mod text;
+mod tokenizer;
+mod valid;
 mod vocabulary;
+mod words;
 
 pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, kill_checkers, parse_reply,
 };
-pub use file::{RuleError, RuleFileError, Rules};
+pub use consistent::{Consistent, ConsistentConfig};
+pub use copies::{Copies, CopiesConfig};
+pub use file::{OneRule, RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
+pub use json_schema::JsonSchema;
 pub use lexical::{Lexical, LexicalError};
 pub use named::{Named, NamedGrammar, NamedRegular};
 pub use pattern::PatternError;
+pub use sql::{Sql, SqlConfig};
 pub use subject::{Bound, Subject};
+pub use text::Text;
+pub use tokenizer::{TokenizerError, read_tokenizer};
+pub use valid::{Checksum, Valid, ValidConfig};
 pub use vocabulary::{UnknownSymbol, Vocabulary};

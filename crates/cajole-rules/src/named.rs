@@ -1,5 +1,7 @@
 //! Languages as rules, with messages that name symbols.
 
+use std::borrow::Cow;
+
 use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 
@@ -11,7 +13,7 @@ use crate::vocabulary::Vocabulary;
 #[derive(Clone, Debug)]
 pub struct Named<'v, L> {
     language: L,
-    vocabulary: &'v Vocabulary,
+    vocabulary: Cow<'v, Vocabulary>,
 }
 
 /// The output must belong to a context-free grammar.
@@ -56,16 +58,21 @@ impl<'v> NamedRegular<'v> {
 impl<'v, L> Named<'v, L> {
     /// The rule that outputs belong to `language`, over symbols with these names.
     pub fn new(language: L, vocabulary: &'v Vocabulary) -> Self {
-        Named { language, vocabulary }
+        Named { language, vocabulary: Cow::Borrowed(vocabulary) }
+    }
+
+    /// The same rule with a vocabulary of its own.
+    pub(crate) fn owning(self) -> Named<'static, L> {
+        Named { language: self.language, vocabulary: Cow::Owned(self.vocabulary.into_owned()) }
     }
 
     fn message(&self, edit: Edit, y: &[Symbol]) -> String {
+        let place = |at: usize| self.vocabulary.place(y, &(at..at + 1));
         match edit {
             Edit::Missing(at) if at == y.len() => "something is missing at the end".to_owned(),
-            Edit::Missing(at) => format!("something is missing before position {at}"),
+            Edit::Missing(at) => format!("something is missing before {}", place(at)),
             Edit::Misfit(at) => {
-                let name = y.get(at).map_or("", |&symbol| self.vocabulary.name(symbol));
-                format!("position {at}: {name:?} does not fit here")
+                format!("{}: {:?} does not fit here", place(at), self.vocabulary.shown(y, at))
             }
         }
     }

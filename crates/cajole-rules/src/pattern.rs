@@ -9,12 +9,14 @@ use std::error::Error;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Dfa, Regular};
+use regex::{Regex, RegexBuilder};
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
-use regex_automata::util::start;
+use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
+use crate::limits::MOST_SEARCH_BYTES;
 use crate::named::{Named, NamedRegular};
 use crate::vocabulary::Vocabulary;
 
@@ -58,55 +60,84 @@ impl<'v> NamedRegular<'v> {
     /// If it is not a regular expression, or is too large. Word boundaries must be ASCII:
     /// `(?-u:\b)`.
     pub fn matching(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
-        let invalid = |reason: String| PatternError::Invalid { pattern: text.to_owned(), reason };
-        let bytes = dense::Builder::new()
-            .configure(
-                dense::Config::new()
-                    // Every match counts, not only the one a search would prefer.
-                    .match_kind(MatchKind::All)
-                    .start_kind(StartKind::Anchored)
-                    .accelerate(false)
-                    .dfa_size_limit(Some(MAX_BYTES))
-                    .determinize_size_limit(Some(MAX_BYTES)),
-            )
-            .thompson(thompson::Config::new().nfa_size_limit(Some(MAX_BYTES)))
-            .build(text)
-            .map_err(|error| invalid(root_cause(&error)))?;
-        let begin = bytes.start_state(&start::Config::new().anchored(Anchored::Yes));
-        let begin = begin.map_err(|error| invalid(error.to_string()))?;
-        let n_symbols = vocabulary.len();
-        let max_states = MAX_STATES.min(MAX_ARCS / n_symbols.max(1));
-        let too_large =
-            || PatternError::TooLarge { pattern: text.to_owned(), max_states, n_symbols };
-        let dfa = over_symbols(&bytes, begin, vocabulary, max_states).ok_or_else(too_large)?;
+        let dfa = over_symbols(text, Text::Unicode, vocabulary)?;
         Ok(Named::new(Regular::new(&dfa), vocabulary))
     }
+}
+
+/// What a pattern is over.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Text {
+    /// Characters: what is not UTF-8 does not match.
+    Unicode,
+    /// Any bytes.
+    Bytes,
+}
+
+/// The outputs whose text matches.
+pub(crate) fn over_symbols(
+    pattern: &str,
+    text: Text,
+    vocabulary: &Vocabulary,
+) -> Result<Dfa, PatternError> {
+    let invalid = |reason: String| PatternError::Invalid { pattern: pattern.to_owned(), reason };
+    let utf8 = text == Text::Unicode;
+    let bytes = dense::Builder::new()
+        .configure(
+            dense::Config::new()
+                // Every match counts, not only the one a search would prefer.
+                .match_kind(MatchKind::All)
+                .start_kind(StartKind::Anchored)
+                .accelerate(false)
+                .dfa_size_limit(Some(MAX_BYTES))
+                .determinize_size_limit(Some(MAX_BYTES)),
+        )
+        .syntax(syntax::Config::new().utf8(utf8))
+        .thompson(thompson::Config::new().utf8(utf8).nfa_size_limit(Some(MAX_BYTES)))
+        .build(pattern)
+        .map_err(|error| invalid(root_cause(&error)))?;
+    let begin = bytes.start_state(&start::Config::new().anchored(Anchored::Yes));
+    let begin = begin.map_err(|error| invalid(error.to_string()))?;
+    let n_symbols = vocabulary.len();
+    let max_states = MAX_STATES.min(MAX_ARCS / n_symbols.max(1));
+    let too_large =
+        || PatternError::TooLarge { pattern: pattern.to_owned(), max_states, n_symbols };
+    Ok(explore(&bytes, begin, vocabulary, max_states).ok_or_else(too_large)?.trim())
 }
 
 /// The outputs whose text leads from `begin` to a match.
 ///
 /// A state is the byte automaton's state, or `None` before the first symbol, which has no separator
 /// before it. Without a separator, the two are the same.
-fn over_symbols(
+fn explore(
     bytes: &dense::DFA<Vec<u32>>,
     begin: StateID,
     vocabulary: &Vocabulary,
     max_states: usize,
 ) -> Option<Dfa> {
-    let walk = |from: StateID, text: &str| {
-        let to = text.bytes().fold(from, |state, byte| bytes.next_state(state, byte));
+    let walk = |from: StateID, text: &[u8]| {
+        let to = text.iter().fold(from, |state, &byte| bytes.next_state(state, byte));
         (!bytes.is_dead_state(to) && !bytes.is_quit_state(to)).then_some(to)
     };
-    let separator = vocabulary.separator();
+    let separator = vocabulary.separator().as_bytes();
     let next = |state: &Option<StateID>, symbol: Symbol| {
         let from = state.map_or(Some(begin), |state| walk(state, separator))?;
-        Some(Some(walk(from, vocabulary.name(symbol))?))
+        Some(Some(walk(from, vocabulary.spelled(symbol))?))
     };
     let accepts = |state: &Option<StateID>| {
         bytes.is_match_state(bytes.next_eoi_state(state.unwrap_or(begin)))
     };
     let start = if separator.is_empty() { Some(begin) } else { None };
     Dfa::explore_within(max_states, vocabulary.len(), start, next, accepts)
+}
+
+/// A regular expression that is searched for.
+///
+/// # Errors
+/// If it is not one, or is too large.
+pub(crate) fn searching(pattern: &str) -> Result<Regex, String> {
+    let builder = |size| RegexBuilder::new(pattern).size_limit(size).dfa_size_limit(size).build();
+    builder(MOST_SEARCH_BYTES).map_err(|error| error.to_string())
 }
 
 /// The innermost error, which says what is wrong in the pattern and where.
@@ -121,7 +152,6 @@ fn root_cause(error: &dyn Error) -> String {
 #[cfg(test)]
 mod tests {
     use cajole_core::Constraint;
-    use regex::Regex;
 
     use super::*;
     use crate::oracle::{check_automaton, check_cost, letters, strings};

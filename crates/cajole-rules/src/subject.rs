@@ -65,6 +65,15 @@ impl Subject {
         }
     }
 
+    /// The input as text: as it was written, if that is text; else its symbols, with blanks between
+    /// them.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.written {
+            Written::Value(Value::String(text)) => Cow::Borrowed(text),
+            _ => Cow::Owned(self.symbols.join(" ")),
+        }
+    }
+
     /// Adds a parse tree.
     #[must_use]
     pub fn with_tree(self, tree: Option<impl Into<Arc<Tree>>>) -> Self {

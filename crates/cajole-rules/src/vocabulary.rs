@@ -1,10 +1,19 @@
-//! The names of output symbols.
+//! The names of output symbols, and the text that they write.
+//!
+//! The symbols of most networks are what rules are about: letters, words, tags, commands. A network
+//! over text writes *pieces*, such as `▁trans`, `former` or half of a character, and nobody writes
+//! rules about these. Its rules are about the text, and are compiled over the vocabulary of
+//! [bytes](Vocabulary::bytes).
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use cajole_core::Symbol;
-use cajole_core::constraints::TagSet;
+use cajole_core::constraints::{Spelling, TagSet};
 use cajole_treebank::shift_reduce::Commands;
+
+use crate::text::{Text, spelled};
 
 /// The names of a network's output symbols, without the end symbol.
 #[derive(Clone, Debug)]
@@ -17,7 +26,29 @@ pub struct Vocabulary {
     longest: usize,
     tags: Option<TagSet>,
     commands: Option<Commands>,
+    unit: Unit,
 }
+
+/// What a symbol is.
+#[derive(Clone, Debug)]
+enum Unit {
+    /// What rules are about.
+    Symbol,
+    /// A byte of a text, which rules are about.
+    Byte,
+    /// A word of a text, which a rule is about.
+    Word,
+    /// A piece of a text.
+    Piece(Box<Spelling>),
+}
+
+/// All bytes, so that a slice of them is one.
+static ALL_BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0..=u8::MAX).collect());
+
+static BYTES: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let names = (0..=u8::MAX).map(|byte| byte.escape_ascii().to_string());
+    Vocabulary { unit: Unit::Byte, ..Vocabulary::new(names, "") }
+});
 
 /// A name that is not an output symbol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +68,91 @@ impl Vocabulary {
         let tags = TagSet::new(names.iter().cloned()).ok();
         let commands = commands(&names);
         let longest = names.iter().map(String::len).max().unwrap_or(0);
-        Vocabulary { names, numbers, separator: separator.to_owned(), longest, tags, commands }
+        let (separator, unit) = (separator.to_owned(), Unit::Symbol);
+        Vocabulary { names, numbers, separator, longest, tags, commands, unit }
+    }
+
+    /// The bytes of a text, which rules are about where a network writes text.
+    pub fn bytes() -> &'static Vocabulary {
+        &BYTES
+    }
+
+    /// Pieces of text with these names, numbered from 0, which are spelled so.
+    pub fn of_pieces(names: Vec<String>, spelling: Spelling) -> Self {
+        let numbers = names.iter().cloned().zip(0..).collect();
+        let (separator, unit) = (String::new(), Unit::Piece(Box::new(spelling)));
+        Vocabulary { names, numbers, separator, longest: 0, tags: None, commands: None, unit }
+    }
+
+    /// Words of a text.
+    pub(crate) fn of_words(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let words = Vocabulary::new(names, " ");
+        Vocabulary { unit: Unit::Word, tags: None, commands: None, ..words }
+    }
+
+    /// Whether its symbols are the bytes of a text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.unit, Unit::Byte)
+    }
+
+    /// The vocabulary that rules are compiled over: its own symbols, or the bytes of what they write.
+    pub(crate) fn of_rules(&self) -> &Vocabulary {
+        if self.spelling().is_some() { Vocabulary::bytes() } else { self }
+    }
+
+    /// What its symbols stand for, if they are pieces of text.
+    pub fn spelling(&self) -> Option<&Spelling> {
+        match &self.unit {
+            Unit::Piece(spelling) => Some(spelling),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a symbol, without the separator.
+    pub(crate) fn spelled(&self, symbol: Symbol) -> &[u8] {
+        match &self.unit {
+            Unit::Byte => ALL_BYTES.get(symbol as usize..symbol as usize + 1).unwrap_or_default(),
+            Unit::Piece(spelling) => spelling.bytes(symbol, false),
+            Unit::Symbol | Unit::Word => self.name(symbol).as_bytes(),
+        }
+    }
+
+    /// How long an output is: its number of symbols, or of characters if these are bytes.
+    pub(crate) fn length(&self, y: &[Symbol]) -> usize {
+        match self.unit {
+            Unit::Byte => y.iter().filter(|&&byte| is_first_of_character(byte)).count(),
+            _ => y.len(),
+        }
+    }
+
+    /// The place of some symbols of `y`, for messages: `position 3`, `characters 2..4`.
+    pub(crate) fn place(&self, y: &[Symbol], at: &Range<usize>) -> String {
+        let (unit, Range { start, end }) = match self.unit {
+            Unit::Byte => {
+                let before = |at: usize| self.length(&y[..at.min(y.len())]);
+                let (start, end) = (before(at.start), before(at.end));
+                let is_inside = y.get(at.start).is_some_and(|&byte| !is_first_of_character(byte));
+                let start = start - usize::from(is_inside && 0 < start);
+                ("character", start..end.max(start + 1))
+            }
+            Unit::Word => ("word", at.clone()),
+            Unit::Symbol | Unit::Piece(_) => ("position", at.clone()),
+        };
+        match end - start {
+            1 => format!("{unit} {start}"),
+            _ => format!("{unit}s {start}..{end}"),
+        }
+    }
+
+    /// The symbol of `y` at a position, as messages show it: of a text, the whole character.
+    pub(crate) fn shown(&self, y: &[Symbol], at: usize) -> String {
+        if !self.is_text() {
+            return y.get(at).map_or("", |&symbol| self.name(symbol)).to_owned();
+        }
+        let is_first = |at: &usize| y.get(*at).is_none_or(|&byte| is_first_of_character(byte));
+        let start = (0..=at).rev().find(is_first).unwrap_or(at).min(y.len());
+        let end = (at + 1..=y.len()).find(is_first).unwrap_or(y.len());
+        self.text(&y[start..end])
     }
 
     /// How many symbols there are.
@@ -72,8 +187,18 @@ impl Vocabulary {
 
     /// Formats an output as text.
     pub fn text(&self, y: &[Symbol]) -> String {
-        let names: Vec<&str> = y.iter().map(|&symbol| self.name(symbol)).collect();
-        names.join(&self.separator)
+        self.written(y).into()
+    }
+
+    /// An output as text, and which symbols wrote what.
+    pub fn written(&self, y: &[Symbol]) -> Text {
+        match &self.unit {
+            Unit::Piece(spelling) => Text::new(spelled(spelling, y)),
+            Unit::Byte => Text::new(y.iter().map(|&symbol| self.spelled(symbol))),
+            Unit::Symbol | Unit::Word => {
+                Text::joined(&self.separator, y.iter().map(|&s| self.name(s)))
+            }
+        }
     }
 
     /// Parses `text` as an output. Without a separator, matching is greedy: the longest symbol
@@ -83,6 +208,11 @@ impl Vocabulary {
     /// If part of the text is not a symbol.
     pub fn read(&self, text: &str) -> Result<Vec<Symbol>, UnknownSymbol> {
         let unknown = |name: &str| UnknownSymbol { name: name.to_owned() };
+        match &self.unit {
+            Unit::Byte => return Ok(text.bytes().map(Symbol::from).collect()),
+            Unit::Piece(spelling) => return read_pieces(spelling, text),
+            Unit::Symbol | Unit::Word => {}
+        }
         if !self.separator.is_empty() {
             let names = text.split(self.separator.as_str()).filter(|name| !name.is_empty());
             return names.map(|name| self.symbol(name).ok_or_else(|| unknown(name))).collect();
@@ -108,6 +238,24 @@ impl Vocabulary {
     pub fn commands(&self) -> Option<&Commands> {
         self.commands.as_ref()
     }
+}
+
+/// The pieces that write a text, the longest first.
+fn read_pieces(spelling: &Spelling, text: &str) -> Result<Vec<Symbol>, UnknownSymbol> {
+    let (mut y, mut rest) = (Vec::new(), text.as_bytes());
+    while !rest.is_empty() {
+        let piece = spelling.trie(y.is_empty()).longest_prefix(rest);
+        let unknown = || UnknownSymbol { name: String::from_utf8_lossy(rest).into_owned() };
+        let (symbol, len) = piece.ok_or_else(unknown)?;
+        y.push(symbol);
+        rest = &rest[len..];
+    }
+    Ok(y)
+}
+
+/// Whether a character of UTF-8 begins with this byte.
+pub(crate) fn is_first_of_character(byte: Symbol) -> bool {
+    byte & 0xc0 != 0x80
 }
 
 /// Recognises `s`, `r` and a close for each label.

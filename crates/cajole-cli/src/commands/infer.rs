@@ -37,6 +37,11 @@ use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
 ///     bio = true                            # and other rules about tags:
 ///     unique-roles = ["ARG0", "ARG1"]       # continuations, references = true,
 ///     spans-in-tree = "phrasal"             # "phrasal" or "all" nodes
+///     consistent = true                     # the same string, the same label
+///     valid = { roles = ["CARD"], checksum = "luhn" }
+///     copies = { numbers = true }           # names, pattern, glossary: of the input
+///     json-schema-file = "person.json"      # or json-schema = { type = "object" }
+///     sql = { schema-file = "schema.sql" }  # parses, and names only what there is
 ///     checker = { command = ["python3", "check.py"] }
 ///     all = [{ ... }, { ... }]              # or any; a rule may have name and weight
 ///

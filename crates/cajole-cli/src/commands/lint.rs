@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
+use cajole_rules::Vocabulary;
 use cajole_tasks::Watch;
 
 use crate::Session;
@@ -16,6 +17,7 @@ use crate::source::{check_bad, open};
 /// Ask how often right outputs violate a rule, before you insist on it
 ///
 ///     cajole lint rules/spans.toml ewt.dev.jsonl.gz --verbs
+///     cajole lint copies.toml translations.jsonl --text
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Lint {
@@ -39,6 +41,10 @@ pub(crate) struct Lint {
     #[arg(long)]
     characters: bool,
 
+    /// Outputs are text, as networks write it in pieces; else they are symbols
+    #[arg(long, conflicts_with = "characters")]
+    text: bool,
+
     /// Examples shown of each rule
     #[arg(long, value_name = "N", default_value = "3", value_parser = within(0, MOST_SHOWN))]
     examples: usize,
@@ -46,10 +52,14 @@ pub(crate) struct Lint {
 
 pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let separator = if what.characters { "" } else { " " };
-    let look = Look { by: what.by.clone(), verbs: what.verbs, separator: separator.to_owned() };
+    let split = Some(separator.to_owned()).filter(|_| !what.text);
+    let look = Look { by: what.by.clone(), verbs: what.verbs, separator: split };
     let screen = Screen::new();
     let file = RuleFile::read(&what.constraint)?;
-    check_rules(&file, separator)?;
+    match what.text {
+        true => drop(file.parse(Vocabulary::bytes())?),
+        false => check_rules(&file, separator)?,
+    }
     // Twice: first for the symbols that there are, then for what the rules say of them.
     for path in &what.files {
         let cannot = || format!("cannot read {}", path.display());
@@ -62,9 +72,16 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
         names.add(gold);
         Ok(())
     })?;
-    let vocabulary = names.with_rules(separator, |known| file.parse(known).map(drop));
-    let rules = file.compile(&vocabulary)?;
-    let mut lint = Linter::new(&rules, &vocabulary, what.examples);
+    let of_symbols;
+    let vocabulary = match what.text {
+        true => Vocabulary::bytes(),
+        false => {
+            of_symbols = names.with_rules(separator, |known| file.parse(known).map(drop));
+            &of_symbols
+        }
+    };
+    let rules = file.compile(vocabulary)?;
+    let mut lint = Linter::new(&rules, vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
     let report = lint.report(&what.constraint.display().to_string());
     match session.json {

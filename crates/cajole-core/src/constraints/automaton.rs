@@ -42,6 +42,17 @@ pub trait Automaton {
     /// `δ(q, s)`: where `symbol` leads from `state`, or `None` if it is forbidden there.
     fn next(&self, state: State, symbol: Symbol) -> Option<State>;
 
+    /// Tells `found` every symbol that is allowed in `state`, once, and where it leads.
+    ///
+    /// Automata over many symbols override this: they need not try them all.
+    fn each_next(&self, state: State, found: &mut dyn FnMut(Symbol, State)) {
+        for symbol in 0..self.n_symbols() as Symbol {
+            if let Some(to) = self.next(state, symbol) {
+                found(symbol, to);
+            }
+        }
+    }
+
     /// `q ∈ F`: whether a string may end in `state`.
     fn accepts(&self, state: State) -> bool;
 
@@ -96,6 +107,10 @@ impl<A: Automaton + ?Sized> Automaton for &A {
 
     fn next(&self, state: State, symbol: Symbol) -> Option<State> {
         (**self).next(state, symbol)
+    }
+
+    fn each_next(&self, state: State, found: &mut dyn FnMut(Symbol, State)) {
+        (**self).each_next(state, found);
     }
 
     fn accepts(&self, state: State) -> bool {

@@ -138,6 +138,10 @@ impl Automaton for Dfa {
         Some(arcs[at].1)
     }
 
+    fn each_next(&self, state: State, found: &mut dyn FnMut(Symbol, State)) {
+        self.arcs(state).iter().for_each(|&(symbol, to)| found(symbol, to));
+    }
+
     fn accepts(&self, state: State) -> bool {
         self.distance_to_accept(state) == Some(0)
     }

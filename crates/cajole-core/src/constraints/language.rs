@@ -32,6 +32,8 @@ pub enum Language {
     EmptyWord,
     /// Only the string of this symbol.
     Symbol(Symbol),
+    /// Every string of one symbol from the first to the last of these.
+    Range(Symbol, Symbol),
     /// Every string of one symbol.
     Any,
     /// The concatenation of these languages.
@@ -122,7 +124,7 @@ const MOST_HELD: usize = 1 << 22;
 #[derive(Clone, Copy)]
 enum Label {
     Nothing,
-    Symbol(Symbol),
+    Range(Symbol, Symbol),
     Any,
 }
 
@@ -145,7 +147,8 @@ impl Nfa {
     fn string(&mut self, language: &Language, from: usize, to: usize) {
         match language {
             Language::EmptyWord => self.arcs[from].push((Label::Nothing, to)),
-            Language::Symbol(symbol) => self.arcs[from].push((Label::Symbol(*symbol), to)),
+            Language::Symbol(symbol) => self.arcs[from].push((Label::Range(*symbol, *symbol), to)),
+            Language::Range(first, last) => self.arcs[from].push((Label::Range(*first, *last), to)),
             Language::Any => self.arcs[from].push((Label::Any, to)),
             Language::Seq(parts) => {
                 let mut at = from;
@@ -171,7 +174,7 @@ impl Nfa {
         let arcs = states.iter().flat_map(|&state| &self.arcs[state]);
         let read = arcs.filter(|(label, _)| match label {
             Label::Nothing => false,
-            Label::Symbol(s) => *s == symbol,
+            Label::Range(first, last) => (*first..=*last).contains(&symbol),
             Label::Any => true,
         });
         self.reach(read.map(|&(_, to)| to))
@@ -228,6 +231,7 @@ mod tests {
         check(&Language::EmptyWord.star().star(), 2, 4);
         check(&Language::word(&[0, 1]).optional().then(Language::Any), 2, 4);
         check(&Language::any_of([0, 1]).star().then(0).star(), 2, 6);
+        check(&Language::Range(1, 2).star().then(0), 4, 5);
     }
 
     #[test]

@@ -54,6 +54,10 @@ fn ends(language: &Language, y: &[Symbol], begin: usize) -> BTreeSet<usize> {
         Language::EmptyWord => BTreeSet::from([begin]),
         Language::Symbol(s) if y.get(begin) == Some(s) => BTreeSet::from([begin + 1]),
         Language::Any if begin < y.len() => BTreeSet::from([begin + 1]),
+        Language::Range(first, last) => match y.get(begin) {
+            Some(symbol) if first <= symbol && symbol <= last => BTreeSet::from([begin + 1]),
+            _ => BTreeSet::new(),
+        },
         Language::Symbol(_) | Language::Any => BTreeSet::new(),
         Language::Seq(parts) => parts.iter().fold(BTreeSet::from([begin]), |begins, part| {
             begins.iter().flat_map(|&begin| ends(part, y, begin)).collect()

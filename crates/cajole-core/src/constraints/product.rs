@@ -11,8 +11,11 @@ use std::collections::HashMap;
 use super::{Automaton, State};
 use crate::model::Symbol;
 
+/// If fewer than one in so many symbols are allowed on the left, the right is asked about each.
+const FEW: usize = 16;
+
 /// Two automata run in parallel.
-pub(super) struct Product<'a> {
+pub struct Product<'a> {
     left: Box<dyn Automaton + 'a>,
     right: Box<dyn Automaton + 'a>,
     pairs: RefCell<Pairs>,
@@ -25,7 +28,8 @@ struct Pairs {
 }
 
 impl<'a> Product<'a> {
-    pub(super) fn new(left: Box<dyn Automaton + 'a>, right: Box<dyn Automaton + 'a>) -> Self {
+    /// The intersection of both languages.
+    pub fn new(left: Box<dyn Automaton + 'a>, right: Box<dyn Automaton + 'a>) -> Self {
         Product { left, right, pairs: RefCell::default() }
     }
 
@@ -56,6 +60,27 @@ impl Automaton for Product<'_> {
         let (p, q) = self.pair(state);
         let next = (self.left.next(p, symbol)?, self.right.next(q, symbol)?);
         Some(self.pairs.borrow_mut().number(next))
+    }
+
+    fn each_next(&self, state: State, found: &mut dyn FnMut(Symbol, State)) {
+        let (p, q) = self.pair(state);
+        let mut left = Vec::new();
+        self.left.each_next(p, &mut |symbol, to| left.push((symbol, to)));
+        let mut tell = |symbol, pair| {
+            let to = self.pairs.borrow_mut().number(pair);
+            found(symbol, to);
+        };
+        if left.len() < self.n_symbols() / FEW {
+            let both = left.into_iter().filter_map(|(s, to)| Some((s, to, self.right.next(q, s)?)));
+            return both.for_each(|(symbol, to, other)| tell(symbol, (to, other)));
+        }
+        let mut right = vec![None; self.right.n_symbols()];
+        self.right.each_next(q, &mut |symbol, to| right[symbol as usize] = Some(to));
+        for (symbol, to) in left {
+            if let Some(&Some(other)) = right.get(symbol as usize) {
+                tell(symbol, (to, other));
+            }
+        }
     }
 
     fn accepts(&self, state: State) -> bool {

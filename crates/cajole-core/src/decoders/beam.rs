@@ -189,16 +189,13 @@ impl Hypotheses {
         width: usize,
     ) {
         self.extensions.clear();
-        for (i, (row, log_probs)) in
-            self.rows.iter().zip(log_probs.chunks_exact(n_symbols)).enumerate()
-        {
-            for (symbol, &log_prob) in (0..).zip(log_probs) {
-                if is_allowed(row.state, symbol, end, mask, left) {
-                    let log_prob = if log_prob.is_nan() { f32::NEG_INFINITY } else { log_prob };
-                    let score = row.score + log_prob;
-                    self.extensions.push(Extension { row: i as u32, symbol, score });
-                }
-            }
+        let rows = self.rows.iter().zip(log_probs.chunks_exact(n_symbols));
+        for (i, (row, log_probs)) in (0..).zip(rows) {
+            each_allowed(row.state, n_symbols, end, mask, left, &mut |symbol| {
+                let log_prob = log_probs[symbol as usize];
+                let log_prob = if log_prob.is_nan() { f32::NEG_INFINITY } else { log_prob };
+                self.extensions.push(Extension { row: i, symbol, score: row.score + log_prob });
+            });
         }
         // Ties go to the earlier row, then the smaller symbol. (A stable sort would allocate.)
         let order = |a: &Extension, b: &Extension| {
@@ -268,20 +265,26 @@ impl Hypotheses {
     }
 }
 
-/// Whether a hypothesis in `state` may be extended by `symbol`, with `left` more steps after it.
-pub(super) fn is_allowed(
+/// Tells `found` the symbols by which a hypothesis in `state` may be extended, with `left` more steps
+/// after them.
+pub(super) fn each_allowed(
     state: Option<State>,
-    symbol: Symbol,
+    n_symbols: usize,
     end: Symbol,
     mask: Option<&dyn Automaton>,
     left: usize,
-) -> bool {
-    let Some(mask) = mask else { return true };
-    let Some(state) = state else { return false };
-    if symbol == end {
-        return mask.accepts(state);
+    found: &mut dyn FnMut(Symbol),
+) {
+    let Some(mask) = mask else { return (0..n_symbols as Symbol).for_each(found) };
+    let Some(state) = state else { return };
+    if mask.accepts(state) {
+        found(end);
     }
-    // It must be able to end within the limit; ending itself takes a step.
-    let next = mask.next(state, symbol);
-    next.and_then(|next| mask.distance_to_accept(next)).is_some_and(|far| far < left)
+    mask.each_next(state, &mut |symbol, to| {
+        // It must be able to end within the limit; ending itself takes a step.
+        let ends = || mask.distance_to_accept(to).is_some_and(|far| far < left);
+        if symbol != end && (symbol as usize) < n_symbols && ends() {
+            found(symbol);
+        }
+    });
 }

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::beam::is_allowed;
+use super::beam::each_allowed;
 use crate::constraints::{Automaton, State};
 use crate::model::Symbol;
 
@@ -108,19 +108,17 @@ impl<'a> Frontier<'a> {
         let Prefix { score, length, state, .. } = self.prefixes[prefix];
         let left = self.cap - length - 1;
         let least = self.best.map_or(f32::NEG_INFINITY, |best| best.score);
-        for (symbol, &log_prob) in (0..).zip(log_probs) {
+        let (end, n_symbols) = (self.end, log_probs.len());
+        each_allowed(state, n_symbols, end, self.mask, left, &mut |symbol| {
+            let log_prob = log_probs[symbol as usize];
             // Rounding must not let an extension score higher than its prefix.
             let score = score + log_prob.min(0.0);
-            let is_complete = symbol == self.end;
-            if log_prob.is_finite()
-                && least < score
-                && (is_complete || 0 < left)
-                && is_allowed(state, symbol, self.end, self.mask, left)
-            {
+            let is_complete = symbol == end;
+            if log_prob.is_finite() && least < score && (is_complete || 0 < left) {
                 let list = if is_complete { &mut self.complete } else { &mut self.unfinished };
                 list.push(Extension { score, parent: prefix, symbol });
             }
-        }
+        });
     }
 
     /// Drops prefixes that cannot be reached within `left` more expansions.

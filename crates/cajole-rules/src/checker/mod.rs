@@ -8,6 +8,7 @@
 //! ```
 //!
 //! Only `loss` is required. Positions are symbol indices; the one after the last is the end symbol.
+//! Where a network writes text, `symbols` are its characters, and positions count these.
 //! A checker that echoes the `id` is protected against stray lines being taken for replies. A
 //! checker that is started for each output just exits, with 0 if the output is valid.
 //!
@@ -25,6 +26,7 @@ mod reply;
 mod tail;
 mod trouble;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,7 +82,7 @@ impl<'v> Checker<'v> {
             return judgement;
         }
         let judgement = match self.config.mode {
-            Mode::Lines => self.ask(&request, y.len()),
+            Mode::Lines => self.ask(&request, self.n_positions(y)),
             Mode::ExitCode => self.run(&request, x, y),
         };
         lock(&self.judgements).keep(&request, judgement)
@@ -88,11 +90,38 @@ impl<'v> Checker<'v> {
 
     /// Everything a judgement may depend on, as a line without the request id.
     fn request(&self, x: &Subject, y: &[Symbol]) -> String {
-        let symbols = y.iter().map(|&symbol| self.vocabulary.name(symbol)).collect();
         let output = self.vocabulary.text(y);
+        let symbols = match self.vocabulary.is_text() {
+            true => output.char_indices().map(|(at, c)| &output[at..at + c.len_utf8()]).collect(),
+            false => y.iter().map(|&symbol| self.vocabulary.name(symbol)).collect(),
+        };
         let request = Request { input: &x.value(), output: &output, symbols };
         // Strings and values read from JSON can always be serialized as JSON.
         serde_json::to_string(&request).unwrap_or_default()
+    }
+
+    /// How many positions a reply may speak of, without the end.
+    fn n_positions(&self, y: &[Symbol]) -> usize {
+        match self.vocabulary.is_text() {
+            true => self.vocabulary.text(y).chars().count(),
+            false => y.len(),
+        }
+    }
+
+    /// A verdict with positions of `y`: replies about a text count its characters.
+    fn located<'j>(&self, verdict: &'j Verdict, y: &[Symbol]) -> Cow<'j, Verdict> {
+        if !self.vocabulary.is_text() || verdict.parts.is_empty() {
+            return Cow::Borrowed(verdict);
+        }
+        let text = self.vocabulary.written(y);
+        let len = text.as_str().len();
+        let starts: Vec<usize> = text.as_str().char_indices().map(|(at, _)| at).collect();
+        let byte = |character: usize| starts.get(character).copied().unwrap_or(len);
+        let part = |fault: &Fault| {
+            let end = byte(fault.at.end) + usize::from(starts.len() < fault.at.end);
+            Fault { at: text.symbols(&(byte(fault.at.start)..end)), ..fault.clone() }
+        };
+        Cow::Owned(Verdict { parts: verdict.parts.iter().map(part).collect(), ..verdict.clone() })
     }
 
     /// Asks an idle process, or else a new one.
@@ -187,7 +216,7 @@ impl<'v> Checker<'v> {
 impl Constraint<Subject> for Checker<'_> {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         match self.judge(x, y).as_ref() {
-            Ok(verdict) => verdict.violation(),
+            Ok(verdict) => self.located(verdict, y).violation(),
             Err(_) => Violation::Whole(f32::NAN),
         }
     }
@@ -196,7 +225,7 @@ impl Constraint<Subject> for Checker<'_> {
         match self.judge(x, y).as_ref() {
             Ok(verdict) => {
                 let unsaid = format!("the checker {:?} objects", self.program());
-                verdict.faults(self.vocabulary, y, &unsaid)
+                self.located(verdict, y).faults(self.vocabulary, y, &unsaid)
             }
             Err(trouble) => {
                 let at = 0..y.len() + 1;

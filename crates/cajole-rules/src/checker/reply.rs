@@ -127,10 +127,7 @@ fn place(vocabulary: &Vocabulary, y: &[Symbol], at: &Range<usize>) -> String {
         name if y.len() < end => format!("{name:?} and the end"),
         name => format!("{name:?}"),
     };
-    match end - start {
-        1 => format!("{name} at position {start}"),
-        _ => format!("{name} at positions {start}..{end}"),
-    }
+    format!("{name} at {}", vocabulary.place(y, at))
 }
 
 /// Parses a checker's `line` about an output of `n_symbols` symbols. Unknown fields are ignored.

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use cajole_core::constraints::{Element, Grammar, Language, Production};
+use cajole_core::Symbol;
+use cajole_core::constraints::{Automaton, Element, Grammar, Language, Production, State};
 
 use super::parse::{Expression, Rule, Times};
 use super::{EbnfError, Place, Problem};
+use crate::limits::MOST_PATTERN_STATES;
+use crate::pattern;
 use crate::vocabulary::Vocabulary;
 
 /// The grammar of `rules`: one variable per rule, and one per nested choice or repetition.
@@ -27,7 +30,9 @@ pub(super) fn grammar(
             .ok_or_else(|| Place::START.error(Problem::UndefinedRule(name.to_owned())))?,
     };
     let n_variables = rules.len();
-    let mut compiler = Compiler { vocabulary, numbers, n_variables, productions: Vec::new() };
+    let productions = Vec::new();
+    let mut compiler =
+        Compiler { vocabulary, numbers, n_variables, productions, character: None, n_states: 0 };
     for (head, rule) in rules.iter().enumerate() {
         compiler.choices(head, &rule.body)?;
     }
@@ -41,6 +46,10 @@ struct Compiler<'a> {
     numbers: HashMap<&'a str, usize>,
     n_variables: usize,
     productions: Vec<Production>,
+    /// The variable of all characters, once there is one.
+    character: Option<usize>,
+    /// The states of all regular expressions so far.
+    n_states: usize,
 }
 
 impl Compiler<'_> {
@@ -73,6 +82,8 @@ impl Compiler<'_> {
                 let word = self.vocabulary.read(text).map_err(|e| place.error(e.into()))?;
                 body.extend(word.into_iter().map(Element::Symbol));
             }
+            Expression::Pattern(place, text) => body.push(self.pattern(*place, text)?),
+            Expression::Any if self.vocabulary.is_text() => body.push(self.any_character()),
             Expression::Any => body.push(Element::Any),
             Expression::Seq(parts) => {
                 return parts.iter().try_for_each(|part| self.append(part, body));
@@ -108,10 +119,78 @@ impl Compiler<'_> {
         Ok(head)
     }
 
+    /// A variable for any one character.
+    fn any_character(&mut self) -> Element {
+        let head = match self.character {
+            Some(head) => head,
+            None => {
+                let head = self.variable();
+                let element = |&(first, last): &(u8, u8)| Element::Range(first.into(), last.into());
+                let bodies = CHARACTERS.iter().map(|bytes| bytes.iter().map(element).collect());
+                self.productions.extend(bodies.map(|body| Production { head, body }));
+                *self.character.insert(head)
+            }
+        };
+        Element::Variable(head)
+    }
+
+    /// A variable for all texts that match a regular expression: one for each of its states.
+    fn pattern(&mut self, place: Place, text: &str) -> Result<Element, EbnfError> {
+        if !self.vocabulary.is_text() {
+            return Err(place.error(Problem::NoText(text.to_owned())));
+        }
+        let dfa = pattern::over_symbols(text, pattern::Text::Unicode, self.vocabulary)
+            .map_err(|error| place.error(error.into()))?;
+        if MOST_PATTERN_STATES < self.n_states + dfa.n_states() {
+            return Err(place.error(Problem::TooLarge(MOST_PATTERN_STATES, "states")));
+        }
+        let first = self.n_variables;
+        self.n_variables += dfa.n_states();
+        self.n_states += dfa.n_states();
+        for state in dfa.states() {
+            let head = first + state.index();
+            if dfa.accepts(state) {
+                self.productions.push(Production { head, body: Vec::new() });
+            }
+            let mut ranges: Vec<(Symbol, Symbol, State)> = Vec::new();
+            for (symbol, to) in dfa.symbols(state) {
+                match ranges.last_mut() {
+                    Some((_, last, same)) if *last + 1 == symbol && *same == to => *last = symbol,
+                    _ => ranges.push((symbol, symbol, to)),
+                }
+            }
+            self.productions.extend(ranges.into_iter().map(|(from, last, to)| Production {
+                head,
+                body: vec![Element::Range(from, last), Element::Variable(first + to.index())],
+            }));
+        }
+        Ok(Element::Variable(first + dfa.start().index()))
+    }
+
     fn variable(&mut self) -> usize {
         self.n_variables += 1;
         self.n_variables - 1
     }
+}
+
+/// The characters of UTF-8, as ranges of bytes.
+const CHARACTERS: [&[(u8, u8)]; 9] = [
+    &[(0x00, 0x7f)],
+    &[(0xc2, 0xdf), (0x80, 0xbf)],
+    &[(0xe0, 0xe0), (0xa0, 0xbf), (0x80, 0xbf)],
+    &[(0xe1, 0xec), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xed, 0xed), (0x80, 0x9f), (0x80, 0xbf)],
+    &[(0xee, 0xef), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf0, 0xf0), (0x90, 0xbf), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf1, 0xf3), (0x80, 0xbf), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf4, 0xf4), (0x80, 0x8f), (0x80, 0xbf), (0x80, 0xbf)],
+];
+
+/// Any one character.
+fn any_character() -> Language {
+    let range = |&(first, last): &(u8, u8)| Language::Range(first.into(), last.into());
+    let bytes = |bytes: &&[(u8, u8)]| Language::Seq(bytes.iter().map(range).collect());
+    Language::Alt(CHARACTERS.iter().map(bytes).collect())
 }
 
 /// The maximum number of elements in a pattern; `a+` counts twice.
@@ -122,7 +201,8 @@ pub(super) fn language(
     pattern: &Expression<'_>,
     vocabulary: &Vocabulary,
 ) -> Result<Language, EbnfError> {
-    match size(pattern) <= MAX_ELEMENTS {
+    let any = if vocabulary.is_text() { CHARACTERS.len() } else { 1 };
+    match size(pattern, any) <= MAX_ELEMENTS {
         true => strings(pattern, vocabulary),
         false => Err(Place::START.error(Problem::TooLarge(MAX_ELEMENTS, "elements"))),
     }
@@ -139,6 +219,10 @@ fn strings(pattern: &Expression<'_>, vocabulary: &Vocabulary) -> Result<Language
         Expression::Quoted(place, text) => {
             Language::word(&vocabulary.read(text).map_err(|e| place.error(e.into()))?)
         }
+        Expression::Pattern(place, text) => {
+            return Err(place.error(Problem::NoText((*text).to_owned())));
+        }
+        Expression::Any if vocabulary.is_text() => any_character(),
         Expression::Any => Language::Any,
         Expression::Seq(parts) => Language::Seq(all(parts)?),
         Expression::Alt(choices) => Language::Alt(all(choices)?),
@@ -153,16 +237,19 @@ fn strings(pattern: &Expression<'_>, vocabulary: &Vocabulary) -> Result<Language
     })
 }
 
-/// An upper bound on the number of elements in a pattern's language.
-fn size(pattern: &Expression<'_>) -> usize {
-    let all = |parts: &[Expression<'_>]| parts.iter().map(size).fold(1, usize::saturating_add);
+/// An upper bound on the number of elements in a pattern's language, where any symbol is `any`.
+fn size(pattern: &Expression<'_>, any: usize) -> usize {
+    let all = |parts: &[Expression<'_>]| {
+        parts.iter().map(|p| size(p, any)).fold(1, usize::saturating_add)
+    };
     match pattern {
-        Expression::Rule(..) | Expression::Any => 1,
+        Expression::Rule(..) | Expression::Pattern(..) => 1,
+        Expression::Any => any,
         Expression::Quoted(_, text) => text.len() + 1,
         Expression::Seq(parts) | Expression::Alt(parts) => all(parts),
         Expression::Repeat(inner, Times::AtLeastOnce) => {
-            size(inner).saturating_mul(2).saturating_add(2)
+            size(inner, any).saturating_mul(2).saturating_add(2)
         }
-        Expression::Repeat(inner, _) => size(inner).saturating_add(2),
+        Expression::Repeat(inner, _) => size(inner, any).saturating_add(2),
     }
 }

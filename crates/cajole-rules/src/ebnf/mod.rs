@@ -10,7 +10,8 @@
 //! |----------------------------|----------------------------------------------------|
 //! | `=` `:=` `::=`             | defines the rule on the left                       |
 //! | `"text"` `'text'`          | the symbols that spell this text, in sequence      |
-//! | `.`                        | any one symbol                                     |
+//! | `/regex/`                  | text that matches, in grammars of networks that write text |
+//! | `.`                        | any one symbol; of a text, any one character       |
 //! | `a b` or `a, b`            | a followed by b                                    |
 //! | <code>a &#124; b</code>    | either                                             |
 //! | `[a]` `a?`                 | optional                                           |
@@ -29,6 +30,7 @@ mod tests;
 
 use cajole_core::constraints::{Grammar, GrammarError, Language};
 
+use crate::pattern::PatternError;
 use crate::vocabulary::{UnknownSymbol, Vocabulary};
 
 /// Parses a grammar that starts with the rule `start`, or else with the first.
@@ -49,6 +51,19 @@ pub fn grammar(
 /// If the text is not an expression, or names a rule or an unknown symbol.
 pub fn language(text: &str, vocabulary: &Vocabulary) -> Result<Language, EbnfError> {
     compile::language(&parse::expression(text)?, vocabulary)
+}
+
+/// The texts in quotes of a grammar or an expression.
+///
+/// # Errors
+/// If the text is neither.
+pub(crate) fn quoted(text: &str, is_grammar: bool) -> Result<Vec<&str>, EbnfError> {
+    let mut all = Vec::new();
+    match is_grammar {
+        true => parse::rules(text)?.iter().for_each(|rule| rule.body.quoted(&mut all)),
+        false => parse::expression(text)?.quoted(&mut all),
+    }
+    Ok(all)
 }
 
 /// An error in a text, with its place.
@@ -111,6 +126,12 @@ pub enum Problem {
     /// A rule name in a pattern, which has no rules.
     #[error("{0:?} is not in quotes, and a pattern has no rules")]
     RuleInPattern(String),
+    /// A regular expression where there is no text, or no grammar.
+    #[error("/{0}/ must be in a grammar of a network that writes text; elsewhere, use \"pattern\"")]
+    NoText(String),
+    /// An invalid regular expression.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// A terminal that is not in the vocabulary.
     #[error(transparent)]
     Symbol(#[from] UnknownSymbol),

@@ -16,6 +16,7 @@ pub(super) struct Rule<'t> {
 pub(super) enum Expression<'t> {
     Rule(Place, &'t str),
     Quoted(Place, &'t str),
+    Pattern(Place, &'t str),
     Any,
     Seq(Vec<Expression<'t>>),
     Alt(Vec<Expression<'t>>),
@@ -63,6 +64,20 @@ pub(super) fn expression(text: &str) -> Result<Expression<'_>, EbnfError> {
     }
 }
 
+impl<'t> Expression<'t> {
+    /// The texts in quotes, in order.
+    pub(super) fn quoted(&self, into: &mut Vec<&'t str>) {
+        match self {
+            Expression::Quoted(_, text) => into.push(text),
+            Expression::Seq(all) | Expression::Alt(all) => {
+                all.iter().for_each(|inner| inner.quoted(into));
+            }
+            Expression::Repeat(inner, _) => inner.quoted(into),
+            Expression::Rule(..) | Expression::Pattern(..) | Expression::Any => {}
+        }
+    }
+}
+
 struct Parser<'t> {
     /// The last token is the end, and is never consumed.
     tokens: Vec<Token<'t>>,
@@ -99,6 +114,7 @@ impl<'t> Parser<'t> {
         let element = match kind {
             Kind::Name(name) => Expression::Rule(place, name),
             Kind::Quoted(text) => Expression::Quoted(place, text),
+            Kind::Pattern(text) => Expression::Pattern(place, text),
             Kind::Sign('(') => self.group(place, depth, ')', "\")\"")?,
             Kind::Sign('[') => {
                 let inner = self.group(place, depth, ']', "\"]\"")?;
@@ -164,7 +180,7 @@ impl<'t> Parser<'t> {
     fn is_at_element(&self) -> bool {
         match self.kind() {
             Kind::Name(_) => !self.is_at_rule(),
-            Kind::Quoted(_) | Kind::Sign('.' | '(' | '[' | '{') => true,
+            Kind::Quoted(_) | Kind::Pattern(_) | Kind::Sign('.' | '(' | '[' | '{') => true,
             _ => false,
         }
     }

@@ -16,6 +16,8 @@ pub(super) enum Kind<'t> {
     Name(&'t str),
     /// The text between quotes.
     Quoted(&'t str),
+    /// The regular expression between slashes.
+    Pattern(&'t str),
     /// `=`, `:=` or `::=`.
     Defines,
     /// Any other punctuation.
@@ -30,6 +32,7 @@ impl Kind<'_> {
         match self {
             Kind::Name(name) => format!("{name:?}"),
             Kind::Quoted(text) => format!("the terminal {text:?}"),
+            Kind::Pattern(text) => format!("the pattern /{text}/"),
             Kind::Defines => "\"=\"".to_owned(),
             Kind::Sign(sign) => format!("{:?}", sign.to_string()),
             Kind::End => "the end".to_owned(),
@@ -68,6 +71,7 @@ impl<'t> Scanner<'t> {
         }
         match first {
             '"' | '\'' => self.quoted(first),
+            '/' => self.pattern(),
             c if c.is_alphabetic() || c == '_' => {
                 let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
                 let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
@@ -97,6 +101,24 @@ impl<'t> Scanner<'t> {
                 let shown = quote.to_string() + line;
                 Err(self.place.error(Problem::Unclosed(shown)))
             }
+        }
+    }
+
+    /// A regular expression between slashes, on one line; a slash within it has a backslash before.
+    fn pattern(&mut self) -> Result<Kind<'t>, EbnfError> {
+        let line = self.rest[1..].lines().next().unwrap_or("");
+        let mut is_escaped = false;
+        let closes = |&(_, c): &(usize, char)| {
+            let closes = c == '/' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            closes
+        };
+        match line.char_indices().find(closes) {
+            Some((end, _)) => {
+                let whole = self.take(end + 2);
+                Ok(Kind::Pattern(&whole[1..=end]))
+            }
+            None => Err(self.place.error(Problem::Unclosed(format!("/{line}")))),
         }
     }
 

@@ -10,16 +10,21 @@ use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
 use cajole_treebank::text_of;
+use serde_json::Value;
 use toml::Spanned;
 
 use super::Rules;
 use super::error::{RuleError, RuleFileError};
 use super::position;
-use super::table::{DivideBy, KINDS, Kind, Table};
-use crate::checker::Checker;
-use crate::named::NamedGrammar;
+use super::table::{DivideBy, KINDS, Kind, Reads, Table};
+use crate::checker::CheckerConfig;
+use crate::ebnf;
+use crate::json_schema::JsonSchema;
+use crate::lexical::Lexical;
+use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
+use crate::words::{OverWords, Words};
 
 /// A rule before `divide-by` applies.
 pub(super) type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
@@ -53,15 +58,14 @@ impl<'v> Compiler<'_, 'v> {
             _ => None,
         };
         let reads = self.reads(&tables);
-        let fixed = tables.iter().map(|table| table.get_ref().is_fixed()).collect();
-        let mut rules = Rules { all: All::new(), names: Vec::new(), fixed, spans, reads };
+        let mut rules = Rules { spans, reads, ..Rules::none() };
         for table in tables {
             let at = table.span().start;
             let table = table.into_inner();
             let (name, weight) = (table.name.clone(), self.weight(&table, at)?);
+            let is_fixed = table.is_fixed();
             let (key, rule) = self.rule(table, at)?;
-            rules.names.push(name.unwrap_or_else(|| key.to_owned()));
-            rules.all = rules.all.with(weight, rule);
+            rules.own.add(name.unwrap_or_else(|| key.to_owned()), is_fixed, weight, rule);
         }
         Ok(rules)
     }
@@ -70,13 +74,13 @@ impl<'v> Compiler<'_, 'v> {
     fn reads(&self, tables: &[Spanned<Table>]) -> Vec<PathBuf> {
         let mut files = Vec::new();
         for table in tables.iter().map(Spanned::get_ref) {
-            if let (Some(folder), Some(file)) = (self.folder, &table.grammar_file) {
-                files.push(folder.join(file));
+            for kind in table.kinds() {
+                let Reads { named, command } = (kind.reads)(table);
+                files.extend(self.folder.into_iter().flat_map(|f| named.iter().map(|n| f.join(n))));
+                // Only the program knows which of its arguments are files; any argument that names
+                // an existing file counts.
+                files.extend(command.iter().map(PathBuf::from).filter(|path| path.is_file()));
             }
-            let command = table.checker.iter().flat_map(|checker| &checker.command);
-            // Only the program knows which of its arguments are files; any argument that names an
-            // existing file counts.
-            files.extend(command.map(PathBuf::from).filter(|path| path.is_file()));
             let inner = table.all.iter().chain(&table.any);
             files.extend(inner.flat_map(|tables| self.reads(tables)));
         }
@@ -95,7 +99,7 @@ impl<'v> Compiler<'_, 'v> {
             None if kind.key() == "any" => Box::new(self.any(table.any.unwrap_or_default(), at)?),
             None => Box::new(self.all(table.all.unwrap_or_default(), at)?),
         };
-        Ok((key, Rule { name: None, rule, by }))
+        Ok((key, Rule { name: None, rule, by, vocabulary: self.vocabulary }))
     }
 
     /// The kind of a table; every key must belong to it.
@@ -160,26 +164,97 @@ impl<'v> Compiler<'_, 'v> {
         let (key, text) = match (table.grammar, table.grammar_file) {
             (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
             (Some(text), None) => ("grammar".to_owned(), text),
-            (None, file) => {
-                let file = file.unwrap_or_default();
-                let folder =
-                    self.folder.ok_or_else(|| RuleError::NoFolder { file: file.clone() })?;
-                let path = folder.join(&file);
-                (path.display().to_string(), text_of(&path, MOST_SETTINGS_BYTES)?)
-            }
+            (None, file) => self.file(&file.unwrap_or_default())?,
         };
-        let rule = NamedGrammar::read(&text, table.start.as_deref(), self.vocabulary);
-        Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
+        let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
+        let start = table.start.as_deref();
+        if table.words.is_none() {
+            let rule = NamedGrammar::read(&text, start, self.vocabulary);
+            return Ok(Box::new(rule.map_err(invalid)?));
+        }
+        let words = self.words(ebnf::quoted(&text, true).map_err(invalid)?)?;
+        let rule = NamedGrammar::read(&text, start, words.vocabulary()).map_err(invalid)?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
     }
 
-    /// Compiles a checker. Rules sent with a line may not start programs.
-    pub(super) fn checker(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let config = table.checker.unwrap_or_default();
+    pub(super) fn symbols(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let text = table.symbols.unwrap_or_default();
+        let invalid = |source| RuleError::Ebnf { key: "symbols".to_owned(), source };
+        if table.words.is_none() {
+            return Ok(Box::new(NamedRegular::read(&text, self.vocabulary).map_err(invalid)?));
+        }
+        let words = self.words(ebnf::quoted(&text, false).map_err(invalid)?)?;
+        let rule = NamedRegular::read(&text, words.vocabulary()).map_err(invalid)?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
+    }
+
+    pub(super) fn phrases(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
+        let must = table.must_have.unwrap_or_default();
+        let must_not = table.must_not_have.unwrap_or_default();
+        if table.words.is_none() {
+            return Ok(Box::new(Lexical::new(&must, &must_not, self.vocabulary)?));
+        }
+        let words = self.words(must.iter().chain(&must_not).map(String::as_str))?;
+        let rule = Lexical::new(&must, &must_not, words.vocabulary())?.owning();
+        Ok(Box::new(OverWords::new(words, rule)))
+    }
+
+    /// The words that a rule over words names.
+    fn words<'t>(&self, named: impl IntoIterator<Item = &'t str>) -> Result<Words, RuleError> {
+        match self.vocabulary.is_text() {
+            true => Ok(Words::of(named)),
+            false => Err(RuleError::NoText { key: "words", symbols: self.some() }),
+        }
+    }
+
+    /// The path and the text of a file that a rule names. Rules sent with a line may not name files.
+    pub(super) fn file(&self, file: &str) -> Result<(String, String), RuleError> {
+        let folder = self.folder.ok_or_else(|| RuleError::NoFolder { file: file.to_owned() })?;
+        let path = folder.join(file);
+        let text = text_of(&path, MOST_SETTINGS_BYTES)?;
+        Ok((path.display().to_string(), text))
+    }
+
+    /// The text of a file, if a rule names one.
+    pub(super) fn file_of(&self, file: Option<&String>) -> Result<Option<String>, RuleError> {
+        file.map(|file| Ok(self.file(file)?.1)).transpose()
+    }
+
+    /// The program of a checker. Rules sent with a line may not start programs.
+    pub(super) fn program(&self, config: CheckerConfig) -> Result<CheckerConfig, RuleError> {
         if self.folder.is_none() {
             let program = config.command.first().cloned().unwrap_or_default();
             return Err(RuleError::NoPrograms { program });
         }
-        Ok(Box::new(Checker::new(config, self.vocabulary)?))
+        Ok(config)
+    }
+
+    /// The JSON Schema of a rule, or of the file that it names.
+    pub(super) fn schema(&self, table: Table) -> Result<Value, RuleError> {
+        let invalid = |key, reason| RuleError::Invalid { key, reason };
+        let parsed = |key, name: &str, text: &str| {
+            serde_json::from_str(text).map_err(|error| invalid(key, format!("{name}{error}")))
+        };
+        let schema = match (table.json_schema, table.json_schema_file) {
+            (Some(_), Some(_)) => {
+                let reason = "there is a \"json-schema\" as well".to_owned();
+                return Err(invalid("json-schema-file", reason));
+            }
+            // TOML has no null, so a schema may also be JSON in quotes.
+            (Some(Value::String(text)), None) => parsed("json-schema", "", &text)?,
+            (Some(schema), None) => schema,
+            (None, file) => {
+                let (path, text) = self.file(&file.unwrap_or_default())?;
+                parsed("json-schema-file", &format!("{path}: "), &text)?
+            }
+        };
+        match JsonSchema::reference(&schema) {
+            Some(key) if self.folder.is_none() => {
+                let reason = format!("a schema sent with a line cannot have {key:?}");
+                Err(invalid("json-schema", reason))
+            }
+            _ => Ok(schema),
+        }
     }
 
     pub(super) fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {
@@ -267,13 +342,17 @@ struct Rule<'v> {
     name: Option<String>,
     rule: Box<dyn Constraint<Subject> + Send + 'v>,
     by: Option<DivideBy>,
+    vocabulary: &'v Vocabulary,
 }
 
 impl Rule<'_> {
     fn factor(&self, x: &Subject, y: &[Symbol]) -> f32 {
         let length = match self.by {
             None => 1,
-            Some(DivideBy::Output) => y.len(),
+            Some(DivideBy::Output) => self.vocabulary.length(y),
+            Some(DivideBy::Lengths) if self.vocabulary.is_text() => {
+                x.text().chars().count() + self.vocabulary.length(y)
+            }
             Some(DivideBy::Lengths) => x.symbols.len() + y.len(),
         };
         1.0 / length.max(1) as f32

@@ -89,6 +89,7 @@ impl RuleFileError {
             || matches!(
                 **source,
                 RuleError::NoTags { .. }
+                    | RuleError::NoText { .. }
                     | RuleError::NoCommands { .. }
                     | RuleError::TooManyStates { .. }
                     | RuleError::Formula(_)
@@ -144,6 +145,14 @@ pub enum RuleError {
         /// Some of its symbols.
         symbols: String,
     },
+    /// A rule about text, for a network with other symbols.
+    #[error("{key:?} needs a network that writes text in pieces, but it writes {symbols}")]
+    NoText {
+        /// The rule's key.
+        key: &'static str,
+        /// Some of its symbols.
+        symbols: String,
+    },
     /// A rule about commands, for a network with other symbols.
     #[error("\"shift-reduce\" needs s, r and !LABEL, but the network writes {symbols}")]
     NoCommands {
@@ -173,9 +182,17 @@ pub enum RuleError {
         /// The program.
         program: String,
     },
-    /// The grammar's file cannot be read.
+    /// A file that a rule names cannot be read.
     #[error(transparent)]
-    GrammarFile(#[from] ReadError),
+    File(#[from] ReadError),
+    /// The settings of a rule are invalid.
+    #[error("{key}: {reason}")]
+    Invalid {
+        /// The rule's key.
+        key: &'static str,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The automaton of a rule is too large.
     #[error("the expression needs more than {most} states")]
     TooManyStates {

@@ -27,19 +27,28 @@
 //! | `continuations = true`             | has a `C-X` only after an `X`                           |
 //! | `references = true`                | has an `R-X` only if there is an `X`                    |
 //! | `spans-in-tree = "phrasal"`        | labels only constituents of the input's tree, except for `free-roles`; `"all"` counts single words too |
+//! | `consistent = true`                | labels the same string in the same way; or a list of roles |
+//! | `valid`                            | has only spans whose text matches a pattern, passes a checksum or a program |
+//! | `copies`                           | has the numbers, names, placeholders or terms of the input |
+//! | `json-schema`, `json-schema-file`  | is JSON that is valid by a schema                       |
+//! | `sql`                              | is one SQL statement over given tables                  |
 //! | `checker`                          | is accepted by a program                                |
+//!
+//! Where a network writes text in pieces, rules are about the text. `words = true` makes `symbols`,
+//! `grammar`, `must-have` and `must-not-have` rules over its words.
 //!
 //! Any rule may have a `name`, a `weight`, and `divide-by = "output"` or `"lengths"`, which divides
 //! its `g` by the length of the output, or of input and output together, as the paper recommends.
 
 mod compile;
 mod error;
+mod group;
 mod position;
 mod table;
 
 use std::path::{Path, PathBuf};
 
-use cajole_core::constraints::{All, Automaton, RoleSet};
+use cajole_core::constraints::{Automaton, Product, RoleSet, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
@@ -49,15 +58,16 @@ use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
 pub use error::{RuleError, RuleFileError};
+pub use group::OneRule;
+use group::{Group, spelled};
 
 /// The rules of a file, over the outputs of a network.
 pub struct Rules<'v> {
-    /// The rules, all of which must hold.
-    all: All<'v, Subject>,
-    /// Their names, in the same order.
-    names: Vec<String>,
-    /// Whether each of them is the same rule for all inputs.
-    fixed: Vec<bool>,
+    /// Those over the network's symbols.
+    own: Group<'v>,
+    /// Those over the bytes of the text that it writes, if its symbols are pieces of text.
+    text: Group<'v>,
+    spelling: Option<&'v Spelling>,
     /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt.
     spans: Option<(Reading, RoleSet)>,
     /// The files that the rules name.
@@ -88,7 +98,15 @@ impl<'v> Rules<'v> {
         let table = toml::from_str(text).map_err(|source: toml::de::Error| {
             RuleFileError::Toml { name: name.to_owned(), source: Box::new(source) }
         })?;
-        compile::Compiler { name, text, folder, vocabulary }.rules(table)
+        let rules = compile::Compiler { name, text, folder, vocabulary: vocabulary.of_rules() };
+        let rules = rules.rules(table)?;
+        Ok(match vocabulary.spelling() {
+            None => rules,
+            Some(spelling) => {
+                let (own, text) = (Group::default(), rules.own);
+                Rules { own, text, spelling: Some(spelling), ..rules }
+            }
+        })
     }
 
     /// The rules of a JSON object, such as a line may carry.
@@ -110,32 +128,34 @@ impl<'v> Rules<'v> {
         Rules::parse(NAME, &text, None, vocabulary)
     }
 
-    /// One rule that is written in code.
+    /// One rule that is written in code, over the network's own symbols.
     pub fn of(name: &str, rule: impl Constraint<Subject> + Send + 'v) -> Rules<'v> {
-        Rules {
-            all: All::new().with(1.0, rule),
-            names: vec![name.to_owned()],
-            fixed: vec![false],
-            spans: None,
-            reads: Vec::new(),
-        }
+        let mut rules = Rules::none();
+        rules.own.add(name.to_owned(), false, 1.0, rule);
+        rules
+    }
+
+    fn none() -> Rules<'v> {
+        let (own, text) = (Group::default(), Group::default());
+        Rules { own, text, spelling: None, spans: None, reads: Vec::new() }
     }
 
     /// These rules and those of `other`, all of which must hold.
     #[must_use]
     pub fn and(mut self, other: Rules<'v>) -> Rules<'v> {
-        self.names.extend(other.names);
-        self.fixed.extend(other.fixed);
         self.reads.extend(other.reads);
-        Rules { all: self.all.and(other.all), spans: None, ..self }
+        Rules {
+            own: self.own.and(other.own),
+            text: self.text.and(other.text),
+            spelling: self.spelling.or(other.spelling),
+            spans: None,
+            reads: self.reads,
+        }
     }
 
     /// Each rule with its name and weight.
-    pub fn iter(
-        &self,
-    ) -> impl Iterator<Item = (&str, f32, &(dyn Constraint<Subject> + Send + 'v))> {
-        let names = self.names.iter().map(String::as_str);
-        names.zip(self.all.iter()).map(|(name, (weight, rule))| (name, weight, rule))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f32, OneRule<'_>)> {
+        self.own.iter(None).chain(self.text.iter(self.spelling))
     }
 
     /// The rules that no output satisfies, whatever the input, as messages name them. Also finds
@@ -145,12 +165,13 @@ impl<'v> Rules<'v> {
         let is_empty = |automaton: Option<Box<dyn Automaton + '_>>| {
             automaton.is_some_and(|automaton| automaton.is_empty())
         };
-        let fixed = self.iter().zip(&self.fixed).filter(|(_, is_fixed)| **is_fixed);
+        let is_fixed = || self.own.fixed.iter().chain(&self.text.fixed);
+        let fixed = self.iter().zip(is_fixed()).filter(|(_, is_fixed)| **is_fixed);
         let empty = fixed.filter(|((_, _, rule), _)| is_empty(rule.automaton(&anything)));
         let named: Vec<String> =
             empty.map(|((name, _, _), _)| format!("the rule {name:?}")).collect();
-        let all_fixed = self.fixed.iter().all(|is_fixed| *is_fixed);
-        match named.is_empty() && all_fixed && is_empty(self.all.automaton(&anything)) {
+        let all_fixed = is_fixed().all(|is_fixed| *is_fixed);
+        match named.is_empty() && all_fixed && is_empty(self.automaton(&anything)) {
             true => vec!["all of the rules together".to_owned()],
             false => named,
         }
@@ -172,7 +193,11 @@ impl<'v> Rules<'v> {
 
 impl Constraint<Subject> for Rules<'_> {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
-        self.all.check(x, y)
+        let own = self.own.all.check(x, y);
+        match self.text.is_empty() {
+            true => own,
+            false => own.and(self.text.whole(self.spelling).check(x, y), y.len() + 1),
+        }
     }
 
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
@@ -185,7 +210,15 @@ impl Constraint<Subject> for Rules<'_> {
         faults.collect()
     }
 
+    /// Of rules over text, the bytes are followed together, and symbols only then.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
-        self.all.automaton(x)
+        if self.text.is_empty() {
+            return self.own.all.automaton(x);
+        }
+        let text = spelled(self.text.all.automaton(x)?, self.spelling);
+        match self.own.is_empty() {
+            true => Some(text),
+            false => Some(Box::new(Product::new(self.own.all.automaton(x)?, text))),
+        }
     }
 }

@@ -49,20 +49,23 @@ fn keys(error: &RuleError) -> &[&str] {
         RuleError::SeveralKinds { other: key, .. }
         | RuleError::StrayKey { key, .. }
         | RuleError::NoRules { key }
-        | RuleError::NoTags { key, .. } => std::slice::from_ref(key),
+        | RuleError::NoTags { key, .. }
+        | RuleError::NoText { key, .. } => std::slice::from_ref(key),
         RuleError::Weight { .. } => &["weight"],
         RuleError::NoCommands { .. } => &["shift-reduce"],
-        RuleError::UnknownRole { .. } => &["unique-roles", "free-roles"],
-        RuleError::TwoGrammars | RuleError::NoFolder { .. } | RuleError::GrammarFile(_) => {
-            &["grammar-file"]
-        }
-        RuleError::NoPrograms { .. } | RuleError::Checker(_) => &["checker"],
+        RuleError::UnknownRole { .. } => &["unique-roles", "free-roles", "consistent", "valid"],
+        RuleError::TwoGrammars | RuleError::NoFolder { .. } | RuleError::File(_) => KEYS_OF_FILES,
+        RuleError::Invalid { key, .. } => std::slice::from_ref(key),
+        RuleError::NoPrograms { .. } | RuleError::Checker(_) => &["checker", "valid"],
         RuleError::Formula(_) => &["arithmetic"],
         RuleError::Pattern(_) => &["pattern"],
         RuleError::Ebnf { .. } => &["symbols", "grammar", "grammar-file"],
         RuleError::Lexical(_) => &["must-have", "must-not-have"],
     }
 }
+
+/// The keys of rules that name files.
+const KEYS_OF_FILES: &[&str] = &["grammar-file", "copies", "json-schema-file", "sql"];
 
 /// The keys whose values are grammars.
 const KEYS_OF_TEXT: [&str; 2] = ["symbols", "grammar"];
@@ -93,6 +96,9 @@ fn column(error: &FormulaError) -> usize {
         | FormulaError::Unclosed { column, .. }
         | FormulaError::TooLarge { column, .. }
         | FormulaError::Unknown { column, .. }
+        | FormulaError::NoText { column }
+        | FormulaError::Empty { column }
+        | FormulaError::SeveralWords { column, .. }
         | FormulaError::Nonlinear { column, .. }
         | FormulaError::TooDeep { column, .. } => *column,
     }

@@ -5,14 +5,19 @@ use cajole_core::constraints::{Bio, Continuations, References, UniqueRoles};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
 use serde::Deserialize;
+use serde_json::Value;
 use toml::Spanned;
 
 use super::compile::{Compiler, Undivided, roles};
 use super::error::RuleError;
-use crate::checker::CheckerConfig;
+use crate::checker::{Checker, CheckerConfig};
+use crate::consistent::{Consistent, ConsistentConfig};
+use crate::copies::{Copies, CopiesConfig};
 use crate::formula::Formula;
-use crate::lexical::Lexical;
+use crate::json_schema::JsonSchema;
 use crate::named::NamedRegular;
+use crate::sql::{Sql, SqlConfig};
+use crate::valid::{Valid, ValidConfig};
 
 /// A table of a constraint file: one key determines the kind of rule, others are its options.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -37,7 +42,14 @@ pub(super) struct Table {
     pub(super) start: Option<String>,
     pub(super) must_have: Option<Vec<String>>,
     pub(super) must_not_have: Option<Vec<String>>,
+    pub(super) words: Option<True>,
     pub(super) checker: Option<CheckerConfig>,
+
+    // Rules over text.
+    pub(super) copies: Option<CopiesConfig>,
+    pub(super) json_schema: Option<Value>,
+    pub(super) json_schema_file: Option<String>,
+    pub(super) sql: Option<SqlConfig>,
 
     // Rules over shift-reduce commands.
     pub(super) shift_reduce: Option<TreeFormula>,
@@ -49,6 +61,8 @@ pub(super) struct Table {
     pub(super) references: Option<True>,
     pub(super) spans_in_tree: Option<Reading>,
     pub(super) free_roles: Option<Vec<String>>,
+    pub(super) consistent: Option<ConsistentConfig>,
+    pub(super) valid: Option<ValidConfig>,
 }
 
 /// What `g` is divided by.
@@ -82,8 +96,19 @@ pub(super) struct Kind {
     options: &'static [Key],
     /// Whether it is the same rule for all inputs.
     is_fixed: fn(&Table) -> bool,
+    /// The files that it reads.
+    pub(super) reads: fn(&Table) -> Reads<'_>,
     /// Compiles it; lists of rules are compiled with their weights instead.
     pub(super) compile: Option<Compile>,
+}
+
+/// The files that a rule reads.
+#[derive(Default)]
+pub(super) struct Reads<'t> {
+    /// Beside the constraint file.
+    pub(super) named: Vec<&'t str>,
+    /// A program and its arguments.
+    pub(super) command: &'t [String],
 }
 
 /// A key of a table, and whether it is given.
@@ -100,8 +125,20 @@ macro_rules! key {
 
 /// All kinds.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { keys: &[key!("all", all)], options: &[], is_fixed: inner_is_fixed, compile: None },
-    Kind { keys: &[key!("any", any)], options: &[], is_fixed: inner_is_fixed, compile: None },
+    Kind {
+        keys: &[key!("all", all)],
+        options: &[],
+        is_fixed: inner_is_fixed,
+        reads: nothing,
+        compile: None,
+    },
+    Kind {
+        keys: &[key!("any", any)],
+        options: &[],
+        is_fixed: inner_is_fixed,
+        reads: nothing,
+        compile: None,
+    },
     Kind {
         keys: &[key!("arithmetic", arithmetic)],
         options: &[key!("squared", squared)],
@@ -109,6 +146,7 @@ pub(super) const KINDS: &[Kind] = &[
             let text = table.arithmetic.iter().flat_map(|text| text.split_whitespace());
             !text.collect::<String>().contains("(in")
         },
+        reads: nothing,
         compile: Some(|c, table| {
             let (text, squared) = (table.arithmetic.unwrap_or_default(), table.squared);
             Ok(Box::new(Formula::parse(&text, c.vocabulary, squared.unwrap_or(false))?))
@@ -118,6 +156,7 @@ pub(super) const KINDS: &[Kind] = &[
         keys: &[key!("pattern", pattern)],
         options: &[],
         is_fixed: always,
+        reads: nothing,
         compile: Some(|c, table| {
             let text = table.pattern.unwrap_or_default();
             Ok(Box::new(NamedRegular::matching(&text, c.vocabulary)?))
@@ -125,40 +164,74 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         keys: &[key!("symbols", symbols)],
-        options: &[],
+        options: &[key!("words", words)],
         is_fixed: always,
-        compile: Some(|c, table| {
-            let rule = NamedRegular::read(&table.symbols.unwrap_or_default(), c.vocabulary);
-            let key = "symbols".to_owned();
-            Ok(Box::new(rule.map_err(|source| RuleError::Ebnf { key, source })?))
-        }),
+        reads: nothing,
+        compile: Some(|c, table| c.symbols(table)),
     },
     Kind {
         keys: &[key!("grammar", grammar), key!("grammar-file", grammar_file)],
-        options: &[key!("start", start)],
+        options: &[key!("start", start), key!("words", words)],
         is_fixed: always,
+        reads: |table| reads_file(table.grammar_file.as_ref()),
         compile: Some(|c, table| c.grammar(table)),
     },
     Kind {
         keys: &[key!("must-have", must_have), key!("must-not-have", must_not_have)],
-        options: &[],
+        options: &[key!("words", words)],
         is_fixed: always,
-        compile: Some(|c, table| {
-            let must = table.must_have.unwrap_or_default();
-            let must_not = table.must_not_have.unwrap_or_default();
-            Ok(Box::new(Lexical::new(&must, &must_not, c.vocabulary)?))
-        }),
+        reads: nothing,
+        compile: Some(|c, table| c.phrases(table)),
     },
     Kind {
         keys: &[key!("checker", checker)],
         options: &[],
         is_fixed: never,
-        compile: Some(|c, table| c.checker(table)),
+        reads: |table| reads_command(table.checker.as_ref()),
+        compile: Some(|c, table| {
+            let config = c.program(table.checker.unwrap_or_default())?;
+            Ok(Box::new(Checker::new(config, c.vocabulary)?))
+        }),
+    },
+    Kind {
+        keys: &[key!("copies", copies)],
+        options: &[],
+        is_fixed: never,
+        reads: |table| reads_file(table.copies.as_ref().and_then(|c| c.glossary_file.as_ref())),
+        compile: Some(|c, table| {
+            let config = table.copies.unwrap_or_default();
+            let glossary = c.file_of(config.glossary_file.as_ref())?;
+            let rule = Copies::new(config, glossary.as_deref(), c.vocabulary);
+            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "copies", reason })?))
+        }),
+    },
+    Kind {
+        keys: &[key!("json-schema", json_schema), key!("json-schema-file", json_schema_file)],
+        options: &[],
+        is_fixed: always,
+        reads: |table| reads_file(table.json_schema_file.as_ref()),
+        compile: Some(|c, table| {
+            let rule = JsonSchema::new(&c.schema(table)?, c.vocabulary);
+            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "json-schema", reason })?))
+        }),
+    },
+    Kind {
+        keys: &[key!("sql", sql)],
+        options: &[],
+        is_fixed: always,
+        reads: |table| reads_file(table.sql.as_ref().and_then(|sql| sql.schema_file.as_ref())),
+        compile: Some(|c, table| {
+            let config = table.sql.unwrap_or_default();
+            let schema = c.file_of(config.schema_file.as_ref())?;
+            let rule = Sql::new(config, schema.as_deref(), c.vocabulary);
+            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "sql", reason })?))
+        }),
     },
     Kind {
         keys: &[key!("shift-reduce", shift_reduce)],
         options: &[],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, table| {
             let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
             let commands = ShiftReduce::new(c.commands()?);
@@ -169,12 +242,14 @@ pub(super) const KINDS: &[Kind] = &[
         keys: &[key!("bio", bio)],
         options: &[],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(Bio { tags: c.tags("bio")? }))),
     },
     Kind {
         keys: &[key!("unique-roles", unique_roles)],
         options: &[],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, table| {
             let tags = c.tags("unique-roles")?;
             let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
@@ -185,21 +260,68 @@ pub(super) const KINDS: &[Kind] = &[
         keys: &[key!("continuations", continuations)],
         options: &[],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(Continuations::new(c.tags("continuations")?)))),
     },
     Kind {
         keys: &[key!("references", references)],
         options: &[],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(References::new(c.tags("references")?)))),
     },
     Kind {
         keys: &[key!("spans-in-tree", spans_in_tree)],
         options: &[key!("free-roles", free_roles)],
         is_fixed: never,
+        reads: nothing,
         compile: Some(|c, table| Ok(Box::new(c.spans(&table)?))),
     },
+    Kind {
+        keys: &[key!("consistent", consistent)],
+        options: &[],
+        is_fixed: never,
+        reads: nothing,
+        compile: Some(|c, table| {
+            let tags = c.tags("consistent")?;
+            let roles = match table.consistent {
+                Some(ConsistentConfig::Roles(names)) => roles(tags, &names)?,
+                Some(ConsistentConfig::All(false)) => {
+                    let reason = "expected true or a list of roles".to_owned();
+                    return Err(RuleError::Invalid { key: "consistent", reason });
+                }
+                Some(ConsistentConfig::All(true)) | None => tags.roles().collect(),
+            };
+            Ok(Box::new(Consistent { tags, roles }))
+        }),
+    },
+    Kind {
+        keys: &[key!("valid", valid)],
+        options: &[],
+        is_fixed: never,
+        reads: |table| reads_command(table.valid.as_ref().and_then(|v| v.checker.as_ref())),
+        compile: Some(|c, table| {
+            let tags = c.tags("valid")?;
+            let mut config = table.valid.unwrap_or_default();
+            config.checker = config.checker.map(|checker| c.program(checker)).transpose()?;
+            let roles = roles(tags, &config.roles)?;
+            let rule = Valid::new(config, tags, &roles);
+            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "valid", reason })?))
+        }),
+    },
 ];
+
+fn nothing(_: &Table) -> Reads<'_> {
+    Reads::default()
+}
+
+fn reads_file(file: Option<&String>) -> Reads<'_> {
+    Reads { named: file.map(String::as_str).into_iter().collect(), ..Reads::default() }
+}
+
+fn reads_command(checker: Option<&CheckerConfig>) -> Reads<'_> {
+    Reads { command: checker.map_or(&[], |checker| &checker.command), ..Reads::default() }
+}
 
 fn always(_: &Table) -> bool {
     true
@@ -246,8 +368,10 @@ impl Table {
 
     /// An option of another kind, if there is one, and that kind.
     pub(super) fn stray_key(&self, kind: &Kind) -> Option<(&'static str, &'static Kind)> {
+        let is_own = |key: &str| kind.options.iter().any(|(own, _)| *own == key);
         let others = KINDS.iter().filter(|other| other.key() != kind.key());
         let mut options = others.flat_map(|of| of.options.iter().map(move |option| (option, of)));
-        options.find(|((_, is_given), _)| is_given(self)).map(|((key, _), of)| (*key, of))
+        let stray = options.find(|((key, is_given), _)| is_given(self) && !is_own(key));
+        stray.map(|((key, _), of)| (*key, of))
     }
 }

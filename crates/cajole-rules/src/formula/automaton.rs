@@ -15,9 +15,9 @@ use crate::Subject;
 use crate::classes::Classes;
 
 /// Enough for several counts up to a few hundred, or one up to some thousands.
-const MAX_STATES: usize = 1 << 14;
+pub(super) const MAX_STATES: usize = 1 << 14;
 /// The maximum of states times comparisons: a state stores one number per comparison.
-const MAX_NUMBERS: usize = 1 << 18;
+pub(super) const MAX_NUMBERS: usize = 1 << 18;
 
 /// The feasible set for `x`, if it is small enough.
 pub(super) fn explore(
@@ -42,17 +42,21 @@ pub(super) fn explore(
 }
 
 /// `l − r` of one comparison, as the output grows.
-struct Difference {
-    relation: Relation,
-    start: i128,
+pub(super) struct Difference {
+    pub(super) relation: Relation,
+    pub(super) start: i128,
     /// What each symbol adds.
-    weights: Vec<i128>,
-    can_rise: bool,
-    can_fall: bool,
+    pub(super) weights: Vec<i128>,
+    pub(super) can_rise: bool,
+    pub(super) can_fall: bool,
 }
 
 impl Difference {
-    fn new(comparison: &Comparison, x: &Subject, n_symbols: usize) -> Option<Difference> {
+    pub(super) fn new(
+        comparison: &Comparison,
+        x: &Subject,
+        n_symbols: usize,
+    ) -> Option<Difference> {
         let (left, right) = comparison.sides(x)?;
         let weight = |symbol: Symbol| left.weight(symbol) - right.weight(symbol);
         let weights: Vec<i128> = (0..n_symbols as Symbol).map(weight).collect();
@@ -66,12 +70,12 @@ impl Difference {
     }
 
     /// The successor value, or `None` if the comparison can no longer hold.
-    fn next(&self, value: i128) -> Option<i128> {
+    pub(super) fn next(&self, value: i128) -> Option<i128> {
         (!self.is_final(value) || self.holds(value)).then_some(self.settled(value))
     }
 
     /// Maps values with no way back to zero to a single representative.
-    fn settled(&self, value: i128) -> i128 {
+    pub(super) fn settled(&self, value: i128) -> i128 {
         if self.is_final(value) { value.signum() } else { value }
     }
 
@@ -80,7 +84,7 @@ impl Difference {
         (0 < value && !self.can_fall) || (value < 0 && !self.can_rise)
     }
 
-    fn holds(&self, value: i128) -> bool {
+    pub(super) fn holds(&self, value: i128) -> bool {
         self.relation.distance(value) == 0
     }
 }

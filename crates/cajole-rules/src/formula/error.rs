@@ -39,6 +39,26 @@ pub enum FormulaError {
         /// The symbol's name.
         source: UnknownSymbol,
     },
+    /// Words of a network that does not write text.
+    #[error("column {column}: `words` needs a network that writes text in pieces")]
+    NoText {
+        /// The column.
+        column: usize,
+    },
+    /// A count of nothing.
+    #[error("column {column}: there is nothing in the quotes")]
+    Empty {
+        /// The column.
+        column: usize,
+    },
+    /// A count of words that are several.
+    #[error("column {column}: {text:?} is more than one word; count it in `out` instead")]
+    SeveralWords {
+        /// The column.
+        column: usize,
+        /// The text.
+        text: String,
+    },
     /// A product of two terms that both depend on the output.
     #[error("column {column}: {text} multiplies the output by itself")]
     Nonlinear {

@@ -3,11 +3,14 @@
 //! ```text
 //! l(x, y) = constant(x) + each(x) · |y| + Σ_s own_s(x) · #_s(y)
 //! ```
+//!
+//! Over a text, `s` is not a symbol, but the number of a [`Feature`].
 
 use std::collections::BTreeMap;
 
 use cajole_core::Symbol;
 
+use super::feature::Feature;
 use crate::Subject;
 
 /// One side of a comparison, or part of it.
@@ -18,6 +21,10 @@ pub(super) enum Term {
     InputCount(String),
     OutputLen,
     OutputCount(Symbol),
+    /// Of the text of the input.
+    InputText(Feature),
+    /// Of the text of the output: the number of the feature.
+    OutputText(usize),
     Negated(Box<Term>),
     // Flat, so that a long sum is not a deep tree.
     Sum(Vec<Term>),
@@ -35,6 +42,14 @@ impl Term {
             Term::OutputLen => Some(Form { each: 1, ..Form::default() }),
             Term::OutputCount(symbol) => {
                 Some(Form { own: BTreeMap::from([(*symbol, 1)]), ..Form::default() })
+            }
+            Term::InputText(feature) => {
+                let text: Vec<Symbol> = x.text().bytes().map(Symbol::from).collect();
+                constant(feature.count(&text))
+            }
+            Term::OutputText(number) => {
+                let own = BTreeMap::from([(*number as Symbol, 1)]);
+                Some(Form { own, ..Form::default() })
             }
             Term::Negated(term) => term.of(x)?.times(-1),
             Term::Sum(terms) => {
@@ -56,8 +71,8 @@ impl Term {
     /// Whether it depends on the output.
     pub(super) fn depends_on_output(&self) -> bool {
         match self {
-            Term::Number(_) | Term::InputLen | Term::InputCount(_) => false,
-            Term::OutputLen | Term::OutputCount(_) => true,
+            Term::Number(_) | Term::InputLen | Term::InputCount(_) | Term::InputText(_) => false,
+            Term::OutputLen | Term::OutputCount(_) | Term::OutputText(_) => true,
             Term::Negated(term) => term.depends_on_output(),
             Term::Sum(terms) | Term::Product(terms) => terms.iter().any(Term::depends_on_output),
         }
@@ -79,6 +94,12 @@ impl Form {
     /// Its value for `y`. May exceed 64 bits but never 128, since `y` fits in memory.
     pub(super) fn value(&self, y: &[Symbol]) -> i128 {
         i128::from(self.constant) + y.iter().map(|&symbol| self.weight(symbol)).sum::<i128>()
+    }
+
+    /// Its value for a text with these counts of features.
+    pub(super) fn value_of(&self, counts: &[usize]) -> i128 {
+        let weighted = (0..).zip(counts).map(|(s, &count)| self.weight(s) * count as i128);
+        i128::from(self.constant) + weighted.sum::<i128>()
     }
 
     /// What one more `symbol` adds.

@@ -7,6 +7,12 @@
 //! count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in) + 1
 //! ```
 //!
+//! Where a network writes text, characters and words are counted, and texts within it:
+//!
+//! ```text
+//! len(out) <= 280 and len(words(out)) = 12 and count(out, "http") = 0 and count(words(out), "I") <= 2
+//! ```
+//!
 //! For a given input, both sides of a comparison are linear in the symbol counts of the output,
 //! which is why at most one factor of a product may depend on the output. `g` is the distance of
 //! the two sides from satisfying the comparison,
@@ -20,14 +26,17 @@
 
 mod automaton;
 mod error;
+mod feature;
 mod lex;
 mod linear;
+mod over_text;
 mod parse;
 
 use cajole_core::constraints::Automaton;
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 
 pub use self::error::FormulaError;
+use self::feature::Feature;
 use self::linear::{Form, Term};
 use crate::{Subject, Vocabulary};
 
@@ -48,6 +57,8 @@ pub struct Formula {
     comparisons: Vec<Comparison>,
     squared: bool,
     n_symbols: usize,
+    /// What is counted in the text, if the symbols are its bytes.
+    features: Option<Vec<Feature>>,
 }
 
 impl Formula {
@@ -60,8 +71,9 @@ impl Formula {
         vocabulary: &Vocabulary,
         squared: bool,
     ) -> Result<Formula, FormulaError> {
-        let comparisons = parse::comparisons(text, vocabulary)?;
-        Ok(Formula { comparisons, squared, n_symbols: vocabulary.len() })
+        let (comparisons, features) = parse::comparisons(text, vocabulary)?;
+        let features = vocabulary.is_text().then_some(features);
+        Ok(Formula { comparisons, squared, n_symbols: vocabulary.len(), features })
     }
 
     /// The cost of each violated comparison, with both values unless they overflow.
@@ -70,11 +82,16 @@ impl Formula {
         x: &'f Subject,
         y: &'f [Symbol],
     ) -> impl Iterator<Item = (&'f Comparison, f32, Option<(i128, i128)>)> {
+        let counts = |all: &Vec<Feature>| all.iter().map(|feature| feature.count(y)).collect();
+        let counts: Option<Vec<usize>> = self.features.as_ref().map(counts);
         self.comparisons.iter().filter_map(move |comparison| {
             let Some((left, right)) = comparison.sides(x) else {
                 return Some((comparison, 1.0, None));
             };
-            let (l, r) = (left.value(y), right.value(y));
+            let (l, r) = match &counts {
+                Some(counts) => (left.value_of(counts), right.value_of(counts)),
+                None => (left.value(y), right.value(y)),
+            };
             let off = comparison.relation.distance(l - r) as f32;
             let cost = if self.squared { (off * off).min(f32::MAX) } else { off };
             (cost != 0.0).then_some((comparison, cost, Some((l, r))))
@@ -100,8 +117,11 @@ impl Constraint<Subject> for Formula {
     /// The feasible set, if few states suffice. If one symbol adds and another subtracts, another
     /// comparison must bound the difference.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
-        let automaton = automaton::explore(&self.comparisons, x, self.n_symbols)?;
-        Some(Box::new(automaton))
+        let automaton = match &self.features {
+            Some(features) => over_text::explore(&self.comparisons, x, features),
+            None => automaton::explore(&self.comparisons, x, self.n_symbols),
+        };
+        Some(Box::new(automaton?))
     }
 }
 

@@ -6,12 +6,16 @@
 //! sum        = product { ( "+" | "-" ) product }
 //! product    = factor { "*" factor }
 //! factor     = "-" factor | "(" sum ")" | number
-//!            | "len" "(" side ")" | "count" "(" side "," quoted ")"
+//!            | "len" "(" what ")" | "count" "(" what "," quoted ")"
+//! what       = side | "words" "(" side ")"
 //! side       = "in" | "out"
 //! ```
 //!
+//! `words` is for networks that write text.
+//!
 //! Inside quotes, a backslash escapes a quote or a backslash.
 
+use super::feature::{Feature, Phrase};
 use super::lex::{Lexeme, column, lexemes};
 use super::linear::Term;
 use super::{Comparison, FormulaError, Relation};
@@ -24,23 +28,31 @@ const MAX_DEPTH: usize = 64;
 pub(super) fn comparisons(
     text: &str,
     vocabulary: &Vocabulary,
-) -> Result<Vec<Comparison>, FormulaError> {
-    let mut parser = Parser { text, vocabulary, lexemes: lexemes(text)?, next: 0, depth: 0 };
+) -> Result<(Vec<Comparison>, Vec<Feature>), FormulaError> {
+    let (lexemes, features) = (lexemes(text)?, Vec::new());
+    let mut parser = Parser { text, vocabulary, lexemes, next: 0, depth: 0, features };
     let mut comparisons = vec![parser.comparison()?];
     while parser.accept("and") {
         comparisons.push(parser.comparison()?);
     }
     match parser.peek() {
-        None => Ok(comparisons),
+        None => Ok((comparisons, parser.features)),
         Some(_) => Err(parser.unexpected("an operator, `and`, or the end")),
     }
 }
 
 /// What a formula counts in: the input or the output.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Side {
     In,
     Out,
+}
+
+/// What it counts: symbols, which of a text are characters, or words.
+#[derive(Clone, Copy)]
+enum Unit {
+    Symbols,
+    Words,
 }
 
 struct Parser<'t> {
@@ -50,6 +62,8 @@ struct Parser<'t> {
     /// The index of the next lexeme.
     next: usize,
     depth: usize,
+    /// What is counted in the text of the output, if it is text.
+    features: Vec<Feature>,
 }
 
 impl<'t> Parser<'t> {
@@ -142,33 +156,95 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected("a number, `len`, `count`, `-` or `(`"));
         }
         self.expect("(", "`(`")?;
-        let side = self.side()?;
-        let term = match (side, is_len) {
-            (Side::In, true) => Term::InputLen,
-            (Side::Out, true) => Term::OutputLen,
-            (side, false) => {
+        let (side, unit) = self.what()?;
+        let quoted = match is_len {
+            true => None,
+            false => {
                 self.expect(",", "`,` and a symbol in quotes")?;
-                self.count(side)?
+                Some(self.quoted()?)
             }
+        };
+        let term = match self.vocabulary.is_text() {
+            true => self.in_text(side, unit, quoted)?,
+            false => self.of_symbols(side, quoted)?,
         };
         self.expect(")", "`)`")?;
         Ok(term)
     }
 
-    fn count(&mut self, side: Side) -> Result<Term, FormulaError> {
+    /// A text in quotes, and its column.
+    fn quoted(&mut self) -> Result<(usize, String), FormulaError> {
         let column = self.column(self.offset());
         let Some(Lexeme::Quoted { name, .. }) = self.lexemes.get(self.next) else {
             return Err(self.unexpected("a symbol in double quotes"));
         };
         let name = name.clone();
         self.next += 1;
-        match (side, self.vocabulary.symbol(&name)) {
-            (Side::In, _) => Ok(Term::InputCount(name)),
-            (Side::Out, Some(symbol)) => Ok(Term::OutputCount(symbol)),
-            (Side::Out, None) => {
-                Err(FormulaError::Unknown { column, source: UnknownSymbol { name } })
+        Ok((column, name))
+    }
+
+    fn of_symbols(
+        &self,
+        side: Side,
+        quoted: Option<(usize, String)>,
+    ) -> Result<Term, FormulaError> {
+        let symbol = |name: &str| self.vocabulary.symbol(name);
+        Ok(match (side, quoted) {
+            (Side::In, None) => Term::InputLen,
+            (Side::Out, None) => Term::OutputLen,
+            (Side::In, Some((_, name))) => Term::InputCount(name),
+            (Side::Out, Some((column, name))) => match symbol(&name) {
+                Some(symbol) => Term::OutputCount(symbol),
+                None => {
+                    return Err(FormulaError::Unknown { column, source: UnknownSymbol { name } });
+                }
+            },
+        })
+    }
+
+    fn in_text(
+        &mut self,
+        side: Side,
+        unit: Unit,
+        quoted: Option<(usize, String)>,
+    ) -> Result<Term, FormulaError> {
+        let feature = match (unit, quoted) {
+            (Unit::Symbols, None) => Feature::Characters,
+            (Unit::Words, None) => Feature::Words,
+            (_, Some((column, text))) if text.is_empty() => {
+                return Err(FormulaError::Empty { column });
             }
+            (Unit::Words, Some((column, text)))
+                if text.contains(|c: char| c.is_ascii_whitespace()) =>
+            {
+                return Err(FormulaError::SeveralWords { column, text });
+            }
+            (Unit::Symbols, Some((_, text))) => Feature::Phrase(Phrase::new(&text)),
+            (Unit::Words, Some((_, text))) => Feature::Word(text.into_bytes()),
+        };
+        if side == Side::In {
+            return Ok(Term::InputText(feature));
         }
+        let known = self.features.iter().position(|known| *known == feature);
+        Ok(Term::OutputText(known.unwrap_or_else(|| {
+            self.features.push(feature);
+            self.features.len() - 1
+        })))
+    }
+
+    /// What is counted.
+    fn what(&mut self) -> Result<(Side, Unit), FormulaError> {
+        let column = self.column(self.offset());
+        if !self.accept("words") {
+            return Ok((self.side()?, Unit::Symbols));
+        }
+        if !self.vocabulary.is_text() {
+            return Err(FormulaError::NoText { column });
+        }
+        self.expect("(", "`(`")?;
+        let side = self.side()?;
+        self.expect(")", "`)`")?;
+        Ok((side, Unit::Words))
     }
 
     fn side(&mut self) -> Result<Side, FormulaError> {
@@ -177,7 +253,11 @@ impl<'t> Parser<'t> {
         } else if self.accept("out") {
             Ok(Side::Out)
         } else {
-            Err(self.unexpected("`in` or `out`"))
+            let expected = match self.vocabulary.is_text() {
+                true => "`in`, `out` or `words`",
+                false => "`in` or `out`",
+            };
+            Err(self.unexpected(expected))
         }
     }
 

@@ -74,8 +74,9 @@ fn error_json(error: &RuleFileError, text: &str) -> Value {
 
 /// What rules say of right outputs.
 fn tried(rules: &Rules<'_>, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
-    let look =
-        Look { by: String::new(), verbs: false, separator: vocabulary.separator().to_owned() };
+    let separator = vocabulary.separator().to_owned();
+    let separator = Some(separator).filter(|_| vocabulary.spelling().is_none());
+    let look = Look { by: String::new(), verbs: false, separator };
     let mut violating: Vec<(&str, usize)> = rules.iter().map(|(name, ..)| (name, 0)).collect();
     let (mut outputs, mut n_violating, mut records) = (0, 0, Vec::new());
     for input in gold {
@@ -124,11 +125,7 @@ fn read(
 ) -> Result<Vec<(Gold, Vec<Symbol>)>, LineError> {
     line.check_fields()?;
     let symbols = |gold: Gold| {
-        let symbol = |name: &String| {
-            let unknown = || LineError::other(format!("the network has no output symbol {name:?}"));
-            vocabulary.symbol(name).ok_or_else(unknown)
-        };
-        let y = gold.output.iter().map(symbol).collect::<Result<_, _>>()?;
+        let y = gold.symbols(vocabulary).map_err(|error| LineError::other(error.to_string()))?;
         Ok((gold, y))
     };
     look.golds(line)?.into_iter().map(symbols).collect()

@@ -32,6 +32,8 @@ use crate::model::Symbol;
 pub enum Element {
     /// This symbol.
     Symbol(Symbol),
+    /// Any one symbol from the first to the last of these.
+    Range(Symbol, Symbol),
     /// Any one symbol.
     Any,
     /// Any string this variable derives.
@@ -142,7 +144,9 @@ impl Grammar {
         for (production, Production { body, .. }) in productions.iter().enumerate() {
             for &element in body {
                 match element {
-                    Element::Symbol(symbol) if n_symbols <= symbol as usize => {
+                    Element::Symbol(symbol) | Element::Range(_, symbol)
+                        if n_symbols <= symbol as usize =>
+                    {
                         return Err(GrammarError::UnknownSymbol { production, symbol, n_symbols });
                     }
                     Element::Variable(variable) if !is_known(variable) => {
@@ -188,6 +192,7 @@ impl Grammar {
     fn reads(&self, terminal: Element, symbol: Symbol) -> bool {
         match terminal {
             Element::Symbol(s) => s == symbol,
+            Element::Range(first, last) => (first..=last).contains(&symbol),
             Element::Any => (symbol as usize) < self.n_symbols,
             Element::Variable(_) => false,
         }
@@ -256,6 +261,7 @@ fn trimmed(
 mod tests {
     use super::oracle::written;
     use super::*;
+    use crate::Constraint;
 
     fn n_productions(rules: &[&str]) -> usize {
         let productions = written(2, rules).productions;
@@ -283,6 +289,20 @@ mod tests {
         assert_eq!(refused(2, 0, &["A=aB", "C=a"]), unknown);
         assert_eq!(refused(2, 1, &["A=a", "C=b"]), GrammarError::UnknownStart(1));
         assert_eq!(refused(2, 7, &["A=a"]), GrammarError::UnknownStart(7));
+    }
+
+    #[test]
+    fn a_range_is_any_of_its_symbols() {
+        let range = Element::Range(1, 2);
+        let body = |body: &[Element]| Production { head: 0, body: body.to_vec() };
+        let grammar = |n| Grammar::new(n, 0, vec![body(&[range, Element::Variable(0)]), body(&[])]);
+        let grammar = ContextFree::new(grammar(4).unwrap());
+        let g = |y: &[Symbol]| grammar.check(&(), y).total();
+        assert_eq!((g(&[1, 2, 2]), g(&[0, 1, 3]), g(&[])), (0.0, 2.0, 0.0));
+        let automaton = Constraint::<()>::automaton(&grammar, &()).unwrap();
+        assert!(automaton.contains(&[2, 1]) && !automaton.contains(&[2, 3]));
+        let unknown = Grammar::new(2, 0, vec![body(&[range])]);
+        assert!(matches!(unknown, Err(GrammarError::UnknownSymbol { symbol: 2, .. })));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(super) fn members(grammar: &Written, max_len: usize) -> BTreeSet<Vec<Symbol>
             let strings = body.iter().fold(BTreeSet::from([vec![]]), |begun, element| {
                 let ends: BTreeSet<Vec<Symbol>> = match *element {
                     Element::Symbol(symbol) => BTreeSet::from([vec![symbol]]),
+                    Element::Range(first, last) => (first..=last).map(|s| vec![s]).collect(),
                     Element::Any => (0..grammar.n_symbols as Symbol).map(|s| vec![s]).collect(),
                     Element::Variable(variable) => sets[variable].clone(),
                 };
@@ -47,6 +48,7 @@ pub(super) fn grammar(n_symbols: usize) -> impl Strategy<Value = Written> {
     let element = move |n_variables: usize| {
         prop_oneof![
             5 => (0..n_symbols as Symbol).prop_map(Element::Symbol),
+            1 => (0..n_symbols as Symbol).prop_map(move |s| Element::Range(s, n_symbols as Symbol - 1)),
             1 => Just(Element::Any),
             5 => (0..n_variables).prop_map(Element::Variable),
         ]

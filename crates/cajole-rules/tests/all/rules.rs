@@ -146,6 +146,59 @@ fn rules_say_which_files_they_name() {
 }
 
 #[test]
+fn rules_over_text_may_name_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let terms = write("terms.tsv", "Haus\thouse\n\nAuto\tcar\n");
+    let schema = write("schema.json", r#"{"items": {"type": "integer"}}"#);
+    let tables = write("tables.sql", "CREATE TABLE t (c INT);");
+    let path = write(
+        "rule.toml",
+        "[[any]]\ncopies = { glossary-file = 'terms.tsv' }\n[[any]]\n\
+         json-schema-file = 'schema.json'\n[[any]]\nsql = { schema-file = 'tables.sql' }\n",
+    );
+    let vocabulary =
+        Vocabulary::new(["the", "house", "[1]", "['1']", "SELECT", "c", "FROM", "t"], " ");
+    let rules = Rules::read(&path, &vocabulary).unwrap();
+    assert_eq!(rules.reads(), [schema, tables, terms]);
+    let g = |y: &str| {
+        let y = vocabulary.read(y).unwrap();
+        rules.check(&Subject::new(vec![], json!("das Haus")), &y).total()
+    };
+    let all = ["the house", "[1]", "SELECT c FROM t", "['1']", "SELECT the FROM t"];
+    assert_eq!(all.map(g), [0.0, 0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn rules_about_spans_are_read() {
+    let vocabulary = Vocabulary::new(TAGS, " ");
+    let (role, other) = ("A", "V");
+    let text = format!(
+        "[[all]]\nconsistent = ['{role}']\n[[all]]\nvalid = {{ roles = ['{role}'], checksum = 'luhn' }}"
+    );
+    let rules = Rules::parse("here", &text, None, &vocabulary).unwrap();
+    let x = Subject::new(["00", "x", "00"].map(str::to_owned).to_vec(), json!(null));
+    let g = |y: &str| rules.check(&x, &vocabulary.read(y).unwrap()).total();
+    assert_eq!(g(&format!("B-{role} O B-{role}")), 0.0);
+    assert_eq!(g(&format!("B-{role} O O")), 1.0);
+    assert_eq!(g(&format!("O B-{role} O")), 1.0);
+    assert_eq!(g(&format!("B-{other} B-{other} O")), 0.0);
+}
+
+#[test]
+fn schemas_may_be_json_text() {
+    let vocabulary = Vocabulary::new(["null", "1"], "");
+    let text = r#"json-schema = '{"enum": [null]}'"#;
+    let rules = Rules::parse("here", text, None, &vocabulary).unwrap();
+    let x = Subject::default();
+    assert!(rules.check(&x, &[0]).is_satisfied() && !rules.check(&x, &[1]).is_satisfied());
+}
+
+#[test]
 fn phrases_are_had_and_not_had() {
     let of = |y: &str, phrase: &str| {
         (0..y.len()).filter(|&at| y[at..].starts_with(phrase)).count() as f32

@@ -149,6 +149,41 @@ fn a_line_may_neither_start_programs_nor_read_files() {
     check_line(&deep, &["cannot run \"rm\""]);
     check_line(&json!("checker = {command = ['rm']}"), &["cannot run \"rm\""]);
     check_line(&json!({"grammar-file": "/etc/passwd"}), &["cannot name", "/etc/passwd"]);
+    let file = |rule: Value| check_line(&rule, &["cannot name", "/etc/passwd"]);
+    file(json!({"copies": {"glossary-file": "/etc/passwd"}}));
+    file(json!({"json-schema-file": "/etc/passwd"}));
+    file(json!({"sql": {"schema-file": "/etc/passwd"}}));
+    file(json!({"all": [{"any": [{"sql": {"schema-file": "/etc/passwd"}}]}]}));
+    let program = json!({"valid": {"roles": ["A"], "checker": {"command": ["rm"]}}});
+    let error = Rules::of_json(&program, &tags()).err().expect("it should be refused").to_string();
+    assert!(error.contains("cannot run \"rm\""), "{error}");
+    let doubling = json!({"json-schema": {"$defs": {}, "allOf": [{"$ref": "#/$defs/a"}]}});
+    check_line(&doubling, &["a schema sent with a line cannot have \"$ref\""]);
+}
+
+#[test]
+fn invalid_rules_over_text_and_spans_are_rejected() {
+    let v = letters();
+    check(&v, "copies = {}", &[":1:", "copies: nothing is to be copied"]);
+    check(&v, "[copies]\nnumber = true", &["line 2", "number", "numbers"]);
+    check(&v, "copies = { pattern = '(' }", &["copies: ", "unclosed group"]);
+    check(&v, "copies = { glossary-file = 'no.tsv' }", &["no.tsv"]);
+    check(&v, "json-schema = { type = 'strin' }", &["json-schema: ", "strin"]);
+    check(&v, "json-schema = '{'", &["json-schema: ", "EOF"]);
+    check(&v, "json-schema-file = 'no.json'", &["no.json"]);
+    check(&v, "json-schema = {}\njson-schema-file = 'x'", &["json-schema-file: there is a"]);
+    check(&v, "sql = { dialect = 'x' }", &["sql: there is no dialect \"x\""]);
+    check(&v, "sql = { schema-file = 'no.sql' }", &["no.sql"]);
+    check(&v, "consistent = true", &["\"consistent\" needs BIO tags"]);
+    check(&v, "valid = { roles = ['A'] }", &["\"valid\" needs BIO tags"]);
+    check(&v, "pattern = 'a'\nwords = true", &["\"words\" needs"]);
+    let v = tags();
+    check(&v, "consistent = false", &["consistent: expected true"]);
+    check(&v, "consistent = 7", &["line 1", "expected true or a list of roles"]);
+    check(&v, "consistent = ['B']", &["no role \"B\""]);
+    check(&v, "valid = { roles = ['B'], checksum = 'luhn' }", &["no role \"B\""]);
+    check(&v, "valid = { roles = ['A'] }", &["valid: nothing says what is valid"]);
+    check(&v, "valid = { roles = ['A'], checksum = 'crc' }", &["line 1", "crc", "luhn"]);
 }
 
 #[test]

@@ -1,0 +1,104 @@
+//! Rules over the same symbols: a network's own, or the bytes of the text that these write.
+
+use cajole_core::constraints::{All, Automaton, Spelled, Spelling};
+use cajole_core::{Constraint, Fault, Symbol, Violation};
+
+use crate::subject::Subject;
+use crate::text::Bytes;
+
+/// Rules, all of which must hold.
+#[derive(Default)]
+pub(super) struct Group<'v> {
+    pub(super) all: All<'v, Subject>,
+    /// Their names, in the same order.
+    names: Vec<String>,
+    /// Whether each of them is the same rule for all inputs.
+    pub(super) fixed: Vec<bool>,
+}
+
+impl<'v> Group<'v> {
+    /// Adds a rule with a weight; `is_fixed` if it is the same for all inputs.
+    pub(super) fn add(
+        &mut self,
+        name: String,
+        is_fixed: bool,
+        weight: f32,
+        rule: impl Constraint<Subject> + Send + 'v,
+    ) {
+        self.all = std::mem::take(&mut self.all).with(weight, rule);
+        self.names.push(name);
+        self.fixed.push(is_fixed);
+    }
+
+    /// These rules and others.
+    pub(super) fn and(self, other: Group<'v>) -> Group<'v> {
+        Group {
+            all: self.all.and(other.all),
+            names: [self.names, other.names].concat(),
+            fixed: [self.fixed, other.fixed].concat(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Each rule with its name and weight.
+    pub(super) fn iter<'a>(
+        &'a self,
+        spelling: Option<&'a Spelling>,
+    ) -> impl Iterator<Item = (&'a str, f32, OneRule<'a>)> {
+        let rules = self.all.iter().map(move |(weight, rule)| (weight, OneRule { rule, spelling }));
+        self.names.iter().zip(rules).map(|(name, (weight, rule))| (name.as_str(), weight, rule))
+    }
+
+    /// All of them as one rule.
+    pub(super) fn whole<'a>(&'a self, spelling: Option<&'a Spelling>) -> OneRule<'a> {
+        OneRule { rule: &self.all, spelling }
+    }
+}
+
+/// One rule of several.
+#[derive(Clone, Copy)]
+pub struct OneRule<'a> {
+    rule: &'a dyn Constraint<Subject>,
+    /// What symbols stand for, if the rule is over text.
+    spelling: Option<&'a Spelling>,
+}
+
+impl<'a> OneRule<'a> {
+    /// Its feasible set as an automaton, if it has one.
+    pub fn automaton(self, x: &Subject) -> Option<Box<dyn Automaton + 'a>> {
+        Some(spelled(self.rule.automaton(x)?, self.spelling))
+    }
+}
+
+impl Constraint<Subject> for OneRule<'_> {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        let Some(spelling) = self.spelling else { return self.rule.check(x, y) };
+        let text = Bytes::new(spelling, y);
+        text.violation(self.rule.check(x, &text.bytes))
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        let Some(spelling) = self.spelling else { return self.rule.explain(x, y) };
+        let text = Bytes::new(spelling, y);
+        let faults = self.rule.explain(x, &text.bytes).into_iter();
+        faults.map(|fault| text.fault(fault)).collect()
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        OneRule::automaton(*self, x)
+    }
+}
+
+/// An automaton over bytes as one over the symbols that spell them.
+pub(super) fn spelled<'a>(
+    text: Box<dyn Automaton + 'a>,
+    spelling: Option<&'a Spelling>,
+) -> Box<dyn Automaton + 'a> {
+    match spelling {
+        Some(spelling) => Box::new(Spelled::new(text, spelling)),
+        None => text,
+    }
+}

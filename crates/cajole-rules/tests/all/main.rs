@@ -1,0 +1,7 @@
+//! What the crate does as a whole.
+
+mod checker;
+mod over_text;
+mod rule_errors;
+mod rules;
+mod tokenizers;
