@@ -106,7 +106,9 @@ fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
     let [home, other, ..] = Genre::ALL;
     let files = [("a.ptb", trees(home, 40)), ("b.ptb", trees(other, 10))];
     files.iter().for_each(|(name, text)| fs::write(at(name), text).unwrap());
-    let of = |file: &str| vec![Selection { file: file.to_owned(), ids: String::new() }];
+    let of = |file: &str| {
+        vec![Selection { file: file.to_owned(), ids: String::new(), conll2012: false }]
+    };
     let mut config = config();
     let treebank = config.treebanks.get_mut("generated").unwrap();
     treebank.source =
@@ -165,7 +167,7 @@ const METHODS: [Method; 7] = [
 fn check_methods(width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
     let (config, _, parser) = &*TRAINED;
     let before: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
-    let failures = Failures::find(parser, width, sentences, &Silent);
+    let failures = Failures::find(parser, config.beam(width), sentences, &Silent);
     assert_eq!(failures.total, sentences.len());
     let all = METHODS.map(|method| {
         let repairs = failures.repair(method, config, &Silent).unwrap();

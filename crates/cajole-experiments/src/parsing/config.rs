@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_nn::TrainConfig;
 use cajole_nn::settings::{non_empty, positive, positive_numbers, positives};
 use cajole_tasks::Presets;
@@ -19,6 +20,9 @@ pub struct ParsingConfig {
     /// The beam widths that the networks decode with; 1 is greedy.
     #[serde(deserialize_with = "positives")]
     pub widths: Vec<usize>,
+    /// How these beams, and masked ones, rank outputs of different lengths.
+    #[serde(default)]
+    pub ranking: Ranking,
     /// The treebanks, by name.
     pub treebanks: BTreeMap<String, TreebankConfig>,
     /// The parsers.
@@ -70,6 +74,11 @@ impl ParsingConfig {
     pub fn check(&self) -> Result<(), ExperimentError> {
         ExperimentError::unless_distinct(self.networks.iter().map(|network| &network.name))?;
         Ok(self.networks.iter().try_for_each(|network| self.recipe(network).map(drop))?)
+    }
+
+    /// A beam of this width.
+    pub fn beam(&self, width: usize) -> Beam {
+        Beam { width, ranking: self.ranking }
     }
 
     /// The training recipe of a network.

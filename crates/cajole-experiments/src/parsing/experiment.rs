@@ -144,7 +144,8 @@ impl Run<'_> {
     /// The step size of plain SGD with the best F1 on dev failures of greedy decoding.
     fn step_size(&self, dev: &[Sentence]) -> Result<f32, ExperimentError> {
         let tuning = &self.config.tuning;
-        let failures = Failures::find(self.parser, 1, dev, self.watch).truncated(tuning.failures);
+        let failures = Failures::find(self.parser, self.config.beam(1), dev, self.watch)
+            .truncated(tuning.failures);
         let best = best_of(tuning.step_sizes.iter().copied(), |size| {
             self.watch.begin(&format!("step size {size}"), failures.cases.len() as u64);
             let repairs = failures.repair(Method::Paper(size), self.config, self.watch)?;
@@ -164,7 +165,8 @@ impl Run<'_> {
     ) -> Result<Measured, ExperimentError> {
         let name = format!("{} {data} {}", self.name, decoder_name(width));
         let measured = self.kept.get(&name, || {
-            let failures = Failures::find(self.parser, width, sentences, self.watch);
+            let failures =
+                Failures::find(self.parser, self.config.beam(width), sentences, self.watch);
             self.repair_all(data, &failures, step_size)
         })?;
         self.tell(&measured);
@@ -178,10 +180,10 @@ impl Run<'_> {
         step_size: f32,
     ) -> Result<Measured, ExperimentError> {
         let (config, watch) = (self.config, self.watch);
-        let untouched = decoder_name(failures.width);
+        let untouched = decoder_name(failures.beam.width);
         let mut rows = vec![failures.row(self.name, &untouched, data, &failures.untouched())];
         let mut steps = Vec::new();
-        let beam = (failures.width < config.rivals.beam_width).then_some(Method::Beam);
+        let beam = (failures.beam.width < config.rivals.beam_width).then_some(Method::Beam);
         let methods = [Method::Constrained, Method::MaskedGreedy, Method::MaskedBeam];
         let nudging = [Method::Paper(step_size), Method::Small, Method::Best];
         for method in methods.into_iter().chain(beam).chain(nudging) {
@@ -194,7 +196,7 @@ impl Run<'_> {
                 steps.push((name, converted_steps(&repairs)));
             }
         }
-        Ok(Measured { data: data.to_owned(), width: failures.width, rows, steps })
+        Ok(Measured { data: data.to_owned(), width: failures.beam.width, rows, steps })
     }
 
     /// Reports one line per method.

@@ -72,8 +72,8 @@ pub struct Case<'a> {
 pub struct Failures<'a> {
     /// The parser.
     pub parser: &'a Parser,
-    /// The beam width it decodes with.
-    pub width: usize,
+    /// The beam it decodes with.
+    pub beam: Beam,
     /// The failures.
     pub cases: Vec<Case<'a>>,
     /// The number of sentences.
@@ -84,10 +84,10 @@ pub struct Failures<'a> {
 }
 
 impl<'a> Failures<'a> {
-    /// Decodes `sentences` with a beam of this width and keeps the failures.
+    /// Decodes `sentences` with this beam and keeps the failures.
     pub fn find(
         parser: &'a Parser,
-        width: usize,
+        beam: Beam,
         sentences: &'a [Sentence],
         watch: &dyn Watch,
     ) -> Self {
@@ -95,12 +95,12 @@ impl<'a> Failures<'a> {
         const CHUNK: usize = 128;
         let constraint = parser.constraint();
         let (mut rest, mut cases) = (Vec::new(), Vec::new());
-        watch.begin(&decoder_name(width), sentences.len() as u64);
+        watch.begin(&decoder_name(beam.width), sentences.len() as u64);
         for (i, chunk) in sentences.chunks(CHUNK).enumerate() {
             let tokens: Vec<Vec<Token>> =
                 chunk.iter().map(|s| parser.lexicon.tokens(&s.tree.leaves())).collect();
             let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-            let decoded = parser.model.decode_all(&*parser.model.decoder(width), &xs);
+            let decoded = parser.model.decode_all(&*parser.model.decoder(beam), &xs);
             for ((tokens, first), sentence) in tokens.into_iter().zip(decoded).zip(chunk) {
                 let gold = &sentence.tree;
                 let is_tree = constraint.check(tokens.as_slice(), &first.output).is_satisfied();
@@ -115,7 +115,7 @@ impl<'a> Failures<'a> {
         let outputs: Vec<_> = rest.iter().map(|(y, _)| y.as_slice()).collect();
         let golds: Vec<_> = rest.iter().map(|(_, gold)| *gold).collect();
         let rest = scores(parser, &outputs, &golds, &Params::collins()).into_iter().sum();
-        Failures { parser, width, cases, total: sentences.len(), constraint, rest }
+        Failures { parser, beam, cases, total: sentences.len(), constraint, rest }
     }
 
     /// Keeps only the first `n` failures.
@@ -135,11 +135,12 @@ impl<'a> Failures<'a> {
         config: &ParsingConfig,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
-        let masked = |width| self.search(&MaskedBeam { width }, Otherwise::First, watch);
+        let ranking = self.beam.ranking;
+        let masked = |width| self.search(&MaskedBeam { width, ranking }, Otherwise::First, watch);
         match method {
             Method::Paper(step_size) => {
                 let mut paper = config.gbi.paper_by(step_size);
-                paper.width = self.width;
+                (paper.width, paper.ranking) = (self.beam.width, ranking);
                 self.gbi(paper, watch)
             }
             Method::Best => self.gbi(self.widened(&config.gbi.best), watch),
@@ -149,7 +150,7 @@ impl<'a> Failures<'a> {
             Method::MaskedBeam => Ok(masked(config.rivals.masked_width)),
             // The output may not be a tree either.
             Method::Beam => {
-                let beam = Unconstrained(Beam { width: config.rivals.beam_width });
+                let beam = Unconstrained(Beam { width: config.rivals.beam_width, ranking });
                 Ok(self.search(&beam, Otherwise::Found, watch))
             }
         }
@@ -158,7 +159,8 @@ impl<'a> Failures<'a> {
     /// A preset whose beam is at least as wide as the one that failed.
     fn widened(&self, preset: &Config) -> Config {
         let mut preset = preset.clone();
-        preset.width = preset.width.max(self.width);
+        preset.width = preset.width.max(self.beam.width);
+        preset.ranking = self.beam.ranking;
         preset
     }
 
@@ -193,7 +195,7 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        self.cases.iter().map(|case| Repair::untouched(&case.first, self.width)).collect()
+        self.cases.iter().map(|case| Repair::untouched(&case.first, self.beam.width)).collect()
     }
 
     /// The score of these outputs on the failures.
@@ -213,7 +215,7 @@ impl<'a> Failures<'a> {
         let f1 = |score: &Score| if repairs.is_empty() { f64::NAN } else { score.f1() };
         let row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
-            .with(Figure::Width, self.width as f64)
+            .with(Figure::Width, self.beam.width as f64)
             .with(Figure::FailureRate, 100.0 * self.cases.len() as f64 / self.total as f64)
             .with(Figure::Conversion, 100.0 * mean(&|r| f64::from(u8::from(r.converted))))
             .with(Figure::F1Before, f1(&before))

@@ -118,9 +118,9 @@ impl<'a> Failures<'a> {
             }
             Method::Best => Ok(self.gbi(&Gbi::with(self.model, presets.best.clone())?, watch)),
             Method::Small => Ok(self.gbi(&Gbi::with(self.model, presets.small.clone())?, watch)),
-            Method::DoublingBeam => Ok(self.search(&DoublingBeam { from, to }, watch)),
-            Method::MaskedGreedy => Ok(self.search(&MaskedBeam { width: 1 }, watch)),
-            Method::MaskedBeam => Ok(self.search(&MaskedBeam { width: masked_width }, watch)),
+            Method::DoublingBeam => Ok(self.search(&DoublingBeam::of(from, to), watch)),
+            Method::MaskedGreedy => Ok(self.search(&MaskedBeam::of(1), watch)),
+            Method::MaskedBeam => Ok(self.search(&MaskedBeam::of(masked_width), watch)),
             Method::Sampling => {
                 Ok(self.search(&Sampling { samples, temperature: 1.0, seed: 1 }, watch))
             }
