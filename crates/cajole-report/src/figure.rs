@@ -55,6 +55,10 @@ pub enum Figure {
     F1Before,
     /// F1 of brackets or arguments, after repair.
     F1After,
+    /// The lower end of the 95 % interval of that.
+    F1Low,
+    /// The upper end of the 95 % interval of that.
+    F1High,
     /// The same over all inputs, before repair.
     WholeF1Before,
     /// The same over all inputs, after repair.

@@ -1,6 +1,7 @@
 //! Settings tuned per network and kind of constraint, by F1 on dev failures.
 
 use cajole_core::Config;
+use cajole_core::decoders::tags::Heuristic;
 use cajole_tasks::srl::Nudge;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_treebank::roles::nodes::Reading;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::config::groups;
 use super::experiment::Run;
 use super::methods::Failures;
+use super::search::{Charges, Searching, finite};
 use crate::{ExperimentError, Repair, best_of, nearly_best_of};
 
 /// The tuned settings of one network.
@@ -28,8 +30,8 @@ pub(super) struct Kind {
     pub(super) reading: Reading,
     /// The best preset, with the tuned nudge.
     pub(super) best: Config,
-    /// A*'s penalty for an argument that is not a constituent; `None` forbids it.
-    pub(super) penalty: Option<f32>,
+    /// A*'s penalties.
+    pub(super) charges: Charges,
     /// How much to distrust noisy constraints.
     pub(super) caution: Option<Caution>,
 }
@@ -95,22 +97,50 @@ impl Run<'_> {
         let instances = self.instances(dev, reading, noise);
         let failures = self.dev_failures(&instances);
         let searched = tuning.penalties.iter().map(|&penalty| {
-            self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
-            let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
-            self.watch.end();
-            (Some(penalty).filter(|penalty| penalty.is_finite()), repairs)
+            let charges = Charges::by_syntax(penalty);
+            (finite(penalty), self.a_star(&format!("A*, penalty {penalty}"), &failures, &charges))
         });
         let searched: Vec<_> = searched.collect();
         let chosen =
             best_of(&searched, |(_, repairs)| Ok::<_, ExperimentError>(f1(&failures, repairs)))?;
-        let penalty = chosen.and_then(|(penalty, _)| *penalty);
+        let penalty = chosen.and_then(|(penalty, _)| *penalty).unwrap_or(f32::INFINITY);
+        let charges = self.choose_charges(&failures, penalty)?;
         let caution = match noise {
             Noise::Free => None,
             Noise::Noisy | Noise::Predicted => {
                 Some(self.choose_caution(&failures, searched, &best)?)
             }
         };
-        Ok(Kind { noise, reading, best, penalty, caution })
+        Ok(Kind { noise, reading, best, charges, caution })
+    }
+
+    /// A*'s penalties for roles, tuned one after the other beside the syntax penalty.
+    fn choose_charges(
+        &self,
+        failures: &Failures<'_>,
+        syntax: f32,
+    ) -> Result<Charges, ExperimentError> {
+        let mut charges = Charges::by_syntax(syntax);
+        for fault in Charges::ROLES {
+            let candidates = self.config.tuning.role_penalties.iter().copied();
+            let chosen = best_of(candidates, |penalty| {
+                let name = format!("A*, {fault} penalty {penalty}");
+                let repairs = self.a_star(&name, failures, &charges.with_role(fault, penalty));
+                Ok::<_, ExperimentError>(f1(failures, &repairs))
+            })?;
+            charges = chosen.map_or(charges, |penalty| charges.with_role(fault, penalty));
+        }
+        Ok(charges)
+    }
+
+    fn a_star(&self, name: &str, failures: &Failures<'_>, charges: &Charges) -> Vec<Repair> {
+        self.watch.begin(name, failures.cases.len() as u64);
+        let agenda_limit = self.config.rivals.agenda_limit;
+        let heuristic = Heuristic::Viterbi;
+        let by = Searching { penalties: charges.penalties(), heuristic, agenda_limit };
+        let repairs = failures.a_star(by, self.watch);
+        self.watch.end();
+        repairs
     }
 
     fn choose_caution(
@@ -139,7 +169,7 @@ impl Run<'_> {
         Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
-    fn dev_failures<'i>(&'i self, instances: &'i [Instance]) -> Failures<'i> {
+    pub(super) fn dev_failures<'i>(&'i self, instances: &'i [Instance]) -> Failures<'i> {
         let failures = Failures::find(self.tagger, instances, self.watch);
         failures.truncated(self.config.tuning.failures)
     }

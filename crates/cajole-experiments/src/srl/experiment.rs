@@ -1,9 +1,10 @@
 //! The experiment: train or load the taggers, find their failures, repair them by every method.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use cajole_core::decoders::Greedy;
-use cajole_report::{CaseStudy, Figure, Report};
+use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
 use cajole_tasks::parsing::Parser;
@@ -22,7 +23,7 @@ use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
 use super::methods::Failures;
 use super::tables;
-use crate::{Experiment, ExperimentError, Kept, UnknownCorpus, mean_milliseconds};
+use crate::{Experiment, ExperimentError, Kept, Places, Study, UnknownCorpus, mean_milliseconds};
 
 /// All measurements of one tagger.
 pub(crate) struct OfNetwork {
@@ -33,19 +34,22 @@ pub(crate) struct OfNetwork {
     pub(super) chosen: Chosen,
     pub(super) test: Vec<Measured>,
     pub(super) domains: Vec<Measured>,
+    /// By study, one row per variant.
+    pub(super) studies: Vec<Vec<Row>>,
+    /// The study of A*.
+    pub(super) collapse: Vec<Row>,
 }
 
-/// Runs the experiment. Taggers and results are saved under `out`, if given, and reused.
+/// Runs the experiment. Taggers and results are saved under `places.out`, if given, and reused.
 ///
 /// # Errors
 /// If a corpus cannot be read, a preset does not fit, or something cannot be saved.
 pub fn reproduce(
     config: &SrlConfig,
-    data: Option<&Path>,
-    out: Option<&Path>,
+    places: &Places<'_>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
-    crate::reproduce(config, data, out, watch)
+    crate::reproduce(config, places, watch)
 }
 
 impl Experiment for SrlConfig {
@@ -55,8 +59,8 @@ impl Experiment for SrlConfig {
     type Trained = RoleTagger;
     type Measured = OfNetwork;
 
-    fn networks(&self) -> &[NetworkConfig] {
-        &self.networks
+    fn networks(&self) -> Vec<NetworkConfig> {
+        self.seeded()
     }
 
     fn names(network: &NetworkConfig) -> (&String, &String) {
@@ -71,6 +75,10 @@ impl Experiment for SrlConfig {
         self.recipe(network)
     }
 
+    fn seed(recipe: &Recipe<'_>) -> u64 {
+        recipe.seed
+    }
+
     fn load(recipe: &Recipe<'_>, data: Option<&Path>) -> Result<Splits, CorpusError> {
         Splits::load(recipe.corpus, data, recipe.seed)
     }
@@ -82,6 +90,13 @@ impl Experiment for SrlConfig {
         watch: &dyn Watch,
     ) -> Result<(RoleTagger, Card), LoadError> {
         train(recipe, splits, folder, watch)
+    }
+
+    fn differs(network: &NetworkConfig, card: &Card) -> Option<String> {
+        let found = (card.network.layers, card.network.hidden);
+        let wanted = (network.layers, network.hidden);
+        let text = |(layers, hidden)| format!("{layers} × {hidden} units");
+        (found != wanted).then(|| format!("{}, configured {}", text(found), text(wanted)))
     }
 
     fn dev_f1(card: &Card) -> f64 {
@@ -145,7 +160,52 @@ impl Run<'_> {
             .iter()
             .flat_map(|kind| splits.domains.iter().map(|(name, some)| block(name, kind, some)));
         let domains = domains.collect::<Result<_, _>>()?;
-        Ok(OfNetwork { config: network.clone(), dev_f1, chosen, test, domains })
+        let studies = self.studies(&chosen, &splits.dev)?;
+        let collapse = self.collapse(&chosen, &splits.dev)?;
+        let config = network.clone();
+        Ok(OfNetwork { config, dev_f1, chosen, test, domains, studies, collapse })
+    }
+
+    /// The studies of this network, on dev failures under the first kind of constraint.
+    fn studies(&self, chosen: &Chosen, dev: &[Sentence]) -> Result<Vec<Vec<Row>>, ExperimentError> {
+        let (config, watch) = (self.config, self.watch);
+        let instances = OnceCell::new();
+        let found = OnceCell::new();
+        let of_one = |study: &Study| {
+            if !study.networks.iter().any(|name| name == self.name) {
+                return Ok(Vec::new());
+            }
+            study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {
+                let (reading, noise) = (config.readings[0], config.noise[0]);
+                let instances = instances.get_or_init(|| self.instances(dev, reading, noise));
+                let found = found.get_or_init(|| Failures::find(self.tagger, instances, watch));
+                let some = found.first(study.failures);
+                let nudged = some.gbi(name, preset, watch)?;
+                Ok(some.row(self.name, name, "dev", &some.within(&nudged, None)))
+            })
+        };
+        config.studies.iter().map(of_one).collect()
+    }
+
+    /// The study of A*, on dev failures under every kind of constraint.
+    fn collapse(&self, chosen: &Chosen, dev: &[Sentence]) -> Result<Vec<Row>, ExperimentError> {
+        let collapse = self.config.collapse.as_ref();
+        let collapse = collapse.filter(|c| c.networks.iter().any(|name| name == self.name));
+        let Some(collapse) = collapse else { return Ok(Vec::new()) };
+        self.kept.get(&format!("{} collapse", self.name), || {
+            let mut rows = Vec::new();
+            for kind in chosen.kinds.iter().filter(|k| k.reading == self.config.readings[0]) {
+                let instances = self.instances(dev, kind.reading, kind.noise);
+                let failures = Failures::find(self.tagger, &instances, self.watch);
+                for search in &collapse.searches {
+                    self.watch.begin(&search.name, failures.cases.len() as u64);
+                    let repairs = failures.a_star(search.searching(&kind.charges), self.watch);
+                    self.watch.end();
+                    rows.push(failures.row(self.name, &search.name, kind.noise.name(), &repairs));
+                }
+            }
+            Ok(rows)
+        })
     }
 
     /// The inputs of one block.
@@ -206,7 +266,7 @@ impl Run<'_> {
             let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
             let failures = &failures;
             let block = Block { net, data, step_size, kind, failures, viterbi, config, watch };
-            Ok::<_, ExperimentError>(block.repair_all()?)
+            block.repair_all()
         })?;
         self.tell(&measured);
         Ok(measured)

@@ -25,6 +25,9 @@ pub struct Selection {
     /// Selects only sentences of CoNLL-2012's test documents.
     #[serde(default)]
     pub conll2012: bool,
+    /// The domain of all these sentences; by default, each has that of its genre.
+    #[serde(default)]
+    pub domain: Option<String>,
 }
 
 /// Why a corpus cannot be used.
@@ -92,7 +95,7 @@ impl<'a> Files<'a> {
     ) -> Result<Vec<T>, CorpusError> {
         let mut all = Vec::new();
         for selection in selections {
-            let Selection { file, ids, conll2012 } = selection;
+            let Selection { file, ids, conll2012, .. } = selection;
             let path = self.path(file)?;
             let corpus = read(&path)?;
             self.note(file, &path);

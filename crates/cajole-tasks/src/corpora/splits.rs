@@ -95,7 +95,7 @@ impl<S: Clone> Splits<S> {
                 train = sentences(of_train)?;
                 dev = sentences(of_dev)?;
                 test = sentences(of_test)?;
-                domains = by_domain(kind, sentences(others)?);
+                domains = by_domain(kind, others, |of| sentences(std::slice::from_ref(of)))?;
             }
         }
         let vectors = files.vectors(vectors)?;
@@ -124,18 +124,25 @@ impl<S: Clone> Splits<S> {
     }
 }
 
-/// Groups sentences by domain, in order of first occurrence.
-fn by_domain<S: Clone>(kind: &Kind<S>, sentences: Vec<S>) -> Vec<(String, Vec<S>)> {
+/// Groups the selected sentences by domain, in order of first occurrence.
+fn by_domain<S: Clone>(
+    kind: &Kind<S>,
+    selections: &[Selection],
+    mut read: impl FnMut(&Selection) -> Result<Vec<S>, CorpusError>,
+) -> Result<Vec<(String, Vec<S>)>, CorpusError> {
     let mut domains: Vec<(String, Vec<S>)> = Vec::new();
-    for sentence in sentences {
-        for domain in (kind.domains)(&sentence) {
-            match domains.iter_mut().find(|(other, _)| *other == domain) {
-                Some((_, known)) => known.push(sentence.clone()),
-                None => domains.push((domain, vec![sentence.clone()])),
+    for selection in selections {
+        for sentence in read(selection)? {
+            let own = selection.domain.as_ref().map(|domain| vec![domain.clone()]);
+            for domain in own.unwrap_or_else(|| (kind.domains)(&sentence)) {
+                match domains.iter_mut().find(|(other, _)| *other == domain) {
+                    Some((_, known)) => known.push(sentence.clone()),
+                    None => domains.push((domain, vec![sentence.clone()])),
+                }
             }
         }
     }
-    domains
+    Ok(domains)
 }
 
 #[cfg(test)]
