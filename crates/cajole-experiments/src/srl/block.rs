@@ -46,6 +46,8 @@ pub(super) struct Block<'a> {
     pub(super) step_size: f32,
     pub(super) kind: &'a Kind,
     pub(super) failures: &'a Failures<'a>,
+    /// Whether the parts of the best preset are measured.
+    pub(super) has_parts: bool,
     /// The time Viterbi decoding takes for one input, in milliseconds.
     pub(super) viterbi: f64,
     pub(super) config: &'a SrlConfig,
@@ -82,7 +84,7 @@ impl Block<'_> {
                 measured.limits.push(row.with(Figure::Limit, limit as f64));
             }
         }
-        let parts = config.parts.iter().filter(|_| self.is_first() && self.data == "test");
+        let parts = config.parts.iter().filter(|_| self.has_parts);
         for part in parts {
             let mut preset = part.config(&config.gbi, self.step_size)?;
             if !part.set.contains_key("moves") {

@@ -5,17 +5,16 @@ use cajole_core::decoders::tags::Heuristic;
 use cajole_tasks::srl::Nudge;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_treebank::roles::nodes::Reading;
-use cajole_treebank::roles::sentence::Sentence;
 use serde::{Deserialize, Serialize};
 
 use super::config::groups;
-use super::experiment::Run;
+use super::experiment::{Run, Tagged};
 use super::methods::Failures;
 use super::search::{Charges, Searching, finite};
 use crate::{ExperimentError, Repair, best_of, nearly_best_of};
 
 /// The tuned settings of one network.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Chosen {
     /// The step size of plain SGD.
     pub(super) step_size: f32,
@@ -47,36 +46,52 @@ pub(super) struct Caution {
 }
 
 impl Run<'_> {
-    /// Tunes settings for these kinds of noise.
+    /// Tunes settings for these kinds of noise, or loads those that are saved.
     pub(super) fn choose(
         &self,
         kinds: &[Noise],
-        dev: &[Sentence],
+        dev: &Tagged<'_>,
     ) -> Result<Chosen, ExperimentError> {
-        let (config, readings) = (self.config, &self.config.readings);
-        let instances = self.instances(dev, readings[0], config.noise[0]);
-        let failures = self.dev_failures(&instances);
-        let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
-            let paper = config.gbi.paper_by(step_size);
-            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
-        })?;
-        let step_size = step_size.unwrap_or(config.gbi.paper.schedule.step_size);
-        let best = readings.iter().map(|&reading| self.choose_best(reading, dev));
+        let (kept, net) = (self.kept, self.name);
+        let readings = match self.has_every_kind() {
+            true => &self.config.readings[..],
+            false => &self.config.readings[..1],
+        };
+        let step_size = kept.get(&format!("{net} step size"), || self.choose_step_size(dev))?;
+        let best = readings.iter().map(|&reading| {
+            let name = format!("{net} best {}", reading.name());
+            kept.get(&name, || self.choose_best(reading, dev))
+        });
         let best = best.collect::<Result<Vec<_>, _>>()?;
         let kinds = kinds.iter().flat_map(|&noise| {
             let of_one = readings.iter().zip(&best);
-            of_one.map(move |(&reading, best)| self.choose_kind(noise, reading, best, dev))
+            of_one.map(move |(&reading, best)| {
+                let name = format!("{net} chosen {} {}", noise.name(), reading.name());
+                kept.get(&name, || self.choose_kind(noise, reading, best, dev))
+            })
         });
         Ok(Chosen { step_size, kinds: kinds.collect::<Result<_, _>>()? })
     }
 
+    /// The step size of plain SGD with the best F1.
+    fn choose_step_size(&self, dev: &Tagged<'_>) -> Result<f32, ExperimentError> {
+        let config = self.config;
+        let instances = self.instances(dev.sentences, config.readings[0], config.noise[0]);
+        let failures = self.dev_failures(&instances, dev);
+        let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
+            let paper = config.gbi.paper_by(step_size);
+            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
+        })?;
+        Ok(step_size.unwrap_or(config.gbi.paper.schedule.step_size))
+    }
+
     /// Which groups the best preset moves, and how far: the cheapest candidate with nearly the best
     /// F1.
-    fn choose_best(&self, reading: Reading, dev: &[Sentence]) -> Result<Config, ExperimentError> {
+    fn choose_best(&self, reading: Reading, dev: &Tagged<'_>) -> Result<Config, ExperimentError> {
         /// F1 differences that mean little on some hundred failures.
         const MARGIN: f64 = 0.5;
-        let instances = self.instances(dev, reading, self.config.noise[0]);
-        let failures = self.dev_failures(&instances);
+        let instances = self.instances(dev.sentences, reading, self.config.noise[0]);
+        let failures = self.dev_failures(&instances, dev);
         let presets = &self.config.gbi;
         let nudge = nearly_best_of(&self.config.tuning.nudges, MARGIN, |nudge: &Nudge| {
             let name = format!("moving {} by {}", groups(&nudge.moves), nudge.step_size);
@@ -91,11 +106,11 @@ impl Run<'_> {
         noise: Noise,
         reading: Reading,
         best: &Config,
-        dev: &[Sentence],
+        dev: &Tagged<'_>,
     ) -> Result<Kind, ExperimentError> {
         let (tuning, best) = (&self.config.tuning, best.clone());
-        let instances = self.instances(dev, reading, noise);
-        let failures = self.dev_failures(&instances);
+        let instances = self.instances(dev.sentences, reading, noise);
+        let failures = self.dev_failures(&instances, dev);
         let searched = tuning.penalties.iter().map(|&penalty| {
             let charges = Charges::by_syntax(penalty);
             (finite(penalty), self.a_star(&format!("A*, penalty {penalty}"), &failures, &charges))
@@ -169,9 +184,8 @@ impl Run<'_> {
         Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
-    pub(super) fn dev_failures<'i>(&'i self, instances: &'i [Instance]) -> Failures<'i> {
-        let failures = Failures::find(self.tagger, instances, self.watch);
-        failures.truncated(self.config.tuning.failures)
+    fn dev_failures<'i>(&'i self, instances: &'i [Instance], dev: &Tagged<'_>) -> Failures<'i> {
+        self.failures(instances, dev).truncated(self.config.tuning.failures)
     }
 
     /// F1 on these failures after gradient-based inference.

@@ -24,6 +24,10 @@ pub struct SrlConfig {
     /// Which sentences are constrained; the other genres use the first.
     #[serde(deserialize_with = "non_empty")]
     pub noise: Vec<Noise>,
+    /// The networks that are measured under every kind of constraint, and whose best preset is taken
+    /// apart; the others under the first kind only. If empty, all are.
+    #[serde(default)]
+    pub every_kind: Vec<String>,
     /// The step limits whose trade-off is shown.
     #[serde(deserialize_with = "positives")]
     pub limits: Vec<usize>,
@@ -103,6 +107,13 @@ impl SrlConfig {
         ExperimentError::unless_distinct(names())?;
         networks.iter().try_for_each(|network| self.recipe(network).map(drop))?;
         self.parts.iter().try_for_each(|part| part.config(&self.gbi, 1.0).map(drop))?;
+        let of_study = self.collapse.iter().flat_map(|collapse| &collapse.networks);
+        if let Some(name) =
+            self.every_kind.iter().chain(of_study).find(|n| !names().any(|m| m == *n))
+        {
+            let known = names().cloned().collect::<Vec<_>>().join(", ");
+            return Err(ExperimentError::NoNetwork { name: name.clone(), known });
+        }
         self.studies.iter().try_for_each(|study| study.check(&self.gbi, names()))
     }
 

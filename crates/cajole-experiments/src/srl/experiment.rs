@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use cajole_core::Candidate;
 use cajole_core::decoders::Greedy;
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
@@ -127,13 +128,25 @@ impl Experiment for SrlConfig {
     }
 }
 
+/// Sentences with a tagger's own outputs for their predicates, once they are asked for.
+pub(super) struct Tagged<'s> {
+    pub(super) sentences: &'s [Sentence],
+    firsts: OnceCell<Vec<Candidate>>,
+}
+
+impl<'s> Tagged<'s> {
+    fn new(sentences: &'s [Sentence]) -> Self {
+        Tagged { sentences, firsts: OnceCell::new() }
+    }
+}
+
 /// A tagger being measured.
 pub(super) struct Run<'a> {
-    name: &'a str,
+    pub(super) name: &'a str,
     pub(super) tagger: &'a RoleTagger,
     pub(super) config: &'a SrlConfig,
     corpus: &'a CorpusConfig,
-    kept: &'a Kept,
+    pub(super) kept: &'a Kept,
     pub(super) watch: &'a dyn Watch,
 }
 
@@ -148,26 +161,32 @@ impl Run<'_> {
         // on other genres.
         let has_parser = network.domains && self.corpus.reads == Reads::Words;
         let kinds = self.config.noise.iter().copied();
-        let kinds: Vec<Noise> = kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
-        let choose = || self.choose(&kinds, &splits.dev);
-        let chosen = self.kept.get(&format!("{} chosen", self.name), choose)?;
-        let block = |data, kind, some| self.block(data, chosen.step_size, kind, some);
-        let test = chosen.kinds.iter().map(|kind| block("test", kind, &splits.test));
+        let mut kinds: Vec<Noise> =
+            kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
+        if !self.has_every_kind() {
+            kinds.truncate(1);
+        }
+        let dev = Tagged::new(&splits.dev);
+        let chosen = self.choose(&kinds, &dev)?;
+        let test = Tagged::new(&splits.test);
+        let test = chosen.kinds.iter().map(|kind| self.block("test", &chosen, kind, &test));
         let test = test.collect::<Result<_, _>>()?;
         // Other genres use only the first kind of constraint.
         let kind = chosen.kinds.first().filter(|_| network.domains);
-        let domains = kind
-            .iter()
-            .flat_map(|kind| splits.domains.iter().map(|(name, some)| block(name, kind, some)));
+        let domains = kind.iter().flat_map(|kind| {
+            let chosen = &chosen;
+            let domains = splits.domains.iter();
+            domains.map(move |(name, some)| self.block(name, chosen, kind, &Tagged::new(some)))
+        });
         let domains = domains.collect::<Result<_, _>>()?;
-        let studies = self.studies(&chosen, &splits.dev)?;
-        let collapse = self.collapse(&chosen, &splits.dev)?;
+        let studies = self.studies(&chosen, &dev)?;
+        let collapse = self.collapse(&chosen, &dev)?;
         let config = network.clone();
         Ok(OfNetwork { config, dev_f1, chosen, test, domains, studies, collapse })
     }
 
     /// The studies of this network, on dev failures under the first kind of constraint.
-    fn studies(&self, chosen: &Chosen, dev: &[Sentence]) -> Result<Vec<Vec<Row>>, ExperimentError> {
+    fn studies(&self, chosen: &Chosen, dev: &Tagged<'_>) -> Result<Vec<Vec<Row>>, ExperimentError> {
         let (config, watch) = (self.config, self.watch);
         let instances = OnceCell::new();
         let found = OnceCell::new();
@@ -177,8 +196,9 @@ impl Run<'_> {
             }
             study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {
                 let (reading, noise) = (config.readings[0], config.noise[0]);
-                let instances = instances.get_or_init(|| self.instances(dev, reading, noise));
-                let found = found.get_or_init(|| Failures::find(self.tagger, instances, watch));
+                let instances =
+                    instances.get_or_init(|| self.instances(dev.sentences, reading, noise));
+                let found = found.get_or_init(|| self.failures(instances, dev));
                 let some = found.first(study.failures);
                 let nudged = some.gbi(name, preset, watch)?;
                 Ok(some.row(self.name, name, "dev", &some.within(&nudged, None)))
@@ -188,15 +208,15 @@ impl Run<'_> {
     }
 
     /// The study of A*, on dev failures under every kind of constraint.
-    fn collapse(&self, chosen: &Chosen, dev: &[Sentence]) -> Result<Vec<Row>, ExperimentError> {
+    fn collapse(&self, chosen: &Chosen, dev: &Tagged<'_>) -> Result<Vec<Row>, ExperimentError> {
         let collapse = self.config.collapse.as_ref();
         let collapse = collapse.filter(|c| c.networks.iter().any(|name| name == self.name));
         let Some(collapse) = collapse else { return Ok(Vec::new()) };
         self.kept.get(&format!("{} collapse", self.name), || {
             let mut rows = Vec::new();
             for kind in chosen.kinds.iter().filter(|k| k.reading == self.config.readings[0]) {
-                let instances = self.instances(dev, kind.reading, kind.noise);
-                let failures = Failures::find(self.tagger, &instances, self.watch);
+                let instances = self.instances(dev.sentences, kind.reading, kind.noise);
+                let failures = self.failures(&instances, dev);
                 for search in &collapse.searches {
                     self.watch.begin(&search.name, failures.cases.len() as u64);
                     let repairs = failures.a_star(search.searching(&kind.charges), self.watch);
@@ -206,6 +226,22 @@ impl Run<'_> {
             }
             Ok(rows)
         })
+    }
+
+    /// The failures among the instances of these sentences.
+    pub(super) fn failures<'i>(
+        &'i self,
+        instances: &'i [Instance],
+        tagged: &Tagged<'_>,
+    ) -> Failures<'i> {
+        let decode = || Failures::decode(self.tagger, instances, self.watch);
+        Failures::among(self.tagger, instances, tagged.firsts.get_or_init(decode))
+    }
+
+    /// Whether this network is measured under every kind of constraint.
+    pub(super) fn has_every_kind(&self) -> bool {
+        let names = &self.config.every_kind;
+        names.is_empty() || names.iter().any(|name| name == self.name)
     }
 
     /// The inputs of one block.
@@ -253,19 +289,26 @@ impl Run<'_> {
     fn block(
         &self,
         data: &str,
-        step_size: f32,
+        chosen: &Chosen,
         kind: &Kind,
-        sentences: &[Sentence],
+        tagged: &Tagged<'_>,
     ) -> Result<Measured, ExperimentError> {
+        /// Enough to time Viterbi decoding.
+        const TIMED: usize = 500;
+        let step_size = chosen.step_size;
         let (noise, reading) = (kind.noise, kind.reading);
         let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
         let measured = self.kept.get(&name, || {
-            let instances = self.instances(sentences, reading, noise);
-            let failures = Failures::find(self.tagger, &instances, self.watch);
+            let instances = self.instances(tagged.sentences, reading, noise);
+            let failures = self.failures(&instances, tagged);
             let Run { name: net, tagger, config, watch, .. } = *self;
-            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
+            let timed = &instances[..instances.len().min(TIMED)];
+            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), timed);
             let failures = &failures;
-            let block = Block { net, data, step_size, kind, failures, viterbi, config, watch };
+            let first = (config.readings[0], config.noise[0]);
+            let has_parts = data == "test" && (reading, noise) == first && self.has_every_kind();
+            let block =
+                Block { net, data, step_size, kind, failures, has_parts, viterbi, config, watch };
             block.repair_all()
         })?;
         self.tell(&measured);

@@ -46,23 +46,43 @@ impl AllNudged {
 impl<'a> Failures<'a> {
     /// Tags `instances` and keeps the failures.
     pub fn find(tagger: &'a RoleTagger, instances: &'a [Instance], watch: &dyn Watch) -> Self {
+        Failures::among(tagger, instances, &Failures::decode(tagger, instances, watch))
+    }
+
+    /// The tagger's own outputs. They do not depend on what is allowed, so they serve all kinds of
+    /// constraints.
+    pub(super) fn decode(
+        tagger: &RoleTagger,
+        instances: &[Instance],
+        watch: &dyn Watch,
+    ) -> Vec<Candidate> {
         /// Predicates between progress reports.
         const CHUNK: usize = 512;
-        let constraint = tagger.constraint();
-        let (mut rest, mut cases) = (Score::default(), Vec::new());
         watch.begin("viterbi", instances.len() as u64);
-        for (i, chunk) in instances.chunks(CHUNK).enumerate() {
+        let mut firsts = Vec::with_capacity(instances.len());
+        for chunk in instances.chunks(CHUNK) {
             let xs: Vec<&Instance> = chunk.iter().collect();
-            let decoded = tagger.model.decode_all(&tagger.viterbi(), &xs);
-            for (x, first) in chunk.iter().zip(decoded) {
-                match constraint.check(x, &first.output).is_satisfied() {
-                    true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
-                    false => cases.push((x, first)),
-                }
-            }
-            watch.advance((i * CHUNK + chunk.len()) as u64, &format!("{} fail", cases.len()));
+            firsts.extend(tagger.model.decode_all(&tagger.viterbi(), &xs));
+            watch.advance(firsts.len() as u64, "");
         }
         watch.end();
+        firsts
+    }
+
+    /// The failures among these instances, whose outputs are `firsts`.
+    pub(super) fn among(
+        tagger: &'a RoleTagger,
+        instances: &'a [Instance],
+        firsts: &[Candidate],
+    ) -> Self {
+        let constraint = tagger.constraint();
+        let (mut rest, mut cases) = (Score::default(), Vec::new());
+        for (x, first) in instances.iter().zip(firsts) {
+            match constraint.check(x, &first.output).is_satisfied() {
+                true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
+                false => cases.push((x, first.clone())),
+            }
+        }
         Failures { tagger, cases, total: instances.len(), constraint, rest }
     }
 
