@@ -8,6 +8,7 @@
 mod bootstrap;
 mod comparison;
 mod error;
+mod example;
 mod kept;
 mod method;
 pub mod parsing;
@@ -21,6 +22,7 @@ mod tuning;
 pub(crate) use bootstrap::{Interval, Tally, Verdict};
 pub(crate) use comparison::{LEGEND, OURS, Tallies, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
+pub(crate) use example::{NEAREST, choose, edit_distance};
 pub(crate) use kept::Kept;
 pub use kept::KeptError;
 pub use method::{Nudged, Repair};

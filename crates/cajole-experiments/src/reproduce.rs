@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::MODEL_FILE;
-use cajole_report::{CaseStudy, Report};
+use cajole_report::{Axis, CaseStudy, Plot, Report, Series};
 use cajole_tasks::checkpoint::{self, Checkpoint, LoadError};
 use cajole_tasks::corpora::{CorpusError, Splits};
 use cajole_tasks::training::kept_or_trained;
-use cajole_tasks::{Watch, fingerprint_of};
+use cajole_tasks::{Watch, curve, fingerprint_of};
 use serde::Serialize;
 use serde_json::json;
 
@@ -111,6 +111,7 @@ pub(crate) fn reproduce<E: Experiment>(
     let (networks, absent) = chosen::<E>(&all, places)?;
     let mut results = Vec::new();
     let mut notes = Vec::new();
+    let mut curves = Vec::new();
     let mut loaded: Option<(String, u64, Splits<E::Sentence>)> = None;
     for (i, network) in networks {
         let (name, corpus) = E::names(network);
@@ -133,6 +134,9 @@ pub(crate) fn reproduce<E: Experiment>(
             watch.say(&format!("  not as configured: {difference}"));
         }
         watch.say(&format!("  F1 {:.2} on the dev set", E::dev_f1(&trained.1)));
+        let curve = folder.map(curve::read).transpose()?.unwrap_or_default();
+        let points = (1..).zip(curve).map(|(epoch, at)| (f64::from(epoch), at.f1));
+        curves.push((i, Series::line(name.as_str(), points.collect())));
         let weights = folder.map(|folder| folder.join(MODEL_FILE));
         let weights = weights.and_then(|path| File::open(path).and_then(fingerprint_of).ok());
         let inputs = json!({ "files": splits.contents, "weights": weights });
@@ -146,6 +150,14 @@ pub(crate) fn reproduce<E: Experiment>(
         results.into_iter().map(|(_, measured, case)| (measured, case)).unzip();
     let mut report = config.report(&measured);
     report.cases = cases.into_iter().flatten().collect();
+    curves.sort_by_key(|(i, _)| *i);
+    curves.retain(|(_, curve)| !curve.points.is_empty());
+    if !curves.is_empty() {
+        let title = "Training: F1 on the dev set after every epoch";
+        let mut plot = Plot::new(title, Axis::linear("epochs"), Axis::linear("dev F1, per cent"));
+        plot.series = curves.into_iter().map(|(_, curve)| curve).collect();
+        report.plots.push(plot);
+    }
     if !absent.is_empty() {
         notes.push(format!("Left out, because there is no checkpoint: {}.", absent.join(", ")));
     }

@@ -113,7 +113,7 @@ impl Study {
                 };
                 let tried = |size: f32| {
                     let label = format!("{}, step size {size}", variant.name);
-                    repair(&label, with(size)).map(|row| row.figure(Figure::F1After))
+                    repair(&label, with(size)).map(|row| quality(&row))
                 };
                 let size = best_of(variant.step_sizes.iter().copied(), tried)?;
                 let size = size.unwrap_or(config.schedule.step_size);
@@ -126,13 +126,14 @@ impl Study {
 
     /// The table, from the rows of every network.
     pub(crate) fn table(&self, rows: &[Row]) -> Table {
+        let is_f1 = rows.iter().any(|row| row.get(Figure::F1After).is_some());
         let header = [
             "net",
             "variant",
             "η",
             "failures",
             "converted",
-            "F1",
+            if is_f1 { "F1" } else { "accuracy" },
             "exact",
             "25 %",
             "50 %",
@@ -159,7 +160,7 @@ impl Study {
                 Cell::plain(format!("{}", row.figure(Figure::StepSize) as f32)),
                 Cell::plain(row.failures.to_string()),
                 Cell::number(row.figure(Figure::Conversion), 1),
-                Cell::number(row.figure(Figure::F1After), 1),
+                Cell::number(quality(row), 1),
                 Cell::number(row.figure(Figure::ExactAfter), 1),
                 whole(Figure::Steps25),
                 whole(Figure::Steps50),
@@ -170,6 +171,11 @@ impl Study {
         }
         table
     }
+}
+
+/// F1 on the failures, or the accuracy of tasks that have no F1.
+fn quality(row: &Row) -> f64 {
+    row.get(Figure::F1After).unwrap_or_else(|| row.figure(Figure::AccuracyAfter))
 }
 
 #[cfg(test)]

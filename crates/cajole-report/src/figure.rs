@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Figure {
     /// Percentage of all inputs whose first output violates the constraint.
     FailureRate,
+    /// Percentage of all first outputs that are in the target language, whatever the input.
+    WholeGrammatical,
     /// Percentage of failures whose output satisfies the constraint after repair.
     Conversion,
     /// The same, as competing engines report it.

@@ -126,7 +126,7 @@ impl Experiment for ParsingConfig {
         let run = Run { name: &network.name, parser, config: self, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
         let case = kept.get(&format!("{} case", network.name), || {
-            let found = case_study(parser, self, measured.step_size, &splits.test)?;
+            let found = case_study(parser, self, measured.step_size, &splits.test, watch)?;
             Ok::<Option<CaseStudy>, ExperimentError>(found)
         })?;
         Ok((measured, case))

@@ -19,7 +19,7 @@ use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::Sentence;
 
 use super::block::{Block, Measured};
-use super::case_study::case_study;
+use super::case_study::{LONGEST, case_study};
 use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
 use super::methods::Failures;
@@ -115,10 +115,8 @@ impl Experiment for SrlConfig {
         let corpus = self.recipe(network)?.corpus;
         let run = Run { name: &network.name, tagger, config: self, corpus, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
-        let paper = self.gbi.paper_by(measured.chosen.step_size);
         let case = kept.get(&format!("{} case", network.name), || {
-            let inputs = run.inputs(&splits.test);
-            Ok::<_, ExperimentError>(case_study(tagger, &paper, &inputs)?)
+            run.case_study(&measured.chosen, &splits.test)
         })?;
         Ok((measured, case))
     }
@@ -270,10 +268,28 @@ impl Run<'_> {
         instances
     }
 
-    /// The inputs of the first block, with their sentences.
-    fn inputs<'s>(&self, sentences: &'s [Sentence]) -> Vec<(&'s Sentence, Instance)> {
-        let instances = self.instances(sentences, self.config.readings[0], self.config.noise[0]);
-        propositions(sentences, self.corpus).map(|(s, _)| s).zip(instances).collect()
+    /// A repair to show, among short sentences under the constraints of the first block.
+    fn case_study(
+        &self,
+        chosen: &Chosen,
+        sentences: &[Sentence],
+    ) -> Result<Option<CaseStudy>, ExperimentError> {
+        let (config, reading) = (self.config, self.config.readings[0]);
+        let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
+        let short: Vec<Sentence> = short.cloned().collect();
+        let instances = self.instances(&short, reading, config.noise[0]);
+        let failures = Failures::find(self.tagger, &instances, self.watch);
+        let of_instance: Vec<&Sentence> =
+            propositions(&short, self.corpus).map(|(s, _)| s).collect();
+        let cases = failures.cases.iter().map(|(x, _)| {
+            let place = instances.iter().position(|other| std::ptr::eq(other, *x));
+            (of_instance[place.expect("failures are among the instances")], *x)
+        });
+        let cases: Vec<_> = cases.collect();
+        let paper = config.gbi.paper_by(chosen.step_size);
+        let best = chosen.kinds.first().map_or(&config.gbi.best, |kind| &kind.best);
+        let presets = [("paper", &paper), ("best", best)];
+        Ok(case_study(self.tagger, reading, presets, &cases)?)
     }
 
     /// Parses these sentences with the built-in parser.
