@@ -84,7 +84,7 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
     let out = |name| [&reproduce[..], &[name]].concat();
 
     // In training, and while outputs are repaired.
-    for kept in ["nets/srl-100/training.safetensors", "measured/srl-100-chosen.json"] {
+    for kept in ["nets/srl-100/training.safetensors", "measured/srl-100-step-size.json"] {
         kill_after(&mut command(at, &out("--out=killed")), &at.join("killed").join(kept));
         assert!(!at.join("killed/report.json").exists(), "{kept}");
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decoders::Ranking;
 use crate::step_rule::StepRule;
 
 /// The widest beam: memory grows with it, so a larger number is a slip.
@@ -25,6 +26,8 @@ pub struct Config {
     /// Beam width of the inner decoder, from 1 to [`MOST_WIDTH`]; 1 is greedy.
     #[serde(deserialize_with = "ranges::width")]
     pub width: usize,
+    /// How the inner decoder and masked sources rank outputs of different lengths.
+    pub ranking: Ranking,
     /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam.
     pub sources: Vec<Source>,
     /// What to lower and what to raise.
@@ -145,6 +148,7 @@ impl Config {
     pub fn paper() -> Self {
         Config {
             width: 1,
+            ranking: Ranking::Total,
             sources: Vec::new(),
             objective: Objective::Lower { candidates: 1 },
             schedule: Schedule { rule: StepRule::Sgd, step_size: 1e-3, max_steps: 100 },

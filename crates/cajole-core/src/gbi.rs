@@ -14,6 +14,7 @@ use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::constraint::Constraint;
 use crate::decoder::{ConstrainedDecoder, Decoder};
+use crate::decoders::Beam;
 use crate::failure::Failure;
 use crate::model::Model;
 use crate::moving::{Moving, UnknownParameter};
@@ -48,9 +49,10 @@ impl<'a, M: Model> Gbi<'a, M> {
     }
 
     fn prepare(model: &'a M, config: Config, moving: Moving) -> Self {
+        let sources = config.sources.iter();
         Gbi {
-            decoder: model.decoder(config.width),
-            sources: config.sources.iter().filter_map(|source| model.source(source)).collect(),
+            decoder: model.decoder(Beam { width: config.width, ranking: config.ranking }),
+            sources: sources.filter_map(|of| model.source(of, config.ranking)).collect(),
             in_step: model.in_step(&moving).max(1),
             cancel: Cancel::default(),
             model,

@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use crate::config::{Schedule, Source};
 use crate::decoder::{ConstrainedDecoder, Decoder};
+use crate::decoders::{Beam, Ranking};
 use crate::failure::Failure;
 use crate::moving::{Moving, Parameter};
 
@@ -198,9 +199,14 @@ pub trait Model: Sync {
     /// If the backend fails; the whole set then counts as failed.
     fn take_step(&self, set: &mut [Move<Self::Nudge>]) -> Result<(), Failure>;
 
-    /// `f(x; W)`: the network's own inference procedure, with beam width `width` if it has a beam.
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_>;
+    /// `f(x; W)`: the network's own inference procedure, with this beam if it has one.
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_>;
 
-    /// A source of satisfying candidates; `None` if the network does not support it.
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>>;
+    /// A source of satisfying candidates, whose beams rank in this way; `None` if the network does
+    /// not support it.
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>>;
 }

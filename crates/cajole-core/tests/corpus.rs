@@ -31,7 +31,7 @@ fn results_come_in_order_from_any_number_of_threads() {
 fn a_first_pass_gives_every_input_its_own_output() {
     let (model, inputs) = (Bigram::random(9, 1.5, 6), prompts(100));
     for width in [1, 3] {
-        let decoder = model.decoder(width);
+        let decoder = model.decoder(width.into());
         let alone = |x: &Prompt| decode_all(&model, &*decoder, &[x]).unwrap().remove(0);
         let expected: Vec<Candidate> = inputs.iter().map(alone).collect();
         let different: BTreeSet<&[Symbol]> = expected.iter().map(|y| &y.output[..]).collect();

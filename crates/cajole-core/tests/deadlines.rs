@@ -164,9 +164,9 @@ fn searches_that_are_late_find_nothing_and_say_so() {
     let x = Prompt { id: 0, kind: 0, cap: 5 };
     let anything = Regular::new(&Dfa::explore(3, (), |(), _| Some(()), |()| true));
     let all: [&dyn ConstrainedDecoder<Bigram>; 4] = [
-        &MaskedBeam { width: 4 },
+        &MaskedBeam::of(4),
         &BestFirst::default(),
-        &DoublingBeam { from: 1, to: 1 << 20 },
+        &DoublingBeam::of(1, 1 << 20),
         &Sampling { samples: 1000, temperature: 1.0, seed: 1 },
     ];
     for (i, decoder) in all.into_iter().enumerate() {
@@ -187,7 +187,7 @@ fn searches_that_are_late_find_nothing_and_say_so() {
     wanted.until = Some(Instant::now() + Duration::from_millis(50));
     let sought = Sought { pass: Pass::base(&x), wanted: &wanted };
     let mut found = [Found::default()];
-    let wide = DoublingBeam { from: 1, to: usize::MAX };
+    let wide = DoublingBeam::of(1, usize::MAX);
     let mut workspace = Workspace::new(&model);
     wide.search(&mut workspace.session(&model), &[sought], &mut found).unwrap();
     assert_eq!(found[0].candidates().len(), 0);
@@ -204,7 +204,7 @@ fn decoders_that_are_late_stop_in_the_middle_of_an_output() {
     };
     let model = (0..).map(|seed| Bigram::random(4, 0.5, seed)).find(is_long).unwrap();
     let slow = Prompt { id: 1, kind: 1, cap: 3 };
-    let own: [&dyn Decoder<Bigram>; 2] = [&Greedy, &Beam { width: 3 }];
+    let own: [&dyn Decoder<Bigram>; 2] = [&Greedy, &Beam::of(3)];
     for decoder in own {
         let in_time =
             |x| Pass { until: Some(Instant::now() + Duration::from_secs(600)), ..Pass::base(x) };

@@ -236,7 +236,7 @@ fn a_decoder_that_finds_nothing_has_failed() {
     let model = Table::new(&[&[1.0, 0.0]]);
     let inputs: Vec<Sentence> = (0..6).map(|id| Sentence { id, ..model.plain() }).collect();
     let zero = |_: &Sentence, y: &[Symbol]| f32::from(u8::from(y[0] == 0));
-    let gbi = Gbi::new(&model).in_step(4).decoder(Silent(model.decoder(1)));
+    let gbi = Gbi::new(&model).in_step(4).decoder(Silent(model.decoder(1.into())));
     for (i, outcome) in run_set(&gbi, &model, &jobs(&inputs, &zero)).iter().enumerate() {
         let stop = if i == 3 { Stop::Failed } else { Stop::Satisfied };
         assert_eq!((outcome.stop, outcome.failure.is_some()), (stop, i == 3), "{i}");
@@ -255,6 +255,6 @@ fn corpora_report_failures_too() {
     check(&gbi.run_all(&jobs, |_, _| ()), &[9], fault, &expected);
     let model = network(&[Fault::Input(Call::Search, 9)]);
     let xs: Vec<&Prompt> = inputs.iter().collect();
-    let error = decode_all(&model, &*model.decoder(1), &xs).unwrap_err();
+    let error = decode_all(&model, &*model.decoder(1.into()), &xs).unwrap_err();
     assert_eq!(error.to_string(), "Input(Search, 9)");
 }

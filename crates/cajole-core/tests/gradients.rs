@@ -25,7 +25,7 @@ fn check<M: Model<Nudge = Deltas>>(
     let mut session = workspace.session(model);
     let mut found = [Found::default()];
     let pass = Pass { nudge: Some(&nudge), ..Pass::base(x) };
-    model.decoder(1).decode(&mut session, &[pass], &mut found).unwrap();
+    model.decoder(1.into()).decode(&mut session, &[pass], &mut found).unwrap();
     let decoded = found[0].best().filter(|y| !y.capped).expect("an output that ends");
     let expected = log_prob(&nudge, &decoded.output);
     assert!((f64::from(decoded.log_prob) - expected).abs() < 1e-5);

@@ -118,14 +118,14 @@ fn the_decoded_output_is_lowered_until_another_comes_out() {
 #[test]
 fn every_decoder_is_repaired_from_every_source() {
     let (model, rule) = (network(), rule());
-    let masked = MaskedBeam { width: 3 };
+    let masked = MaskedBeam::of(3);
     let best = BestFirst::default();
     let sampling = Sampling { samples: 40, temperature: 1.0, seed: 1 };
-    let doubling = DoublingBeam { from: 2, to: 64 };
+    let doubling = DoublingBeam::of(2, 64);
     // With the passes it takes for one input, where that is known beforehand.
     let sources: [(&dyn ConstrainedDecoder<Bigram>, Option<usize>); 4] =
         [(&masked, Some(3)), (&best, None), (&sampling, Some(40)), (&doubling, None)];
-    let decoders: [(&dyn Decoder<Bigram>, usize); 2] = [(&Greedy, 1), (&Beam { width: 3 }, 3)];
+    let decoders: [(&dyn Decoder<Bigram>, usize); 2] = [(&Greedy, 1), (&Beam::of(3), 3)];
     for ((source, cost), (decoder, width)) in sources.iter().flat_map(|&s| decoders.map(|d| (s, d)))
     {
         for proposals in [Proposals::Frozen, Proposals::Fresh] {
@@ -154,7 +154,7 @@ fn black_boxes_are_repaired_by_what_needs_no_automaton() {
         Gbi::new(&model).in_step(8),
         Gbi::with(&model, contrast(Proposals::Frozen, Positions::Differing))
             .unwrap()
-            .sources(vec![Box::new(MaskedBeam { width: 5 }), Box::new(BestFirst::default())]),
+            .sources(vec![Box::new(MaskedBeam::of(5)), Box::new(BestFirst::default())]),
     ] {
         check_all(&model, &gbi, &black_box);
     }
@@ -271,7 +271,7 @@ fn sources_are_asked_once_under_w_or_at_every_step_under_the_nudged_weights() {
     let (model, inputs, rule) = (network(), prompts(), rule());
     for proposals in [Proposals::Frozen, Proposals::Fresh] {
         let asked = Mutex::new(Vec::new());
-        let source = Noted { inner: MaskedBeam { width: 2 }, asked: &asked };
+        let source = Noted { inner: MaskedBeam::of(2), asked: &asked };
         let gbi = Gbi::with(&model, contrast(proposals, Positions::Differing)).unwrap();
         let gbi = gbi.sources(vec![Box::new(source)]).in_step(8);
         let outcomes = run_set(&gbi, &model, &jobs(&inputs, &rule));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use backend::bigram::{Bigram, KINDS, Prompt};
 use backend::deltas::Deltas;
 use cajole_core::constraints::{Dfa, Language, Regular};
-use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
+use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampling};
 use cajole_core::{
     ConstrainedDecoder, Constraint, Decoder, Found, Model, Moving, Pass, Sought, Stepper, Symbol,
     Wanted, Workspace,
@@ -88,12 +88,20 @@ fn naive_beam(
         }
     }
     finished.sort_by(|a, b| b.1.total_cmp(&a.1));
-    finished.truncate(width);
     (finished, rows)
 }
 
+/// The same outputs by log-probability per symbol, the end included.
+fn per_symbol(mut outputs: Vec<Scored>) -> Vec<Scored> {
+    let rank = |(y, log_prob): &Scored| log_prob / (y.len() + 1) as f64;
+    outputs.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    outputs
+}
+
 fn free_beam(model: &Bigram, x: &Prompt, width: usize) -> (Vec<Scored>, Vec<Scored>) {
-    naive_beam(model, x, width, &|_| true, &|_| true)
+    let (mut finished, cut_off) = naive_beam(model, x, width, &|_| true, &|_| true);
+    finished.truncate(width);
+    (finished, cut_off)
 }
 
 /// The outputs that satisfy, best first.
@@ -139,7 +147,7 @@ fn greedy_takes_the_best_symbol_every_time() {
                     v => y.push(v),
                 }
             };
-            let decoders: [&dyn Decoder<Bigram>; 2] = [&Greedy, &Beam { width: 1 }];
+            let decoders: [&dyn Decoder<Bigram>; 2] = [&Greedy, &Beam::of(1)];
             for decoder in decoders {
                 let found = &decode(&model, decoder, &[Pass::base(&x)])[0];
                 check(found, &[(y.clone(), sum)], "greedy");
@@ -158,14 +166,14 @@ fn beams_keep_the_best_prefixes() {
     for model in models() {
         for x in prompts() {
             for width in [1, 2, 3, 5, 8] {
-                let found = &decode(&model, &Beam { width }, &[Pass::base(&x)])[0];
+                let found = &decode(&model, &Beam::of(width), &[Pass::base(&x)])[0];
                 let (finished, cut_off) = free_beam(&model, &x, width);
                 let is_capped = finished.is_empty();
                 check(found, if is_capped { &cut_off } else { &finished }, "beam");
                 assert!(found.candidates().iter().all(|y| y.capped == is_capped));
                 assert_eq!(found.passes, width);
             }
-            let found = &decode(&model, &Beam { width: 1000 }, &[Pass::base(&x)])[0];
+            let found = &decode(&model, &Beam::of(1000), &[Pass::base(&x)])[0];
             check(found, &model.all(&x), "a beam that is wide enough finds all");
         }
     }
@@ -183,16 +191,49 @@ fn masked_beams_keep_the_best_prefixes_of_members() {
             let goes_on = |y: &[Symbol]| prefixes.contains(y);
             let may_end = |y: &[Symbol]| members.iter().any(|(member, _)| member == y);
             for width in [1, 2, 3, 5] {
-                let found = &search(&model, &MaskedBeam { width }, &[Pass::base(&x)], &[&rule])[0];
+                let found = &search(&model, &MaskedBeam::of(width), &[Pass::base(&x)], &[&rule])[0];
                 let (finished, _) = naive_beam(&model, &x, width, &goes_on, &may_end);
-                check(found, &finished, "masked beam");
+                check(found, &finished[..finished.len().min(width)], "masked beam");
                 assert!(members.is_empty() || !finished.is_empty(), "there always is one");
                 assert!(found.candidates().iter().all(|y| !y.capped && y.marks.is_empty()));
             }
-            let wide = MaskedBeam { width: 1000 };
+            let wide = MaskedBeam::of(1000);
             check(&search(&model, &wide, &[Pass::base(&x)], &[&rule])[0], &members, "all members");
         }
     }
+}
+
+#[test]
+fn beams_rank_outputs_per_symbol() {
+    let mut n_changed = 0;
+    for model in models() {
+        for x in prompts() {
+            for width in [1, 2, 3, 5, 8] {
+                let beam = Beam::of(width).ranked(Ranking::PerSymbol);
+                let found = &decode(&model, &beam, &[Pass::base(&x)])[0];
+                let (finished, _) = naive_beam(&model, &x, width, &|_| true, &|_| true);
+                let best = per_symbol(finished.clone()).into_iter().next();
+                let Some((y, log_prob)) = best else { continue };
+                let decoded = found.best().unwrap();
+                assert_eq!(decoded.output, y, "a beam of {width}");
+                assert!((f64::from(decoded.log_prob) - log_prob).abs() < 1e-4, "not per symbol");
+                n_changed += usize::from(finished[0].0 != y);
+            }
+            let wide = Beam::of(1000).ranked(Ranking::PerSymbol);
+            let found = &decode(&model, &wide, &[Pass::base(&x)])[0];
+            check(found, &per_symbol(model.all(&x)), "a beam that is wide enough finds all");
+            for rule in languages() {
+                let members = per_symbol(satisfying(&model, &x, &rule));
+                let wide = MaskedBeam::of(1000).ranked(Ranking::PerSymbol);
+                check(&search(&model, &wide, &[Pass::base(&x)], &[&rule])[0], &members, "members");
+            }
+            let doubling = DoublingBeam::of(1000, 1000).ranked(Ranking::PerSymbol);
+            let best = per_symbol(satisfying(&model, &x, &two_ones));
+            let found = &search(&model, &doubling, &[Pass::base(&x)], &[&two_ones])[0];
+            check(found, &best[..best.len().min(1)], "the first that satisfies");
+        }
+    }
+    assert!(50 < n_changed, "{n_changed} beams have another best output than by probability");
 }
 
 #[test]
@@ -268,7 +309,7 @@ fn a_beam_is_doubled_until_something_satisfies() {
                     break;
                 }
             }
-            let decoder = DoublingBeam { from: 2, to: 15 };
+            let decoder = DoublingBeam::of(2, 15);
             let found = &search(&model, &decoder, &[Pass::base(x)], &[constraint])[0];
             check(found, &expected, "doubling beam");
             assert_eq!(found.passes, passes);
@@ -282,7 +323,7 @@ fn masked_search_needs_an_automaton() {
     let (model, inputs) = (Bigram::random(3, 1.0, 2), prompts());
     let [tail, ..] = languages();
     let set: Vec<Pass<'_, Bigram>> = inputs.iter().map(Pass::base).collect();
-    let decoder = MaskedBeam { width: 3 };
+    let decoder = MaskedBeam::of(3);
     // Every second input has a black box; the others are found what they are found alone.
     let found = search(&model, &decoder, &set, &[&two_ones, &tail]);
     for (i, found) in found.iter().enumerate() {
@@ -360,7 +401,7 @@ fn an_input_of_a_set_is_found_what_it_is_found_alone() {
         (0..30).map(|id| (Prompt { id, kind: id % KINDS, cap: 1 + id % 5 }, nudge(id))).collect();
     let pass = |(x, nudge)| Pass { nudge: Option::as_ref(nudge), ..Pass::base(x) };
     let set: Vec<Pass<'_, Bigram>> = inputs.iter().map(|(x, nudge)| pass((x, nudge))).collect();
-    let own: [&dyn Decoder<Bigram>; 3] = [&Greedy, &Beam { width: 2 }, &Beam { width: 5 }];
+    let own: [&dyn Decoder<Bigram>; 3] = [&Greedy, &Beam::of(2), &Beam::of(5)];
     for decoder in own {
         for (i, found) in decode(&model, decoder, &set).iter().enumerate() {
             assert_eq!(told(found), told(&decode(&model, decoder, &set[i..=i])[0]), "input {i}");
@@ -370,11 +411,11 @@ fn an_input_of_a_set_is_found_what_it_is_found_alone() {
     let constraints: [&dyn Constraint<Prompt>; 5] =
         [&two_ones, &tail, &sparse, &anything, &nothing];
     let constrained: [&dyn ConstrainedDecoder<Bigram>; 6] = [
-        &MaskedBeam { width: 1 },
-        &MaskedBeam { width: 4 },
+        &MaskedBeam::of(1),
+        &MaskedBeam::of(4),
         &BestFirst::default(),
         &BestFirst { only_black_boxes: true, ..BestFirst::default() },
-        &DoublingBeam { from: 1, to: 16 },
+        &DoublingBeam::of(1, 16),
         &Sampling { samples: 50, temperature: 1.0, seed: 1 },
     ];
     for (d, decoder) in constrained.into_iter().enumerate() {
@@ -389,15 +430,15 @@ fn an_input_of_a_set_is_found_what_it_is_found_alone() {
 fn no_output_fits_into_no_steps() {
     let (model, x) = (Bigram::random(3, 1.0, 2), Prompt { id: 0, kind: 1, cap: 0 });
     let any = Regular::new(&Dfa::explore(2, (), |(), _| Some(()), |()| true));
-    for decoder in [&Greedy as &dyn Decoder<Bigram>, &Beam { width: 3 }] {
+    for decoder in [&Greedy as &dyn Decoder<Bigram>, &Beam::of(3)] {
         let found = &decode(&model, decoder, &[Pass::base(&x)])[0];
         let best = found.best().expect("a decoder always finds something");
         assert!(best.capped && best.output.is_empty() && best.marks.is_empty());
     }
     let constrained: [&dyn ConstrainedDecoder<Bigram>; 4] = [
-        &MaskedBeam { width: 3 },
+        &MaskedBeam::of(3),
         &BestFirst::default(),
-        &DoublingBeam { from: 1, to: 4 },
+        &DoublingBeam::of(1, 4),
         &Sampling { samples: 5, temperature: 1.0, seed: 1 },
     ];
     for decoder in constrained {

@@ -1,6 +1,7 @@
 //! Errors of the corpus experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use cajole_core::UnknownParameter;
 use cajole_tasks::checkpoint::LoadError;
@@ -26,6 +27,30 @@ pub enum ExperimentError {
     SameName {
         /// The name.
         name: String,
+    },
+    /// A network is named that is not configured.
+    #[error("no network is called {name:?}; there are {known}")]
+    NoNetwork {
+        /// The name.
+        name: String,
+        /// The configured names.
+        known: String,
+    },
+    /// A folder holds none of the networks.
+    #[error("{folder} holds none of the networks {names}; each is a folder with a checkpoint", folder = folder.display())]
+    NoNets {
+        /// The folder.
+        folder: PathBuf,
+        /// Their names.
+        names: String,
+    },
+    /// A variant does not fit its preset.
+    #[error("the variant {name:?}: {source}")]
+    Variant {
+        /// The variant.
+        name: String,
+        /// What is wrong with it.
+        source: Box<toml::de::Error>,
     },
     /// A preset does not fit a network.
     #[error(transparent)]

@@ -5,24 +5,33 @@
 //! [`Watch`](cajole_tasks::Watch). They share the repair methods, saved results, tuning on the dev
 //! set, and summaries over seeds.
 
+mod bootstrap;
+mod comparison;
 mod error;
+mod example;
 mod kept;
 mod method;
 pub mod parsing;
 mod reproduce;
 pub mod srl;
+mod study;
 mod summary;
 pub mod transduction;
 mod tuning;
 
+pub(crate) use bootstrap::{Interval, Tally, Verdict};
+pub(crate) use comparison::{LEGEND, OURS, Tallies, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
+pub(crate) use example::{NEAREST, choose, edit_distance};
 pub(crate) use kept::Kept;
 pub use kept::KeptError;
 pub use method::{Nudged, Repair};
 pub(crate) use method::{
     Otherwise, Unconstrained, alone, mean_milliseconds, with_gbi, with_search,
 };
+pub use reproduce::Places;
 pub(crate) use reproduce::{Experiment, reproduce};
+pub use study::{Study, Variant};
 pub(crate) use summary::{
     SHARES, Summary, conversion_curve, converted_steps, steps_table, with_costs,
 };
@@ -40,10 +49,12 @@ mod tests {
         for text in [ParsingConfig::DEFAULT, ParsingConfig::QUICK] {
             let config: ParsingConfig = toml::from_str(text).unwrap();
             assert_eq!(config.gbi, Presets::built_in(Presets::PARSING));
+            config.check().unwrap();
         }
         for text in [SrlConfig::DEFAULT, SrlConfig::QUICK] {
             let config: SrlConfig = toml::from_str(text).unwrap();
             assert_eq!(config.gbi, Presets::built_in(Presets::SRL));
+            config.check().unwrap();
         }
     }
 }

@@ -1,18 +1,32 @@
 //! Runs a corpus experiment: trains or loads each network, measures it, and reports on all.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cajole_nn::checkpoint::MODEL_FILE;
-use cajole_report::{CaseStudy, Report};
+use cajole_report::{Axis, CaseStudy, Plot, Report, Series};
 use cajole_tasks::checkpoint::{self, Checkpoint, LoadError};
 use cajole_tasks::corpora::{CorpusError, Splits};
 use cajole_tasks::training::kept_or_trained;
-use cajole_tasks::{Watch, fingerprint_of};
+use cajole_tasks::{Watch, curve, fingerprint_of};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::{ExperimentError, Kept, UnknownCorpus};
+
+/// Where an experiment finds things and keeps them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places<'a> {
+    /// The folder of the corpora.
+    pub data: Option<&'a Path>,
+    /// Where networks and results are kept, and reused.
+    pub out: Option<&'a Path>,
+    /// A folder of trained networks, each a checkpoint folder of its name. With it, nothing is
+    /// trained, and networks that it does not hold are left out.
+    pub nets: Option<&'a Path>,
+    /// Names of the networks to measure; all if empty.
+    pub only: &'a [String],
+}
 
 /// An experiment, defined by its settings.
 pub(crate) trait Experiment: Serialize {
@@ -29,8 +43,8 @@ pub(crate) trait Experiment: Serialize {
     /// All measurements of a network.
     type Measured;
 
-    /// The networks, in report order.
-    fn networks(&self) -> &[Self::Network];
+    /// The networks, in report order, one for every seed.
+    fn networks(&self) -> Vec<Self::Network>;
 
     /// The names of a network and of its corpus.
     fn names(network: &Self::Network) -> (&String, &String);
@@ -40,6 +54,9 @@ pub(crate) trait Experiment: Serialize {
 
     /// The training recipe of a network.
     fn recipe<'a>(&'a self, network: &'a Self::Network) -> Result<Self::Recipe<'a>, UnknownCorpus>;
+
+    /// The seed of a recipe.
+    fn seed(recipe: &Self::Recipe<'_>) -> u64;
 
     /// Loads the corpus of a network.
     fn load(
@@ -54,6 +71,12 @@ pub(crate) trait Experiment: Serialize {
         folder: Option<&Path>,
         watch: &dyn Watch,
     ) -> Result<Trained<Self>, LoadError>;
+
+    /// How the checkpoint differs from what is configured, if it was trained elsewhere.
+    fn differs(
+        network: &Self::Network,
+        card: &<Self::Trained as Checkpoint>::Card,
+    ) -> Option<String>;
 
     /// Dev F1.
     fn dev_f1(card: &<Self::Trained as Checkpoint>::Card) -> f64;
@@ -76,51 +99,110 @@ pub(crate) trait Experiment: Serialize {
 pub(crate) type Trained<E> =
     (<E as Experiment>::Trained, <<E as Experiment>::Trained as Checkpoint>::Card);
 
-/// Runs the experiment. Networks and results are saved under `out`, if given, and reused.
+/// Runs the experiment. Networks and results are saved under `places.out`, if given, and reused.
 pub(crate) fn reproduce<E: Experiment>(
     config: &E,
-    data: Option<&Path>,
-    out: Option<&Path>,
+    places: &Places<'_>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
-    let networks = config.networks();
-    ExperimentError::unless_distinct(networks.iter().map(|network| E::names(network).0))?;
-    let kept = Kept::open(out.map(|out| out.join("measured")).as_deref(), config)?;
-    let folder_of = |network| out.map(|out| out.join("nets").join(E::names(network).0));
-    // Networks that are already trained go first.
-    let mut order: Vec<usize> = (0..networks.len()).collect();
-    order.sort_by_key(|&i| !folder_of(&networks[i]).is_some_and(|f| checkpoint::exists(&f)));
+    let all = config.networks();
+    ExperimentError::unless_distinct(all.iter().map(|network| E::names(network).0))?;
+    let kept = Kept::open(places.out.map(|out| out.join("measured")).as_deref(), config)?;
+    let (networks, absent) = chosen::<E>(&all, places)?;
     let mut results = Vec::new();
-    let mut loaded: Option<(&String, Splits<E::Sentence>)> = None;
-    for i in order {
-        let network = &networks[i];
+    let mut notes = Vec::new();
+    let mut curves = Vec::new();
+    let mut loaded: Option<(String, u64, Splits<E::Sentence>)> = None;
+    for (i, network) in networks {
         let (name, corpus) = E::names(network);
         let recipe = config.recipe(network)?;
+        let seed = E::seed(&recipe);
         let splits = match loaded.take() {
-            Some((other, splits)) if other == corpus => splits,
+            Some((other, of, splits)) if other == *corpus && of == seed => splits,
             _ => {
-                let splits = E::load(&recipe, data)?;
+                let splits = E::load(&recipe, places.data)?;
                 splits.problems.iter().for_each(|p| watch.say(&format!("left out: {p}")));
                 splits
             }
         };
         watch.say(&format!("\n{name}: {}", E::describe(network)));
-        let folder = folder_of(network);
+        let folder = folder_of::<E>(network, places);
         let folder = folder.as_deref();
         let trained = kept_or_trained(folder, || E::train(&recipe, &splits, folder, watch))?;
+        if let Some(difference) = E::differs(network, &trained.1) {
+            notes.push(format!("The checkpoint of {name} is not as configured: {difference}."));
+            watch.say(&format!("  not as configured: {difference}"));
+        }
         watch.say(&format!("  F1 {:.2} on the dev set", E::dev_f1(&trained.1)));
+        let curve = folder.map(curve::read).transpose()?.unwrap_or_default();
+        let points = (1..).zip(curve).map(|(epoch, at)| (f64::from(epoch), at.f1));
+        curves.push((i, Series::line(name.as_str(), points.collect())));
         let weights = folder.map(|folder| folder.join(MODEL_FILE));
         let weights = weights.and_then(|path| File::open(path).and_then(fingerprint_of).ok());
         let inputs = json!({ "files": splits.contents, "weights": weights });
         kept.claim(&format!("{name} inputs"), &inputs)?;
         let (measured, case) = config.measure(network, &trained, &splits, &kept, watch)?;
         results.push((i, measured, case));
-        loaded = Some((corpus, splits));
+        loaded = Some((corpus.clone(), seed, splits));
     }
     results.sort_by_key(|(i, ..)| *i);
     let (measured, cases): (Vec<_>, Vec<_>) =
         results.into_iter().map(|(_, measured, case)| (measured, case)).unzip();
     let mut report = config.report(&measured);
-    report.cases = cases.into_iter().flatten().take(1).collect();
+    report.cases = cases.into_iter().flatten().collect();
+    curves.sort_by_key(|(i, _)| *i);
+    curves.retain(|(_, curve)| !curve.points.is_empty());
+    if !curves.is_empty() {
+        let title = "Training: F1 on the dev set after every epoch";
+        let mut plot = Plot::new(title, Axis::linear("epochs"), Axis::linear("dev F1, per cent"));
+        plot.series = curves.into_iter().map(|(_, curve)| curve).collect();
+        report.plots.push(plot);
+    }
+    if !absent.is_empty() {
+        notes.push(format!("Left out, because there is no checkpoint: {}.", absent.join(", ")));
+    }
+    report.notes.extend(notes);
     Ok(report)
+}
+
+fn folder_of<E: Experiment>(network: &E::Network, places: &Places<'_>) -> Option<PathBuf> {
+    let name = E::names(network).0;
+    match places.nets {
+        Some(nets) => Some(nets.join(name)),
+        None => places.out.map(|out| out.join("nets").join(name)),
+    }
+}
+
+/// The networks to measure, with their places in the report, those that are trained already first;
+/// and the names of those that are left out because they are not.
+#[allow(clippy::type_complexity)] // a name for it would say no more
+fn chosen<'n, E: Experiment>(
+    all: &'n [E::Network],
+    places: &Places<'_>,
+) -> Result<(Vec<(usize, &'n E::Network)>, Vec<String>), ExperimentError> {
+    let names = || all.iter().map(|network| E::names(network).0.clone()).collect::<Vec<_>>();
+    if let Some(name) = places.only.iter().find(|name| !names().contains(name)) {
+        let known = names().join(", ");
+        return Err(ExperimentError::NoNetwork { name: name.clone(), known });
+    }
+    let is_meant =
+        |network: &E::Network| places.only.is_empty() || places.only.contains(E::names(network).0);
+    let meant = all.iter().enumerate().filter(|(_, network)| is_meant(network));
+    let is_trained = |network: &E::Network| {
+        folder_of::<E>(network, places).is_some_and(|folder| checkpoint::exists(&folder))
+    };
+    let (mut chosen, others): (Vec<_>, Vec<_>) =
+        meant.partition(|(_, network)| is_trained(network));
+    let Some(folder) = places.nets else {
+        chosen.extend(others);
+        return Ok((chosen, Vec::new()));
+    };
+    let absent: Vec<String> =
+        others.iter().map(|(_, network)| E::names(network).0.clone()).collect();
+    match chosen.is_empty() {
+        true => {
+            Err(ExperimentError::NoNets { folder: folder.to_owned(), names: absent.join(", ") })
+        }
+        false => Ok((chosen, absent)),
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use cajole_core::Source::Masked;
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
-use cajole_experiments::{ExperimentError, KeptError};
+use cajole_experiments::{ExperimentError, KeptError, Places};
 use cajole_tasks::corpora::{Selection, Source};
 use cajole_tasks::parsing::{Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
@@ -54,7 +54,8 @@ fn rows(
     watch: &dyn Watch,
 ) -> Result<Vec<Value>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let report = pool.install(|| reproduce(config, None, Some(out), watch))?;
+    let report =
+        pool.install(|| reproduce(config, &Places { out: Some(out), ..Places::default() }, watch))?;
     Ok(rows_without(&report, &["milliseconds"]))
 }
 
@@ -106,14 +107,23 @@ fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
     let [home, other, ..] = Genre::ALL;
     let files = [("a.ptb", trees(home, 40)), ("b.ptb", trees(other, 10))];
     files.iter().for_each(|(name, text)| fs::write(at(name), text).unwrap());
-    let of = |file: &str| vec![Selection { file: file.to_owned(), ids: String::new() }];
+    let of = |file: &str| {
+        vec![Selection {
+            file: file.to_owned(),
+            ids: String::new(),
+            conll2012: false,
+            domain: None,
+        }]
+    };
     let mut config = config();
     let treebank = config.treebanks.get_mut("generated").unwrap();
     treebank.source =
         Source::Files { train: of("a.ptb"), dev: of("b.ptb"), test: of("b.ptb"), domains: vec![] };
     config.networks.truncate(1);
     config.networks[0].epochs = Some(2);
-    let run = |watch: &dyn Watch| reproduce(&config, Some(folder.path()), Some(&at("out")), watch);
+    let out = at("out");
+    let places = Places { data: Some(folder.path()), out: Some(&out), ..Places::default() };
+    let run = |watch: &dyn Watch| reproduce(&config, &places, watch);
     let check_refused = |what: &str| {
         let error = run(&Silent).unwrap_err().to_string();
         assert!(error.contains("has changed since") && error.contains(what), "{error}");
@@ -139,6 +149,43 @@ fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
     check_refused("weights;");
 }
 
+#[test]
+fn trained_networks_are_measured_from_their_folder() {
+    let (mut config, folder) = (config(), tempfile::tempdir().unwrap());
+    let at = |name: &str| folder.path().join(name);
+    config.networks.iter_mut().for_each(|network| network.epochs = Some(1));
+    config.networks[1].seeds = vec![1, 2];
+    let (first, second, nets) = (at("first"), at("second"), at("first").join("nets"));
+    let all = reproduce(&config, &Places { out: Some(&first), ..Places::default() }, &Silent);
+    let all = rows_without(&all.unwrap(), &["milliseconds"]);
+    let seeds = ["gnmt", "simple", "simple-seed2"];
+    assert!(seeds.iter().all(|net| all.iter().any(|row| row["net"] == *net)), "one for each seed");
+    assert!(all.iter().any(|row| row["method"] == "best, no source"), "parts are measured");
+
+    fs::remove_dir_all(nets.join("gnmt")).unwrap();
+    let places = Places { out: Some(&second), nets: Some(&nets), ..Places::default() };
+    let report = reproduce(&config, &places, &Silent).unwrap();
+    let rest: Vec<Value> = all.iter().filter(|row| row["net"] != "gnmt").cloned().collect();
+    compare(&rows_without(&report, &["milliseconds"]), &rest);
+    let absent = "Left out, because there is no checkpoint: gnmt.";
+    assert!(report.notes.iter().any(|note| note == absent), "{:?}", report.notes);
+    assert!(!second.join("nets").exists(), "nothing was trained");
+
+    let only = ["simple-seed2".to_owned()];
+    let report = reproduce(&config, &Places { only: &only, ..places }, &Silent).unwrap();
+    let rows = rows_without(&report, &["milliseconds"]);
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["net"] == "simple-seed2"));
+
+    let refused =
+        |places: &Places<'_>| reproduce(&config, places, &Silent).unwrap_err().to_string();
+    let unknown = ["net9".to_owned()];
+    let error = refused(&Places { only: &unknown, ..places });
+    assert!(error.contains("\"net9\"; there are gnmt, simple, simple-seed2"), "{error}");
+    let none = at("none");
+    let error = refused(&Places { nets: Some(&none), ..places });
+    assert!(error.contains("none of the networks gnmt, simple, simple-seed2"), "{error}");
+}
+
 /// A briefly trained parser, with its settings and data.
 static TRAINED: LazyLock<(ParsingConfig, Splits, Parser)> = LazyLock::new(|| {
     let config = config();
@@ -156,7 +203,7 @@ const METHODS: [Method; 7] = [
     Method::Constrained,
     Method::MaskedGreedy,
     Method::MaskedBeam,
-    Method::Beam,
+    Method::Beam(3),
 ];
 
 /// Repairs all failures among `sentences` by every method. Converted outputs must be trees, and
@@ -165,7 +212,7 @@ const METHODS: [Method; 7] = [
 fn check_methods(width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
     let (config, _, parser) = &*TRAINED;
     let before: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
-    let failures = Failures::find(parser, width, sentences, &Silent);
+    let failures = Failures::find(parser, config.beam(width), sentences, &Silent);
     assert_eq!(failures.total, sentences.len());
     let all = METHODS.map(|method| {
         let repairs = failures.repair(method, config, &Silent).unwrap();

@@ -65,6 +65,7 @@ impl Changes {
         }
         let mut limits = network.limits();
         limits.width = self.width.unwrap_or(limits.width);
+        limits.ranking = config.ranking;
         limits.max_tokens = self.max_tokens;
         limits.deadline = self.deadline;
         Ok(Settings { engine, config, limits, cancel: Cancel::default() })

@@ -19,6 +19,9 @@ use crate::study::study;
 use crate::task::{Case, Output, Task};
 use crate::worker::{Failing, Settings, Worker};
 
+/// If the network can read none of so many lines, they are not meant for it.
+const UNREADABLE: usize = 20;
+
 /// Inputs that a thread takes at a time.
 const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
@@ -85,7 +88,7 @@ struct Tried {
 
 impl<'t, T: Task> Comparison<'t, T> {
     /// Runs every engine on every input whose own output violates its rules. Lines that cannot be
-    /// worked on are left out and reported.
+    /// worked on are left out and reported. If the first twenty all are, it stops there.
     ///
     /// # Errors
     /// If the settings name parameters that the network does not have.
@@ -101,6 +104,9 @@ impl<'t, T: Task> Comparison<'t, T> {
             match self.read(line, &mut own) {
                 Ok((of_line, rules)) => cases.extend(of_line.into_iter().map(|c| (c, rules))),
                 Err(error) => bad.push((line.number, error)),
+            }
+            if cases.is_empty() && bad.len() == UNREADABLE {
+                break;
             }
         }
         let (cases, rules): (Vec<Case<T::Input>>, Vec<Option<usize>>) = cases.into_iter().unzip();
@@ -242,6 +248,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         report.plots.push(cost_plot(&rows, has_gold.then_some(metric)));
         report.tables.push(self.one_by_one(failures, tried));
         report.cases = self.traces(failures, tried);
+        report.notes.extend(has_gold.then(|| harm(&rows, metric)).flatten());
         report.rows = rows;
         report
     }
@@ -279,16 +286,20 @@ impl<'t, T: Task> Comparison<'t, T> {
         let n = self.of.shown.min(failures.len());
         let mut table = Table::new(
             format!(
-                "{n} of {} failures, one by one (✓ satisfies, ✗ does not, = right)",
+                "{n} of {} failures, one by one: every engine's output (✓ satisfies, ✗ does not, = \
+                 right)",
                 failures.len()
             ),
             header.collect::<Vec<_>>(),
         );
-        let marks = tried.iter().map(|_| Align::Right);
-        table = table.aligned([Align::Left, Align::Left].into_iter().chain(marks));
+        let outputs = tried.iter().map(|_| Align::Left);
+        table = table.aligned([Align::Left, Align::Left].into_iter().chain(outputs));
         let separator = self.task.vocabulary().separator();
         for (i, Failure { case, first, .. }) in failures.iter().take(self.of.shown).enumerate() {
-            let verdicts = tried.iter().map(|t| verdict(case, &t.answers[i]));
+            let verdicts = tried.iter().map(|t| {
+                let cell = verdict(case, &t.answers[i]);
+                Cell { text: format!("{} {}", cell.text, self.text(&t.answers[i].output)), ..cell }
+            });
             let texts = [case.subject.symbols.join(separator), self.text(&first.output)];
             table = table.row(texts.map(Cell::plain).into_iter().chain(verdicts));
         }
@@ -309,6 +320,27 @@ impl<'t, T: Task> Comparison<'t, T> {
     fn text(&self, y: &[Symbol]) -> String {
         self.task.vocabulary().text(y)
     }
+}
+
+/// A warning, if every engine's outputs are worse than the network's own: what the rules say is not
+/// what is right.
+fn harm(rows: &[Row], metric: &str) -> Option<String> {
+    let (network, engines) = rows.split_first()?;
+    let of = |row: &Row| row.figure(Figure::Metric);
+    let best = engines.iter().filter(|row| !of(row).is_nan());
+    let best = best.max_by(|a, b| of(a).total_cmp(&of(b)))?;
+    (of(best) < of(network)).then(|| {
+        format!(
+            "Satisfying these rules costs accuracy: on the {} failures the network's own outputs \
+             have {metric} {:.1}, and no engine's have more than {:.1} ({}). Either the rules are \
+             wrong for these inputs, which `cajole lint` counts, or they say too little about what \
+             is right.",
+            network.failures,
+            of(network),
+            of(best),
+            best.method
+        )
+    })
 }
 
 /// The output of every input, `outputs` being those of the failures.

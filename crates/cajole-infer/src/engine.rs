@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{Failure, Fault, Symbol, Trace};
 use serde::Serialize;
 
@@ -78,6 +79,8 @@ impl Engine {
 pub struct Limits {
     /// Width of the network's own decoder; 1 is greedy.
     pub width: usize,
+    /// How beams rank outputs of different lengths.
+    pub ranking: Ranking,
     /// First width of the doubling beam.
     pub beam_from: usize,
     /// Its last width.
@@ -94,10 +97,18 @@ pub struct Limits {
     pub max_tokens: usize,
 }
 
+impl Limits {
+    /// The beam of the network's own decoder.
+    pub fn beam(&self) -> Beam {
+        Beam { width: self.width, ranking: self.ranking }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             width: 1,
+            ranking: Ranking::default(),
             beam_from: 2,
             beam_to: 64,
             masked_width: 5,

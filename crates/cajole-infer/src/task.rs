@@ -7,6 +7,7 @@ use std::borrow::Borrow;
 use std::ops::Range;
 
 use cajole_core::corpus::BATCH;
+use cajole_core::decoders::Beam;
 use cajole_core::{Config, ConstrainedDecoder, Decoder, Model, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -110,9 +111,9 @@ pub trait Task: Send + Sync {
     /// The settings of gradient-based inference that are known to work for it.
     fn presets(&self) -> &Presets;
 
-    /// `f(x; W)`: its own inference procedure, with a beam of `width` where it has one.
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self::Model> + '_> {
-        self.model().decoder(width)
+    /// `f(x; W)`: its own inference procedure, with this beam where it has one.
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self::Model> + '_> {
+        self.model().decoder(beam)
     }
 
     /// How far engines go with it, if nobody says otherwise.

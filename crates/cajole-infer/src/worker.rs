@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use cajole_core::decoders::Beam;
 use cajole_core::{
     Cancel, Candidate, Config, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought,
     Symbol, UnknownParameter, Wanted, Workspace,
@@ -121,7 +122,7 @@ impl<'t, T: Task> Worker<'t, T> {
         workspace: Workspace<T::Model>,
     ) -> Result<Self, UnknownParameter> {
         Gbi::with(task.model(), settings.config.clone())?;
-        let own = task.decoder(settings.limits.width);
+        let own = task.decoder(settings.limits.beam());
         let found = vec![Found::default(); task.together().inputs];
         Ok(Worker { task, settings, own, workspace, found })
     }
@@ -302,7 +303,7 @@ impl<'t, T: Task> Worker<'t, T> {
         let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
         // Never narrower than what the network itself decodes with.
         let width = config.width.max(self.settings.limits.width);
-        let mut gbi = gbi.decoder(self.task.decoder(width));
+        let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
         if let Some(sources) = self.task.sources(config, rules) {
             gbi = gbi.sources(sources);
         }

@@ -4,6 +4,7 @@
 //! inputs, and take one step. Every decoder, training and gradient-based inference then work with
 //! it, through [`Trained`](crate::Trained).
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Force, Mark, Pass, Symbol};
 use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepper, decoders};
 use smallvec::SmallVec;
@@ -431,11 +432,15 @@ impl<N: AutoRegressive> Network for N {
         Ok(())
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<N>> + '_> {
-        decoders::own(width)
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<N>> + '_> {
+        decoders::own(beam)
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<N>> + '_>> {
-        decoders::source(source)
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Trained<N>> + '_>> {
+        decoders::source(source, ranking)
     }
 }

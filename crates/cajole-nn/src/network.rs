@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use cajole_core::corpus::{self, BATCH};
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Candidate, Force, Mark, Move, Symbol};
 use cajole_core::{
     ConstrainedDecoder, Decoder, Failure, Model, Moving, Parameter, Recording, Source,
@@ -79,10 +80,14 @@ pub trait Network: Trainable + Sized {
     }
 
     /// The network's own inference procedure: see [`Model::decoder`].
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<Self>> + '_>;
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<Self>> + '_>;
 
     /// A source of satisfying candidates: see [`Model::source`].
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>>;
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>>;
 }
 
 /// A network with its weights: what decoders and Algorithm 1 work with.
@@ -183,12 +188,16 @@ impl<N: Network> Model for Trained<N> {
         Ok(())
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_> {
-        self.net.decoder(width)
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_> {
+        self.net.decoder(beam)
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        self.net.source(source)
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
+        self.net.source(source, ranking)
     }
 }
 

@@ -44,14 +44,14 @@
 //! let net = Tagging { net: Letters { layout, table }, tags: tags.clone() };
 //! let model = Trained::new(net, weights);
 //! let (x, y): (&[u32], &[u32]) = (&[7, 4, 11, 11, 14], &[24, 14]);
-//! let outputs = decode_all(&model, &*model.decoder(1), &[x, y])?;
+//! let outputs = decode_all(&model, &*model.decoder(1.into()), &[x, y])?;
 //! assert!(outputs.iter().all(|y| tags.is_valid(&y.output)));
 //! assert_eq!(outputs[1].output.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use cajole_core::constraints::TagSet;
-use cajole_core::decoders::tags;
+use cajole_core::decoders::{Beam, Ranking, tags};
 use cajole_core::model::{Candidate, Force, Mark, Pass, Symbol};
 use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, TagScorer};
 
@@ -227,11 +227,15 @@ impl<N: Tagger> Network for Tagging<N> {
         Ok(())
     }
 
-    fn decoder(&self, _width: usize) -> Box<dyn Decoder<Trained<Self>> + '_> {
+    fn decoder(&self, _: Beam) -> Box<dyn Decoder<Trained<Self>> + '_> {
         Box::new(tags::Tagged::viterbi(&self.tags))
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
+    fn source(
+        &self,
+        source: &Source,
+        _: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
         tags::source(&self.tags, source)
     }
 }

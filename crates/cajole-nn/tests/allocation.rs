@@ -216,12 +216,7 @@ fn an_iteration_of_a_tagger_allocates_the_violation_and_nothing_else() {
     weights[outside] = -1.0; // so that there are spans
     let model = &Trained::new(Tagging { net, tags: tags.clone() }, weights);
     let tokens = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
-    let x = Sentence(Features {
-        tokens: tokens.into(),
-        dense: [0.5; 14].into(),
-        predicate: 2,
-        lemma: 1,
-    });
+    let x = Sentence(Features { tokens, dense: [0.5; 14].into(), predicate: 2, lemma: 1 });
 
     let free = RoleSet::default();
     let constraint = &SpansInTree { tags: &tags, free: free.clone() };

@@ -303,7 +303,7 @@ fn an_output_cut_off_at_the_cap_never_satisfies() {
     let model = changed(network(0), |w| *w.last_mut().unwrap() = -50.0);
     let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
     check(&model, &anything);
-    let cut = Workspace::new(&model).decode(&model, &Beam { width: 1 }, INPUT).unwrap();
+    let cut = Workspace::new(&model).decode(&model, &Beam::of(1), INPUT).unwrap();
     assert!(cut.best().unwrap().capped, "left alone, the network does not end");
 }
 
@@ -314,7 +314,7 @@ fn time_runs_out() {
     for (deadline, is_found) in [(Duration::ZERO, false), (Duration::from_secs(600), true)] {
         let mut wanted = Wanted::new(INPUT, &anything);
         wanted.until = Some(Instant::now() + deadline);
-        let (best, beam) = (BestFirst::default(), DoublingBeam { from: 4, to: 1024 });
+        let (best, beam) = (BestFirst::default(), DoublingBeam::of(4, 1024));
         for decoder in [&best as &dyn ConstrainedDecoder<_>, &beam] {
             let found = Workspace::new(&model).search(&model, decoder, &wanted).unwrap();
             assert_eq!(found.best().is_some(), is_found);
@@ -359,7 +359,7 @@ fn what_is_found_can_be_recorded_for_a_gradient() {
         assert!((forced.log_prob - found.best().unwrap().log_prob).abs() < 1e-5);
         let got = gradient(&mut workspace, &forced);
 
-        let beam = workspace.decode(&model, &Beam { width: 1 << 10 }, INPUT).unwrap();
+        let beam = workspace.decode(&model, &Beam::of(1 << 10), INPUT).unwrap();
         let same = beam.candidates().iter().find(|candidate| candidate.output == y).unwrap();
         let want = gradient(&mut workspace, same);
         assert_eq!(got.len(), want.len());

@@ -90,13 +90,13 @@ fn search(
 fn a_wide_beam_is_exhaustive_search() {
     for model in networks() {
         let all = all_outputs(&model);
-        let beam = decode(&model, &Beam { width: 1 << 10 });
+        let beam = decode(&model, &Beam::of(1 << 10));
         for (got, want) in beam.iter().zip(&all).take(20) {
             assert_eq!(got.output, want.output);
             assert!((got.log_prob - want.log_prob).abs() < 1e-4);
             assert!(!got.capped);
         }
-        let narrow = decode(&model, &Beam { width: 4 });
+        let narrow = decode(&model, &Beam::of(4));
         assert!(narrow[0].log_prob <= all[0].log_prob + 1e-5, "nothing beats the best");
         assert!(narrow.windows(2).all(|w| w[1].log_prob <= w[0].log_prob), "best first");
     }
@@ -105,7 +105,7 @@ fn a_wide_beam_is_exhaustive_search() {
 #[test]
 fn a_beam_of_one_is_greedy() {
     for model in networks() {
-        let (greedy, beam) = (decode(&model, &Greedy), decode(&model, &Beam { width: 1 }));
+        let (greedy, beam) = (decode(&model, &Greedy), decode(&model, &Beam::of(1)));
         assert_eq!(greedy[0].output, beam[0].output);
         assert_eq!(greedy[0].capped, beam[0].capped);
         assert!((greedy[0].log_prob - beam[0].log_prob).abs() < 1e-5);
@@ -121,13 +121,13 @@ fn a_wide_masked_beam_is_exhaustive_search_in_the_language() {
     for model in networks() {
         let mut members = all_outputs(&model);
         members.retain(|y| dfa.contains(&y.output));
-        let masked = search(&model, &MaskedBeam { width: 1 << 10 }, &constraint);
+        let masked = search(&model, &MaskedBeam::of(1 << 10), &constraint);
         for (got, want) in masked.iter().zip(&members).take(10) {
             assert_eq!(got.output, want.output);
             assert!((got.log_prob - want.log_prob).abs() < 1e-4);
         }
         for width in [1, 2, 5] {
-            let found = search(&model, &MaskedBeam { width }, &constraint);
+            let found = search(&model, &MaskedBeam::of(width), &constraint);
             assert!(!found.is_empty() && found.iter().all(|y| dfa.contains(&y.output)));
         }
     }
@@ -137,24 +137,24 @@ fn a_wide_masked_beam_is_exhaustive_search_in_the_language() {
 fn masked_decoding_finds_nothing_where_there_is_nothing() {
     let model = network(0, StartState::Encoder);
     let nothing = Regular::new(&Language::any_of(Vec::<Language>::new()).automaton(2));
-    assert!(search(&model, &MaskedBeam { width: 3 }, &nothing).is_empty());
+    assert!(search(&model, &MaskedBeam::of(3), &nothing).is_empty());
     let black_box = |_: &[Symbol], _: &[Symbol]| 0.0;
-    assert!(search(&model, &MaskedBeam { width: 3 }, &black_box).is_empty());
+    assert!(search(&model, &MaskedBeam::of(3), &black_box).is_empty());
     // The shortest member is longer than the cap.
     let long = Regular::new(&Dfa::length(2, 50));
-    assert!(search(&model, &MaskedBeam { width: 3 }, &long).is_empty());
+    assert!(search(&model, &MaskedBeam::of(3), &long).is_empty());
 }
 
 #[test]
 fn a_doubling_beam_takes_the_first_that_satisfies() {
     let at_least_three = |_: &[Symbol], y: &[Symbol]| 3.0f32 - y.len().min(3) as f32;
     for model in networks() {
-        let found = search(&model, &DoublingBeam { from: 1, to: 1024 }, &at_least_three);
+        let found = search(&model, &DoublingBeam::of(1, 1024), &at_least_three);
         assert!(3 <= found[0].output.len());
     }
     let never = |_: &[Symbol], _: &[Symbol]| 1.0;
     let model = network(0, StartState::Encoder);
-    assert!(search(&model, &DoublingBeam { from: 2, to: 8 }, &never).is_empty());
+    assert!(search(&model, &DoublingBeam::of(2, 8), &never).is_empty());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn together_and_alone_give_the_same_bits() {
         (0..23).map(|i| (0..i % 9).map(|j| (i * 7 + j * 3) as Symbol % 3).collect()).collect();
     let xs: Vec<&[Symbol]> = inputs.iter().map(Vec::as_slice).collect();
     let set: Vec<Pass<'_, Net>> = xs.iter().map(|x| Pass::base(*x)).collect();
-    let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 3 }];
+    let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam::of(3)];
     for decoder in decoders {
         let mut workspace = Workspace::new(&model);
         let mut together = vec![Found::default(); xs.len()];
@@ -207,9 +207,9 @@ fn decoding_ends_whatever_the_weights() {
     for value in [f32::NAN, f32::INFINITY, -1e38, 1e38, 0.0] {
         let model = changed(network(0, StartState::Encoder), |w| w.fill(value));
         let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
-        let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 3 }];
+        let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam::of(3)];
         let searches: [&dyn ConstrainedDecoder<Net>; 2] =
-            [&DoublingBeam { from: 1, to: 4 }, &Sampling { samples: 4, temperature: 1.0, seed: 1 }];
+            [&DoublingBeam::of(1, 4), &Sampling { samples: 4, temperature: 1.0, seed: 1 }];
         let found = decoders.into_iter().flat_map(|decoder| decode(&model, decoder));
         let satisfying = searches.into_iter().flat_map(|s| search(&model, s, &anything));
         for y in found.chain(satisfying) {
@@ -223,7 +223,7 @@ fn an_output_that_never_ends_is_cut_off_and_says_so() {
     let model = changed(network(0, StartState::Encoder), |w| {
         *w.last_mut().unwrap() = -50.0; // the bias of the end
     });
-    for decoder in [&Greedy as &dyn Decoder<Net>, &Beam { width: 2 }] {
+    for decoder in [&Greedy as &dyn Decoder<Net>, &Beam::of(2)] {
         let found = decode(&model, decoder);
         assert!(found[0].capped);
         assert_eq!(found[0].output.len(), model.net.cap(INPUT));

@@ -80,7 +80,7 @@ fn pass<N: Network>(
 ) -> (Candidate, Vec<f32>) {
     let mut found = [Found::default()];
     let set = [Pass { nudge, ..Pass::base(x) }];
-    model.decoder(1).decode(&mut workspace.session(model), &set, &mut found).unwrap();
+    model.decoder(1.into()).decode(&mut workspace.session(model), &set, &mut found).unwrap();
     let best = found[0].best().unwrap().clone();
     let w = nudge.map_or(model.weights().to_vec(), |nudge| model.nudged(nudge));
     let tape = model.tape(workspace.session(model).scratch, 0).unwrap();

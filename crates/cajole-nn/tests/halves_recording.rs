@@ -26,7 +26,7 @@ fn nudge<N: Network>(model: &Trained<N>, x: &N::Input, moves: &[&str]) -> Nudge 
     let patterns: Vec<String> = moves.iter().map(|&pattern| pattern.to_owned()).collect();
     let moving = Moving::choose(&model.parameters(), &patterns).unwrap();
     let mut workspace = Workspace::new(model);
-    let found = workspace.decode(model, &*model.decoder(1), x).unwrap();
+    let found = workspace.decode(model, &*model.decoder(1.into()), x).unwrap();
     let blame = found.best().unwrap().marks.iter().map(|&mark| (mark, 1.0)).collect();
     let mut own = moved_by(model, &moving, 0, 3e-3, blame);
     let set = std::slice::from_mut(&mut own);
@@ -68,7 +68,7 @@ fn check<N: AutoRegressive>(name: &str, model: &Trained<N>, x: &N::Input, moves:
     let pass = Pass { nudge: Some(&nudge), ..Pass::base(x) };
     let mut nudged = Nudged { model, pass, workspace: Workspace::new(model) };
 
-    let beam: Vec<_> = nudged.decode(&Beam { width: 5 });
+    let beam: Vec<_> = nudged.decode(&Beam::of(5));
     let ended: Vec<_> = beam.iter().filter(|y| !y.capped).collect();
     assert!(1 < ended.len(), "{name}: a beam of outputs");
     let ys: Vec<&[Symbol]> = ended.iter().map(|y| y.output.as_slice()).collect();
@@ -96,9 +96,7 @@ fn check<N: AutoRegressive>(name: &str, model: &Trained<N>, x: &N::Input, moves:
     let wanted = Wanted::new(x, &constraint);
     let mut found = [Found::default()];
     let sought = [Sought { pass: Pass { place: Some(0), ..pass }, wanted: &wanted }];
-    MaskedBeam { width: 5 }
-        .search(&mut nudged.workspace.session(model), &sought, &mut found)
-        .unwrap();
+    MaskedBeam::of(5).search(&mut nudged.workspace.session(model), &sought, &mut found).unwrap();
     assert!(found[0].best().is_some(), "{name}: something satisfies");
     for y in found[0].candidates() {
         same("masked", &nudged.force(&[&y.output])[0], y);

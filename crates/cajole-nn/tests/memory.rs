@@ -36,7 +36,7 @@ fn bytes_of<N: Network>(
     let mut own = Move { nudge, ..moved_by(model, moving, 0, 1e-3, Vec::new()) };
     own.schedule.rule = rule;
     for t in 0..2 {
-        let found = workspace.decode(model, &*model.decoder(1), x).unwrap();
+        let found = workspace.decode(model, &*model.decoder(1.into()), x).unwrap();
         own.blame = found.best().unwrap().marks.iter().map(|&mark| (mark, 1.0)).collect();
         own.t = t;
         let set = std::slice::from_mut(&mut own);

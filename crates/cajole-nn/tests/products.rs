@@ -53,7 +53,7 @@ fn moving(model: &Net) -> Moving {
 
 /// What the best tags of `x` are blamed for, in a recording of their own.
 fn blamed(model: &Net, workspace: &mut Workspace<Net>, x: &Features) -> Vec<(Mark, f32)> {
-    let found = workspace.decode(model, &*model.decoder(1), x).unwrap();
+    let found = workspace.decode(model, &*model.decoder(1.into()), x).unwrap();
     found.best().unwrap().marks.iter().map(|&mark| (mark, 1.0)).collect()
 }
 
@@ -130,11 +130,12 @@ fn products_say_what_the_matrix_says() {
 fn repairs_leave_no_trace() {
     let model = model();
     let xs: Vec<_> = (0..12).map(|i| input(3 + i as usize, i)).collect();
-    let first: Vec<Symbol> = decode_all(&model, &*model.decoder(1), &xs.iter().collect::<Vec<_>>())
-        .unwrap()
-        .iter()
-        .map(|y| y.output[0])
-        .collect();
+    let first: Vec<Symbol> =
+        decode_all(&model, &*model.decoder(1.into()), &xs.iter().collect::<Vec<_>>())
+            .unwrap()
+            .iter()
+            .map(|y| y.output[0])
+            .collect();
     // Anything but what the network gives at the first position; lengths tell inputs apart.
     let constraint = |x: &Features, y: &[Symbol]| f32::from(y[0] == first[x.tokens.len() - 3]);
     let rule = StepRule::UnitNorm { growth: 1.2, cap: 0.3 };

@@ -379,7 +379,7 @@ fn together_and_alone_give_the_same_bits() {
             let xs: Vec<&[Token]> = inputs.iter().map(Vec::as_slice).collect();
             let set: Vec<Pass<'_, Net>> = xs.iter().map(|x| Pass::base(*x)).collect();
             let mut workspace = Workspace::new(&model);
-            let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam { width: 4 }];
+            let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam::of(4)];
             for decoder in decoders {
                 let mut together = vec![Found::default(); xs.len()];
                 let mut skimmed = together.clone();
@@ -425,7 +425,7 @@ fn a_wide_beam_is_exhaustive_search() {
         let longer = 1.0 - all.iter().map(probability).sum::<f64>();
         assert!(longer < probability(&all[BEST]), "{longer} is left for longer outputs");
 
-        let found = workspace.decode(&model, &Beam { width: 2 << LONGEST }, &x).unwrap();
+        let found = workspace.decode(&model, &Beam::of(2 << LONGEST), &x).unwrap();
         for (got, want) in found.candidates().iter().zip(&all[..BEST]) {
             assert_eq!(got.output, want.output);
             assert!((got.log_prob - want.log_prob).abs() < 1e-4 && !got.capped);

@@ -3,6 +3,7 @@
 
 mod networks;
 
+use cajole_core::decoders::Ranking;
 use cajole_core::{
     Candidate, Constraint, Force, Found, Model, Move, Pass, Schedule, Sought, Source, StepRule,
     Symbol, Wanted, Workspace,
@@ -43,7 +44,7 @@ fn decode<N: Network>(
     width: usize,
 ) -> Vec<Found> {
     let mut found = vec![Found::default(); set.len()];
-    model.decoder(width).decode(&mut workspace.session(model), set, &mut found).unwrap();
+    model.decoder(width.into()).decode(&mut workspace.session(model), set, &mut found).unwrap();
     found
 }
 
@@ -97,7 +98,7 @@ fn objective<N: Network + Clone>(
 ) -> f64 {
     let model = &Trained::new(model.net.clone(), w);
     let mut workspace = Workspace::new(model);
-    workspace.decode(model, &*model.decoder(1), x).unwrap();
+    workspace.decode(model, &*model.decoder(1.into()), x).unwrap();
     let pass = Pass { place: Some(0), ..Pass::base(x) };
     let term = |b: &Blamed| {
         f64::from(b.cost) * f64::from(force(model, &mut workspace, pass, &b.output).log_prob)
@@ -108,7 +109,7 @@ fn objective<N: Network + Clone>(
 /// The gradient of all weights, of what one input is blamed for, recorded on its own.
 fn dense_gradient<N: Network>(model: &Trained<N>, x: &N::Input, blamed: &[Blamed]) -> Vec<f32> {
     let mut workspace = Workspace::new(model);
-    workspace.decode(model, &*model.decoder(1), x).unwrap();
+    workspace.decode(model, &*model.decoder(1.into()), x).unwrap();
     let pass = Pass { place: Some(0), ..Pass::base(x) };
     let marks = |b: &Blamed| {
         let forced = force(model, &mut workspace, pass, &b.output);
@@ -283,18 +284,19 @@ impl Property for OtherBiases {
         let (mut n_changed, mut skimmed) = (0, vec![Found::default(); xs.len()]);
         for width in [1, 4] {
             let found = decode(model, &mut workspace, &set, width);
-            let decoder = model.decoder(width);
+            let decoder = model.decoder(width.into());
             decoder.skim(&mut workspace.session(model), &set, &mut skimmed).unwrap();
             for (i, (&x, other)) in xs.iter().zip(&others).enumerate() {
                 let mut own = Workspace::new(other);
-                let want = own.decode(other, &*other.decoder(width), x).unwrap();
+                let want = own.decode(other, &*other.decoder(width.into()), x).unwrap();
                 Self::all_close(name, &found[i], &want);
                 Self::all_close(name, &skimmed[i], &want);
                 let y = unlikely(&found[i], 5);
                 let got = force(model, &mut workspace, Pass { place: Some(i), ..set[i] }, &y);
                 let pass = Pass { place: Some(0), ..Pass::base(x) };
                 Self::close(name, &got, &force(other, &mut own, pass, &y));
-                let base = Workspace::new(model).decode(model, &*model.decoder(width), x).unwrap();
+                let base =
+                    Workspace::new(model).decode(model, &*model.decoder(width.into()), x).unwrap();
                 let [base, found] = [&base, &found[i]].map(|f| &f.best().unwrap().output);
                 n_changed += usize::from(base != found);
             }
@@ -310,11 +312,11 @@ impl Property for OtherBiases {
             let sought: Vec<_> =
                 set.iter().zip(&wanted).map(|(&pass, wanted)| Sought { pass, wanted }).collect();
             let mut found = vec![Found::default(); xs.len()];
-            let search = model.source(&source).unwrap();
+            let search = model.source(&source, Ranking::Total).unwrap();
             search.search(&mut workspace.session(model), &sought, &mut found).unwrap();
             assert!(found.iter().any(|found| found.best().is_some()), "{name}: {source:?}");
             for ((other, wanted), found) in others.iter().zip(&wanted).zip(&found) {
-                let search = other.source(&source).unwrap();
+                let search = other.source(&source, Ranking::Total).unwrap();
                 let want = Workspace::new(other).search(other, &*search, wanted).unwrap();
                 Self::all_close(name, found, &want);
             }

@@ -433,7 +433,7 @@ fn check_forced(
 #[test]
 fn a_pass_that_is_late_is_cut_off_and_says_so() {
     let (net, x) = (wild(tiny(), 1), sentence(6, 2));
-    let decoder = net.decoder(1);
+    let decoder = net.decoder(1.into());
     let mut workspace = Workspace::new(&net);
     let mut found = [Found::default()];
     for (time, n_tags) in [(Duration::ZERO, 0), (Duration::from_secs(600), 6)] {

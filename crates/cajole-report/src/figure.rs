@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Figure {
     /// Percentage of all inputs whose first output violates the constraint.
     FailureRate,
+    /// Percentage of all first outputs that are in the target language, whatever the input.
+    WholeGrammatical,
     /// Percentage of failures whose output satisfies the constraint after repair.
     Conversion,
     /// The same, as competing engines report it.
@@ -55,6 +57,10 @@ pub enum Figure {
     F1Before,
     /// F1 of brackets or arguments, after repair.
     F1After,
+    /// The lower end of the 95 % interval of that.
+    F1Low,
+    /// The upper end of the 95 % interval of that.
+    F1High,
     /// The same over all inputs, before repair.
     WholeF1Before,
     /// The same over all inputs, after repair.

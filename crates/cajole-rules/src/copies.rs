@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     fn input(text: &str) -> Subject {
-        Subject::new(text.split_whitespace().map(str::to_owned).collect(), text.into())
+        Subject::new(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), text.into())
     }
 
     fn copies(config: &str) -> Copies<'static> {

@@ -6,6 +6,7 @@
 mod changes;
 pub mod checkpoint;
 pub mod corpora;
+pub mod curve;
 mod fingerprint;
 mod overrides;
 pub mod pairs;

@@ -72,6 +72,16 @@ impl Presets {
         }
     }
 
+    /// A preset with overrides, which are a table of the same shape: `pull = 0.1`.
+    ///
+    /// # Errors
+    /// If the overrides do not fit.
+    pub fn varied(&self, preset: Preset, changes: &Table) -> Result<Config, toml::de::Error> {
+        let mut table = Table::try_from(self.get(preset)).expect("a preset is plain data");
+        change(&mut table, changes.clone());
+        Value::Table(table).try_into()
+    }
+
     /// The paper's settings with this step size.
     pub fn paper_by(&self, step_size: f32) -> Config {
         let mut paper = self.paper.clone();
@@ -138,6 +148,16 @@ mod tests {
             let error = changed(changes).unwrap_err();
             assert!(error.contains(named), "{error}");
         }
+    }
+
+    #[test]
+    fn a_preset_can_be_varied() {
+        let srl = Presets::built_in(Presets::SRL);
+        let changes: Table = toml::from_str("pull = 0.5\nsources = []").unwrap();
+        let expected = srl.best.clone().with(|c| (c.pull, c.sources) = (0.5, Vec::new()));
+        assert_eq!(srl.varied(Preset::Best, &changes).unwrap(), expected);
+        let misspelt: Table = toml::from_str("pul = 0.5").unwrap();
+        assert!(srl.varied(Preset::Best, &misspelt).unwrap_err().to_string().contains("pul"));
     }
 
     #[test]

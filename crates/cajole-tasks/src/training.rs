@@ -13,6 +13,7 @@ use cajole_treebank::text_of;
 use serde::Serialize;
 
 use crate::checkpoint::{self, Checkpoint, LoadError};
+use crate::curve::{self, Epoch};
 use crate::{Watch, changes};
 
 /// Identifies the run that the state next to it belongs to.
@@ -79,6 +80,9 @@ impl<'a, N: Trainable> Training<'a, N> {
                 note = format!(", {words}");
                 if every == 1 {
                     watch.say(&format!("  epoch {epoch:>3}: loss {loss:.4}{note}"));
+                    if let Some(folder) = folder {
+                        curve::add(folder, epoch, Epoch { f1: measured, loss: f64::from(loss) })?;
+                    }
                 }
                 if let Some(file) = &file {
                     save_training(file, net.layout(), trainer.state())?;

@@ -65,6 +65,14 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
     let of = Options { rules_name, engines, shown: what.shown };
     let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
+    if let (0, Some((line, error))) = (report.rows.first().map_or(0, |row| row.total), bad.first())
+    {
+        bail!(
+            "the network can read none of the first {} lines of {name}, of which the first says: \
+             {name}:{line}: {error}; name the network that they are for with --model",
+            bad.len()
+        );
+    }
     for (line, error) in &bad {
         screen.say(&format!("passed over: {name}:{line}: {error}"));
     }
@@ -86,6 +94,9 @@ fn show(report: &Report, what: &Compare, session: &Session) -> anyhow::Result<()
     // One by one they are on the page; here only how they do on the whole.
     let overview = report.tables.first().map(|table| table.to_text(width, colour));
     screen::print(&format!("\n{}", overview.unwrap_or_default()))?;
+    for note in &report.notes {
+        screen::print(&format!("\nwarning: {note}"))?;
+    }
     match &what.out {
         Some(folder) => screen::print(&format!(
             "\nFailures one by one, plots and traces: open {}.",

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cajole_experiments::transduction::TransductionConfig;
-use cajole_experiments::{parsing, srl, transduction};
+use cajole_experiments::{Places, parsing, srl, transduction};
 use cajole_nn::checkpoint::write_atomically;
 use cajole_report::Report;
 use cajole_tasks::Watch;
@@ -33,6 +33,15 @@ pub(crate) struct Reproduce {
     /// Train one network per kind from this seed, instead of the configured ones
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    /// Measure the trained networks in this folder, one checkpoint folder each, and train none
+    /// (parsing, srl)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) nets: Option<PathBuf>,
+
+    /// Measure only these of the configured networks (parsing, srl)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) networks: Vec<String>,
 
     #[command(flatten)]
     pub(crate) data: Data,
@@ -73,6 +82,9 @@ pub(crate) fn run(what: &Reproduce, session: &Session) -> anyhow::Result<()> {
 }
 
 fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+    if what.nets.is_some() || !what.networks.is_empty() {
+        bail!("--nets and --networks are for parsing and srl; transducers are trained in seconds");
+    }
     let mut config: TransductionConfig =
         settings::read(TransductionConfig::DEFAULT, &what.settings)?;
     if let Some(seed) = what.seed {
@@ -87,20 +99,42 @@ fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
 
 fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
     let mut config = parsing_config(&what.settings, &what.data)?;
-    config.seed = what.seed.unwrap_or(config.seed);
-    announce("Constituency parsing", config.networks.len(), what, screen);
-    Ok(parsing::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+    if let Some(seed) = what.seed {
+        config.seed = seed;
+        config.networks.iter_mut().for_each(|network| network.seeds.clear());
+    }
+    announce("Constituency parsing", config.seeded().len(), what, screen);
+    Ok(parsing::reproduce(&config, &what.places(), screen)?)
 }
 
 fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
     let mut config = srl_config(&what.settings, &what.data)?;
-    config.seed = what.seed.unwrap_or(config.seed);
-    announce("Semantic role labeling", config.networks.len(), what, screen);
-    Ok(srl::reproduce(&config, what.data.folder.as_deref(), Some(&what.out), screen)?)
+    if let Some(seed) = what.seed {
+        config.seed = seed;
+        config.networks.iter_mut().for_each(|network| network.seeds.clear());
+    }
+    announce("Semantic role labeling", config.seeded().len(), what, screen);
+    Ok(srl::reproduce(&config, &what.places(), screen)?)
+}
+
+impl Reproduce {
+    fn places(&self) -> Places<'_> {
+        Places {
+            data: self.data.folder.as_deref(),
+            out: Some(&self.out),
+            nets: self.nets.as_deref(),
+            only: &self.networks,
+        }
+    }
 }
 
 /// What is about to be done, and how long it takes.
 fn announce(task: &str, networks: usize, what: &Reproduce, screen: &Screen) {
+    if let Some(nets) = &what.nets {
+        let nets = nets.display();
+        return screen.say(&format!("{task}: the trained networks in {nets} are to be cajoled."));
+    }
+    let networks = if what.networks.is_empty() { networks } else { what.networks.len() };
     screen.say(&format!(
         "{task}: {networks} networks to train, or to reuse from {}/nets, and to cajole.{}",
         what.out.display(),

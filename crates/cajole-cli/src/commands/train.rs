@@ -146,6 +146,7 @@ fn transducer(what: &Train, session: &Session) -> anyhow::Result<()> {
 fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
     let mut config = parsing_config(&what.settings, &what.data)?;
     config.seed = what.seed;
+    config.networks.iter_mut().for_each(|network| network.seeds.clear());
     let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
@@ -167,6 +168,7 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
 fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
     let mut config = srl_config(&what.settings, &what.data)?;
     config.seed = what.seed;
+    config.networks.iter_mut().for_each(|network| network.seeds.clear());
     let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
     let recipe = config.recipe(network)?;
     let screen = Screen::new();

@@ -107,6 +107,7 @@ fn train(folder: &Path, reads: Reads, epochs: usize) {
         step_size: None,
         constraint_loss: None,
         domains: false,
+        seeds: Vec::new(),
     };
     let splits = Splits::load(&corpus, None, 1).unwrap();
     let SrlConfig { sizes, training, readings, seed, .. } = &config;

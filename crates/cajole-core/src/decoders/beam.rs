@@ -1,10 +1,11 @@
 //! Beam search: the `width` most probable prefixes, extended together as rows of one batch.
 //!
-//! Scores are plain log-probabilities, without length normalisation: the objective is `Ψ`. A prefix
-//! never scores less than its extensions, so the search may stop once no unfinished hypothesis can
-//! overtake the finished ones.
+//! Prefixes are ranked by their log-probability; all of them have the same length. Finished
+//! hypotheses have different lengths and are ranked as [`Ranking`] says. A prefix never scores less
+//! than its extensions, so the search may stop once no unfinished hypothesis can overtake the
+//! finished ones.
 
-use super::Buffers;
+use super::{Buffers, Ranking};
 use crate::constraints::{Automaton, State};
 use crate::decoder::{Decoder, Found, Session};
 use crate::failure::Failure;
@@ -12,10 +13,31 @@ use crate::model::{Mark, Pass, Symbol};
 use crate::stepper::{Recording, Stepper};
 
 /// Keeps the `width` most probable prefixes at every step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beam {
-    /// Beam width.
+    /// Beam width; 1 is greedy decoding.
     pub width: usize,
+    /// How finished hypotheses are ranked.
+    pub ranking: Ranking,
+}
+
+impl Beam {
+    /// A beam of this width that ranks by log-probability.
+    pub fn of(width: usize) -> Self {
+        Beam { width, ranking: Ranking::default() }
+    }
+
+    /// Ranks finished hypotheses in another way.
+    #[must_use]
+    pub fn ranked(self, ranking: Ranking) -> Self {
+        Beam { ranking, ..self }
+    }
+}
+
+impl From<usize> for Beam {
+    fn from(width: usize) -> Self {
+        Beam::of(width)
+    }
 }
 
 impl<M: Stepper> Decoder<M> for Beam {
@@ -25,7 +47,7 @@ impl<M: Stepper> Decoder<M> for Beam {
         set: &[Pass<'_, M>],
         found: &mut [Found],
     ) -> Result<(), Failure> {
-        search(at, set, self.width, &|_| None, &|_| false, Recording::Kept, found)
+        search(at, set, *self, &|_| None, &|_| false, Recording::Kept, found)
     }
 
     fn skim(
@@ -34,7 +56,7 @@ impl<M: Stepper> Decoder<M> for Beam {
         set: &[Pass<'_, M>],
         found: &mut [Found],
     ) -> Result<(), Failure> {
-        search(at, set, self.width, &|_| None, &|_| false, Recording::None, found)
+        search(at, set, *self, &|_| None, &|_| false, Recording::None, found)
     }
 }
 
@@ -85,6 +107,7 @@ struct Extension {
 struct Finished {
     node: Option<u32>,
     score: f32,
+    rank: f32,
     is_capped: bool,
 }
 
@@ -93,7 +116,7 @@ struct Finished {
 pub(super) fn search<'a, M: Stepper>(
     at: &mut Session<'_, M>,
     set: &[Pass<'_, M>],
-    width: usize,
+    Beam { width, ranking }: Beam,
     mask: &dyn Fn(usize) -> Option<&'a dyn Automaton>,
     is_late: &dyn Fn(usize) -> bool,
     recording: Recording,
@@ -114,7 +137,8 @@ pub(super) fn search<'a, M: Stepper>(
         symbols.clear();
         for (i, beam) in beams.iter_mut().enumerate() {
             let is_late = || (0 < t && set[i].is_late()) || is_late(i);
-            let is_over = beam.is_decided(width) || model.cap(set[i].input) <= t || is_late();
+            let cap = model.cap(set[i].input);
+            let is_over = beam.is_decided(width, ranking, cap) || cap <= t || is_late();
             if is_over {
                 beam.cut_off();
             }
@@ -134,7 +158,8 @@ pub(super) fn search<'a, M: Stepper>(
             beam.extend(own, n, end, mask, left, width);
             first += beam.rows.len();
             let at = beam.first as usize;
-            beam.keep(width, end, mask, |row, symbol| match recording {
+            let rank = |log_prob| ranking.rank(log_prob, t + 1);
+            beam.keep(width, end, mask, rank, |row, symbol| match recording {
                 Recording::Kept => model.mark(scratch, at + row as usize, symbol),
                 Recording::None => Mark(0),
             });
@@ -172,10 +197,16 @@ impl Hypotheses {
         self.previous.clear();
     }
 
-    /// Whether no unfinished hypothesis can still enter the `width` best.
-    fn is_decided(&self, width: usize) -> bool {
-        let Some(worst) = self.finished.get(width - 1) else { return false };
-        self.rows.iter().all(|row| row.score <= worst.score)
+    /// Whether `width` hypotheses are finished and no unfinished one can become better. By
+    /// log-probability, none can enter the `width` best. Per symbol, none can overtake the best: at
+    /// most `cap` symbols share its log-probability. The others would stay open until the cap.
+    fn is_decided(&self, width: usize, ranking: Ranking, cap: usize) -> bool {
+        let to_beat = match ranking {
+            Ranking::Total => self.finished.get(width - 1),
+            Ranking::PerSymbol => self.finished.first().filter(|_| width <= self.finished.len()),
+        };
+        let Some(to_beat) = to_beat else { return false };
+        self.rows.iter().all(|row| ranking.rank(row.score, cap) <= to_beat.rank)
     }
 
     /// Collects the `width` best allowed extensions of all rows, best first.
@@ -214,6 +245,7 @@ impl Hypotheses {
         width: usize,
         end: Symbol,
         mask: Option<&dyn Automaton>,
+        rank: impl Fn(f32) -> f32,
         mark: impl Fn(u32, Symbol) -> Mark,
     ) {
         self.parents.clear();
@@ -225,8 +257,9 @@ impl Hypotheses {
             let parent = from.node.unwrap_or(u32::MAX);
             self.nodes.push(Node { parent, symbol, mark: mark(row, symbol) });
             if symbol == end {
-                let done = Finished { node: Some(node), score, is_capped: false };
-                let place = self.finished.partition_point(|f| score <= f.score);
+                let rank = rank(score);
+                let done = Finished { node: Some(node), score, rank, is_capped: false };
+                let place = self.finished.partition_point(|f| rank <= f.rank);
                 self.finished.insert(place, done);
             } else {
                 let state = from.state.and_then(|s| mask.and_then(|m| m.next(s, symbol)));
@@ -241,7 +274,10 @@ impl Hypotheses {
     /// Reports the finished hypotheses, best first, or else the unfinished ones, marked as capped.
     fn report(&mut self, width: usize, is_masked: bool, recording: Recording, found: &mut Found) {
         if self.finished.is_empty() && !is_masked {
-            let cut = |row: &Row| Finished { node: row.node, score: row.score, is_capped: true };
+            let cut = |row: &Row| {
+                let Row { node, score, .. } = *row;
+                Finished { node, score, rank: score, is_capped: true }
+            };
             self.finished.extend(self.cut.iter().map(cut));
         }
         for finished in self.finished.iter().take(width) {

@@ -3,7 +3,8 @@
 //! The simplest honest baseline for gradient-based inference: it needs no gradient and no
 //! automaton, only the constraint as a test.
 
-use super::beam;
+use super::Ranking;
+use super::beam::{self, Beam};
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
 use crate::failure::Failure;
 use crate::model::Pass;
@@ -17,6 +18,21 @@ pub struct DoublingBeam {
     pub from: usize,
     /// The maximum width.
     pub to: usize,
+    /// How finished hypotheses are ranked.
+    pub ranking: Ranking,
+}
+
+impl DoublingBeam {
+    /// Beams of these widths that rank by log-probability.
+    pub fn of(from: usize, to: usize) -> Self {
+        DoublingBeam { from, to, ranking: Ranking::default() }
+    }
+
+    /// Ranks finished hypotheses in another way.
+    #[must_use]
+    pub fn ranked(self, ranking: Ranking) -> Self {
+        DoublingBeam { ranking, ..self }
+    }
 }
 
 impl<M: Stepper> ConstrainedDecoder<M> for DoublingBeam {
@@ -37,7 +53,8 @@ impl<M: Stepper> ConstrainedDecoder<M> for DoublingBeam {
             let passes: Short<Pass<'_, M>> = open.iter().map(|&i| set[i].pass).collect();
             let mut beams = vec![Found::default(); open.len()];
             let is_late = |i: usize| set[open[i]].wanted.is_late();
-            beam::search(at, &passes, width, &|_| None, &is_late, Recording::None, &mut beams)?;
+            let beam = Beam { width, ranking: self.ranking };
+            beam::search(at, &passes, beam, &|_| None, &is_late, Recording::None, &mut beams)?;
             let mut beams = beams.iter();
             open.retain(|&i| {
                 let beam = beams.next().expect("one beam per input");

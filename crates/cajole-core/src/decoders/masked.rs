@@ -4,7 +4,8 @@
 //! baseline where it applies. With width 1 it is masked greedy decoding. It always satisfies the
 //! constraint. But it repairs where the mask first bites, which is often later than the mistake.
 
-use super::beam;
+use super::Ranking;
+use super::beam::{self, Beam};
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
 use crate::failure::Failure;
 use crate::model::Pass;
@@ -16,6 +17,21 @@ use crate::stepper::{Recording, Stepper};
 pub struct MaskedBeam {
     /// Beam width; 1 is masked greedy decoding.
     pub width: usize,
+    /// How finished hypotheses are ranked.
+    pub ranking: Ranking,
+}
+
+impl MaskedBeam {
+    /// A beam of this width that ranks by log-probability.
+    pub fn of(width: usize) -> Self {
+        MaskedBeam { width, ranking: Ranking::default() }
+    }
+
+    /// Ranks finished hypotheses in another way.
+    #[must_use]
+    pub fn ranked(self, ranking: Ranking) -> Self {
+        MaskedBeam { ranking, ..self }
+    }
 }
 
 impl<M: Stepper> ConstrainedDecoder<M> for MaskedBeam {
@@ -36,7 +52,8 @@ impl<M: Stepper> ConstrainedDecoder<M> for MaskedBeam {
         let mask = |i: usize| set[masked[i]].wanted.automaton();
         let is_late = |i: usize| set[masked[i]].wanted.is_late();
         let mut own: Vec<Found> = masked.iter().map(|&i| std::mem::take(&mut found[i])).collect();
-        beam::search(at, &passes, self.width, &mask, &is_late, Recording::None, &mut own)?;
+        let beam = Beam { width: self.width, ranking: self.ranking };
+        beam::search(at, &passes, beam, &mask, &is_late, Recording::None, &mut own)?;
         masked.iter().zip(own).for_each(|(&i, own)| found[i] = own);
         Ok(())
     }

@@ -15,6 +15,7 @@ mod frontier;
 mod greedy;
 mod in_turn;
 mod masked;
+mod ranking;
 mod sampling;
 pub mod tags;
 
@@ -24,6 +25,7 @@ pub use doubling::DoublingBeam;
 pub use greedy::Greedy;
 pub use in_turn::InTurn;
 pub use masked::MaskedBeam;
+pub use ranking::Ranking;
 pub use sampling::Sampling;
 
 use crate::config::Source;
@@ -43,14 +45,17 @@ pub struct Buffers {
 }
 
 /// A stepper's own inference procedure: greedy, or a beam.
-pub fn own<'a, M: Stepper>(width: usize) -> Box<dyn Decoder<M> + 'a> {
-    if width <= 1 { Box::new(Greedy) } else { Box::new(Beam { width }) }
+pub fn own<'a, M: Stepper>(beam: Beam) -> Box<dyn Decoder<M> + 'a> {
+    if beam.width <= 1 { Box::new(Greedy) } else { Box::new(beam) }
 }
 
 /// The sources of satisfying candidates available to steppers.
-pub fn source<'a, M: Stepper>(source: &Source) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
+pub fn source<'a, M: Stepper>(
+    source: &Source,
+    ranking: Ranking,
+) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
     Some(match *source {
-        Source::Masked { width } => Box::new(MaskedBeam { width }),
+        Source::Masked { width } => Box::new(MaskedBeam { width, ranking }),
         Source::BlackBox { limit } => Box::new(BestFirst {
             max_expansions: limit,
             only_black_boxes: true,

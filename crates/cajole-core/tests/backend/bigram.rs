@@ -6,6 +6,7 @@
 //!
 //! `V` symbols; the last one ends an output and stands before the first.
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::random::Random;
 use cajole_core::{
     ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
@@ -345,11 +346,15 @@ impl Model for Bigram {
         Ok(())
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_> {
-        decoders::own(width)
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_> {
+        decoders::own(beam)
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        decoders::source(source)
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
+        decoders::source(source, ranking)
     }
 }

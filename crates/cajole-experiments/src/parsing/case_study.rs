@@ -3,50 +3,71 @@
 use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
 use cajole_nn::models::Token;
 use cajole_report::{CaseStep, CaseStudy, Piece};
+use cajole_tasks::Watch;
 use cajole_tasks::parsing::parser::Parser;
+use cajole_treebank::penn::parse_tree;
 use cajole_treebank::shift_reduce::constraint::Tokens;
 use cajole_treebank::{Sentence, Tree};
 
 use super::config::ParsingConfig;
-use crate::alone;
+use super::methods::Failures;
+use crate::{NEAREST, alone, choose, edit_distance};
 
 /// Longer sentences make unreadable tables.
 const LONGEST: usize = 14;
 
-/// The first short failure that Algorithm 1 turns into the gold tree, or else one that it turns
-/// into any tree.
+/// The paper's example of a repair.
+const EXAMPLE: &str = "(S (`` ``) (RB So) (NP (PRP it)) (VP (VBZ 's) (NP (DT a) (ADJP (RB very) (JJ \
+                       mixed)) (NN bag))) (. .) ('' ''))";
+
+/// The repair of the paper's example, or else of the nearest short failure that Algorithm 1 repairs
+/// for the better; if there is none, by the best preset.
 ///
 /// # Errors
-/// If the preset names a parameter that the network does not have.
+/// If a preset names a parameter that the network does not have.
 pub(super) fn case_study(
     parser: &Parser,
     config: &ParsingConfig,
     step_size: f32,
     sentences: &[Sentence],
+    watch: &dyn Watch,
 ) -> Result<Option<CaseStudy>, UnknownParameter> {
-    let (model, constraint) = (&parser.model, parser.constraint());
-    let gbi = Gbi::with(model, config.gbi.paper_by(step_size))?;
-    let mut workspace = Workspace::new(model);
-    let mut second_best = None;
-    for sentence in sentences {
-        let leaves = sentence.tree.leaves();
-        if LONGEST < leaves.len() {
-            continue;
-        }
-        let tokens: Vec<Token> = parser.lexicon.tokens(&leaves);
-        let Some(outcome) = alone(&gbi, &tokens, &constraint, &mut workspace) else { continue };
-        if outcome.g_before == 0.0 || !outcome.is_satisfied() {
-            continue;
-        }
-        let title = format!("{}, paper preset, step size {step_size}", sentence.id);
-        let case = trace_of(title, parser, Some(&sentence.tree), &leaves, &outcome);
-        let (tree, _) = parser.tree(&outcome.output, &leaves);
-        if tree == sentence.tree {
+    let example = parse_tree(EXAMPLE).expect("the example is a tree");
+    let tags = |tree: &Tree| -> Vec<String> {
+        tree.leaves().iter().map(|(tag, _)| (*tag).to_owned()).collect()
+    };
+    let example_tags = tags(&example);
+    let short = sentences.iter().filter(|s| s.tree.leaves().len() <= LONGEST);
+    let short: Vec<Sentence> = short.cloned().collect();
+    let failures = Failures::find(parser, config.beam(1), &short, watch);
+    let distance = |tree: &Tree| edit_distance(&tags(tree), &example_tags);
+    let mut near: Vec<(usize, &Tree)> =
+        failures.cases.iter().map(|case| (distance(case.gold), case.gold)).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let paper = config.gbi.paper_by(step_size);
+    let best = config.gbi.best.clone();
+    let presets =
+        [(format!("paper preset, step size {step_size}"), paper), ("best preset".to_owned(), best)];
+    for (name, preset) in presets {
+        let gbi = Gbi::with(&parser.model, preset)?;
+        let mut workspace = Workspace::new(&parser.model);
+        let mut repaired = |tree: &Tree| {
+            let leaves = tree.leaves();
+            let tokens: Vec<Token> = parser.lexicon.tokens(&leaves);
+            let outcome = alone(&gbi, &tokens, &parser.constraint(), &mut workspace)?;
+            let is_repaired = outcome.g_before != 0.0 && outcome.is_satisfied();
+            let title = format!("A repair, {name}");
+            is_repaired.then(|| trace_of(title, parser, Some(tree), &leaves, &outcome))
+        };
+        let own = repaired(&example);
+        let others = near.iter().take(NEAREST);
+        let others = others.filter_map(|(distance, tree)| Some((*distance, repaired(tree)?)));
+        let words: Vec<&str> = example.leaves().iter().map(|(_, word)| *word).collect();
+        if let Some(case) = choose(&words.join(" "), own, others) {
             return Ok(Some(case));
         }
-        second_best.get_or_insert(case);
     }
-    Ok(second_best)
+    Ok(None)
 }
 
 /// The trace of one sentence as a table: the decoded outputs, with errors marked if the gold tree

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_nn::TrainConfig;
 use cajole_nn::settings::{non_empty, positive, positive_numbers, positives};
 use cajole_tasks::Presets;
 use cajole_tasks::parsing::{NetworkConfig, Recipe, Sizes, TreebankConfig};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{ExperimentError, UnknownCorpus};
+use crate::{ExperimentError, Study, UnknownCorpus, Variant};
 
 /// The contents of `configs/parsing.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct ParsingConfig {
     /// The beam widths that the networks decode with; 1 is greedy.
     #[serde(deserialize_with = "positives")]
     pub widths: Vec<usize>,
+    /// How these beams, and masked ones, rank outputs of different lengths.
+    #[serde(default)]
+    pub ranking: Ranking,
     /// The treebanks, by name.
     pub treebanks: BTreeMap<String, TreebankConfig>,
     /// The parsers.
@@ -35,6 +39,12 @@ pub struct ParsingConfig {
     pub gbi: Presets,
     /// The settings of competing methods.
     pub rivals: Rivals,
+    /// Variants of the best preset that lack one of its parts, measured with greedy decoding.
+    #[serde(default)]
+    pub parts: Vec<Variant>,
+    /// Variants of presets to compare on dev failures.
+    #[serde(default)]
+    pub studies: Vec<Study>,
 }
 
 /// How the step size of plain SGD is tuned for a network, on dev failures.
@@ -63,13 +73,27 @@ pub struct Rivals {
 
 impl ParsingConfig {
     /// Checks what no single value shows: every network has a name of its own and a corpus that is
-    /// there.
+    /// there, and every variant fits its preset.
     ///
     /// # Errors
     /// If one has not.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        ExperimentError::unless_distinct(self.networks.iter().map(|network| &network.name))?;
-        Ok(self.networks.iter().try_for_each(|network| self.recipe(network).map(drop))?)
+        let networks = self.seeded();
+        let names = || networks.iter().map(|network| &network.name);
+        ExperimentError::unless_distinct(names())?;
+        networks.iter().try_for_each(|network| self.recipe(network).map(drop))?;
+        self.parts.iter().try_for_each(|part| part.config(&self.gbi, 1.0).map(drop))?;
+        self.studies.iter().try_for_each(|study| study.check(&self.gbi, names()))
+    }
+
+    /// The networks, one for every seed.
+    pub fn seeded(&self) -> Vec<NetworkConfig> {
+        self.networks.iter().flat_map(|network| network.seeded(self.seed)).collect()
+    }
+
+    /// A beam of this width.
+    pub fn beam(&self, width: usize) -> Beam {
+        Beam { width, ranking: self.ranking }
     }
 
     /// The training recipe of a network.
@@ -79,8 +103,9 @@ impl ParsingConfig {
     pub fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
         let treebank =
             UnknownCorpus::unless(&self.treebanks, "treebank", &network.name, &network.treebank)?;
-        let ParsingConfig { seed, sizes, training, .. } = self;
-        Ok(Recipe { network, sizes, training, treebank, seed: *seed })
+        let ParsingConfig { sizes, training, .. } = self;
+        let seed = network.seeds.first().copied().unwrap_or(self.seed);
+        Ok(Recipe { network, sizes, training, treebank, seed })
     }
 
     /// The built-in file.

@@ -1,5 +1,6 @@
 //! The experiment: train or load the parsers, find their failures, repair them by every method.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use cajole_report::{CaseStudy, Figure, Report, Row};
@@ -14,7 +15,10 @@ use super::case_study::case_study;
 use super::config::ParsingConfig;
 use super::methods::{Failures, Method, decoder_name};
 use super::tables;
-use crate::{Experiment, ExperimentError, Kept, UnknownCorpus, best_of, converted_steps};
+use crate::{
+    Experiment, ExperimentError, Kept, Places, Repair, Study, Tallies, UnknownCorpus, best_of,
+    converted_steps,
+};
 
 /// The measurements for one parser, one beam width and one set of sentences.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,6 +28,10 @@ pub(super) struct Measured {
     pub(super) width: usize,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
+    /// What each of them got right, failure by failure.
+    pub(super) tallies: Tallies,
+    /// Variants of the best preset that lack a part.
+    pub(super) parts: Vec<Row>,
     /// The steps of each conversion, by nudging method.
     pub(super) steps: Vec<(String, Vec<usize>)>,
 }
@@ -37,19 +45,20 @@ pub(crate) struct OfNetwork {
     pub(super) step_size: f32,
     pub(super) test: Vec<Measured>,
     pub(super) domains: Vec<Measured>,
+    /// By study, one row per variant.
+    pub(super) studies: Vec<Vec<Row>>,
 }
 
-/// Runs the experiment. Parsers and results are saved under `out`, if given, and reused.
+/// Runs the experiment. Parsers and results are saved under `places.out`, if given, and reused.
 ///
 /// # Errors
 /// If a treebank cannot be read, a preset does not fit, or something cannot be saved.
 pub fn reproduce(
     config: &ParsingConfig,
-    data: Option<&Path>,
-    out: Option<&Path>,
+    places: &Places<'_>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
-    crate::reproduce(config, data, out, watch)
+    crate::reproduce(config, places, watch)
 }
 
 impl Experiment for ParsingConfig {
@@ -59,8 +68,8 @@ impl Experiment for ParsingConfig {
     type Trained = Parser;
     type Measured = OfNetwork;
 
-    fn networks(&self) -> &[NetworkConfig] {
-        &self.networks
+    fn networks(&self) -> Vec<NetworkConfig> {
+        self.seeded()
     }
 
     fn names(network: &NetworkConfig) -> (&String, &String) {
@@ -75,6 +84,10 @@ impl Experiment for ParsingConfig {
         self.recipe(network)
     }
 
+    fn seed(recipe: &Recipe<'_>) -> u64 {
+        recipe.seed
+    }
+
     fn load(recipe: &Recipe<'_>, data: Option<&Path>) -> Result<Splits, CorpusError> {
         Splits::load(recipe.treebank, data, recipe.seed)
     }
@@ -86,6 +99,16 @@ impl Experiment for ParsingConfig {
         watch: &dyn Watch,
     ) -> Result<(Parser, Card), LoadError> {
         train(recipe, splits, folder, watch)
+    }
+
+    fn differs(network: &NetworkConfig, card: &Card) -> Option<String> {
+        let of = &card.network;
+        let found = (of.architecture, of.layers, of.hidden, of.pointer.is_some());
+        let wanted = (network.architecture, network.layers, network.hidden, network.pointer);
+        let text = |(kind, layers, hidden, pointer)| {
+            format!("{kind:?}, {layers} × {hidden} units, pointer {pointer}")
+        };
+        (found != wanted).then(|| format!("{}, configured {}", text(found), text(wanted)))
     }
 
     fn dev_f1(card: &Card) -> f64 {
@@ -103,7 +126,7 @@ impl Experiment for ParsingConfig {
         let run = Run { name: &network.name, parser, config: self, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
         let case = kept.get(&format!("{} case", network.name), || {
-            let found = case_study(parser, self, measured.step_size, &splits.test)?;
+            let found = case_study(parser, self, measured.step_size, &splits.test, watch)?;
             Ok::<Option<CaseStudy>, ExperimentError>(found)
         })?;
         Ok((measured, case))
@@ -138,13 +161,37 @@ impl Run<'_> {
         let domains = splits.domains.iter().filter(|_| network.domains);
         let domains = domains.map(|(name, sentences)| self.block(name, 1, step_size, sentences));
         let domains = domains.collect::<Result<_, _>>()?;
-        Ok(OfNetwork { config: network.clone(), dev_f1, step_size, test, domains })
+        let studies = self.studies(step_size, &splits.dev)?;
+        let config = network.clone();
+        Ok(OfNetwork { config, dev_f1, step_size, test, domains, studies })
+    }
+
+    /// The studies of this network, on dev failures of greedy decoding.
+    fn studies(&self, step_size: f32, dev: &[Sentence]) -> Result<Vec<Vec<Row>>, ExperimentError> {
+        let (config, watch) = (self.config, self.watch);
+        let failures = OnceCell::new();
+        let found =
+            || failures.get_or_init(|| Failures::find(self.parser, config.beam(1), dev, watch));
+        let of_one = |study: &Study| {
+            if !study.networks.iter().any(|name| name == self.name) {
+                return Ok(Vec::new());
+            }
+            study.measure(self.name, &config.gbi, step_size, self.kept, |name, preset| {
+                let some = found().first(study.failures);
+                watch.begin(name, some.cases.len() as u64);
+                let repairs = some.gbi(preset, watch)?;
+                watch.end();
+                Ok(some.row(self.name, name, "dev", &repairs))
+            })
+        };
+        config.studies.iter().map(of_one).collect()
     }
 
     /// The step size of plain SGD with the best F1 on dev failures of greedy decoding.
     fn step_size(&self, dev: &[Sentence]) -> Result<f32, ExperimentError> {
         let tuning = &self.config.tuning;
-        let failures = Failures::find(self.parser, 1, dev, self.watch).truncated(tuning.failures);
+        let failures = Failures::find(self.parser, self.config.beam(1), dev, self.watch)
+            .truncated(tuning.failures);
         let best = best_of(tuning.step_sizes.iter().copied(), |size| {
             self.watch.begin(&format!("step size {size}"), failures.cases.len() as u64);
             let repairs = failures.repair(Method::Paper(size), self.config, self.watch)?;
@@ -164,7 +211,8 @@ impl Run<'_> {
     ) -> Result<Measured, ExperimentError> {
         let name = format!("{} {data} {}", self.name, decoder_name(width));
         let measured = self.kept.get(&name, || {
-            let failures = Failures::find(self.parser, width, sentences, self.watch);
+            let failures =
+                Failures::find(self.parser, self.config.beam(width), sentences, self.watch);
             self.repair_all(data, &failures, step_size)
         })?;
         self.tell(&measured);
@@ -177,24 +225,60 @@ impl Run<'_> {
         failures: &Failures<'_>,
         step_size: f32,
     ) -> Result<Measured, ExperimentError> {
-        let (config, watch) = (self.config, self.watch);
-        let untouched = decoder_name(failures.width);
-        let mut rows = vec![failures.row(self.name, &untouched, data, &failures.untouched())];
-        let mut steps = Vec::new();
-        let beam = (failures.width < config.rivals.beam_width).then_some(Method::Beam);
+        let config = self.config;
+        let untouched = decoder_name(failures.beam.width);
+        let mut measured = Measured {
+            data: data.to_owned(),
+            width: failures.beam.width,
+            rows: Vec::new(),
+            tallies: Tallies::default(),
+            parts: Vec::new(),
+            steps: Vec::new(),
+        };
+        self.add(&mut measured, failures, &untouched, &failures.untouched());
+        let is_narrower = |width: usize| failures.beam.width < width;
+        let inner = config.gbi.best.width;
+        let inner = is_narrower(inner).then_some(Method::Beam(inner));
+        let wide = config.rivals.beam_width;
+        let wide = is_narrower(wide).then_some(Method::Beam(wide));
         let methods = [Method::Constrained, Method::MaskedGreedy, Method::MaskedBeam];
         let nudging = [Method::Paper(step_size), Method::Small, Method::Best];
-        for method in methods.into_iter().chain(beam).chain(nudging) {
+        for method in methods.into_iter().chain(inner).chain(wide).chain(nudging) {
             let name = method.name(&config.rivals);
-            watch.begin(&name, failures.cases.len() as u64);
-            let repairs = failures.repair(method, config, watch)?;
-            watch.end();
-            rows.push(failures.row(self.name, &name, data, &repairs));
-            if repairs.iter().any(|r| r.steps.is_some()) {
-                steps.push((name, converted_steps(&repairs)));
-            }
+            let repairs =
+                self.watched(&name, failures, || failures.repair(method, config, self.watch))?;
+            self.add(&mut measured, failures, &name, &repairs);
         }
-        Ok(Measured { data: data.to_owned(), width: failures.width, rows, steps })
+        let parts = config.parts.iter().filter(|_| failures.beam.width == 1 && data == "test");
+        for part in parts {
+            let preset = part.config(&config.gbi, step_size)?;
+            let repairs =
+                self.watched(&part.name, failures, || failures.gbi(preset, self.watch))?;
+            measured.parts.push(failures.row(self.name, &part.name, data, &repairs));
+            measured.tallies.push(&part.name, failures.tallies(&repairs));
+        }
+        Ok(measured)
+    }
+
+    fn watched<E>(
+        &self,
+        name: &str,
+        failures: &Failures<'_>,
+        repair: impl FnOnce() -> Result<Vec<Repair>, E>,
+    ) -> Result<Vec<Repair>, E> {
+        self.watch.begin(name, failures.cases.len() as u64);
+        let repairs = repair();
+        self.watch.end();
+        repairs
+    }
+
+    /// Adds the figures of a method.
+    fn add(&self, to: &mut Measured, failures: &Failures<'_>, method: &str, repairs: &[Repair]) {
+        to.rows.push(failures.row(self.name, method, &to.data, repairs));
+        to.tallies.push(method, failures.tallies(repairs));
+        if repairs.iter().any(|repair| repair.steps.is_some()) {
+            to.steps.push((method.to_owned(), converted_steps(repairs)));
+        }
     }
 
     /// Reports one line per method.

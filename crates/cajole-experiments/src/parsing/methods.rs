@@ -17,7 +17,7 @@ use cajole_treebank::shift_reduce::constraint::ShiftReduce;
 use cajole_treebank::{Sentence, Tree};
 
 use super::config::{ParsingConfig, Rivals};
-use crate::{Otherwise, Repair, Unconstrained, with_costs, with_gbi, with_search};
+use crate::{Interval, Otherwise, Repair, Tally, Unconstrained, with_costs, with_gbi, with_search};
 
 /// A repair method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,8 +34,8 @@ pub enum Method {
     MaskedGreedy,
     /// A masked beam.
     MaskedBeam,
-    /// A plain beam, which may not satisfy the constraint.
-    Beam,
+    /// A plain beam of this width, which may not satisfy the constraint.
+    Beam(usize),
 }
 
 impl Method {
@@ -48,7 +48,7 @@ impl Method {
             Method::Constrained => "constrained greedy".to_owned(),
             Method::MaskedGreedy => "masked greedy".to_owned(),
             Method::MaskedBeam => format!("masked beam {}", rivals.masked_width),
-            Method::Beam => format!("beam {}", rivals.beam_width),
+            Method::Beam(width) => decoder_name(*width),
         }
     }
 }
@@ -59,6 +59,7 @@ pub(super) fn decoder_name(width: usize) -> String {
 }
 
 /// A sentence whose output is not a tree.
+#[derive(Clone)]
 pub struct Case<'a> {
     /// The network's input.
     pub tokens: Vec<Token>,
@@ -72,8 +73,8 @@ pub struct Case<'a> {
 pub struct Failures<'a> {
     /// The parser.
     pub parser: &'a Parser,
-    /// The beam width it decodes with.
-    pub width: usize,
+    /// The beam it decodes with.
+    pub beam: Beam,
     /// The failures.
     pub cases: Vec<Case<'a>>,
     /// The number of sentences.
@@ -84,10 +85,10 @@ pub struct Failures<'a> {
 }
 
 impl<'a> Failures<'a> {
-    /// Decodes `sentences` with a beam of this width and keeps the failures.
+    /// Decodes `sentences` with this beam and keeps the failures.
     pub fn find(
         parser: &'a Parser,
-        width: usize,
+        beam: Beam,
         sentences: &'a [Sentence],
         watch: &dyn Watch,
     ) -> Self {
@@ -95,12 +96,12 @@ impl<'a> Failures<'a> {
         const CHUNK: usize = 128;
         let constraint = parser.constraint();
         let (mut rest, mut cases) = (Vec::new(), Vec::new());
-        watch.begin(&decoder_name(width), sentences.len() as u64);
+        watch.begin(&decoder_name(beam.width), sentences.len() as u64);
         for (i, chunk) in sentences.chunks(CHUNK).enumerate() {
             let tokens: Vec<Vec<Token>> =
                 chunk.iter().map(|s| parser.lexicon.tokens(&s.tree.leaves())).collect();
             let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-            let decoded = parser.model.decode_all(&*parser.model.decoder(width), &xs);
+            let decoded = parser.model.decode_all(&*parser.model.decoder(beam), &xs);
             for ((tokens, first), sentence) in tokens.into_iter().zip(decoded).zip(chunk) {
                 let gold = &sentence.tree;
                 let is_tree = constraint.check(tokens.as_slice(), &first.output).is_satisfied();
@@ -115,7 +116,7 @@ impl<'a> Failures<'a> {
         let outputs: Vec<_> = rest.iter().map(|(y, _)| y.as_slice()).collect();
         let golds: Vec<_> = rest.iter().map(|(_, gold)| *gold).collect();
         let rest = scores(parser, &outputs, &golds, &Params::collins()).into_iter().sum();
-        Failures { parser, width, cases, total: sentences.len(), constraint, rest }
+        Failures { parser, beam, cases, total: sentences.len(), constraint, rest }
     }
 
     /// Keeps only the first `n` failures.
@@ -123,6 +124,13 @@ impl<'a> Failures<'a> {
     pub fn truncated(mut self, n: usize) -> Self {
         self.cases.truncate(n);
         self
+    }
+
+    /// The first `n` failures, as a set of their own.
+    pub(super) fn first(&self, n: usize) -> Failures<'a> {
+        let cases = self.cases.iter().take(n).cloned().collect();
+        let Failures { parser, beam, total, rest, .. } = *self;
+        Failures { parser, beam, cases, total, constraint: parser.constraint(), rest }
     }
 
     /// Repairs all failures.
@@ -135,11 +143,12 @@ impl<'a> Failures<'a> {
         config: &ParsingConfig,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
-        let masked = |width| self.search(&MaskedBeam { width }, Otherwise::First, watch);
+        let ranking = self.beam.ranking;
+        let masked = |width| self.search(&MaskedBeam { width, ranking }, Otherwise::First, watch);
         match method {
             Method::Paper(step_size) => {
                 let mut paper = config.gbi.paper_by(step_size);
-                paper.width = self.width;
+                paper.width = self.beam.width;
                 self.gbi(paper, watch)
             }
             Method::Best => self.gbi(self.widened(&config.gbi.best), watch),
@@ -148,8 +157,8 @@ impl<'a> Failures<'a> {
             Method::MaskedGreedy => Ok(masked(1)),
             Method::MaskedBeam => Ok(masked(config.rivals.masked_width)),
             // The output may not be a tree either.
-            Method::Beam => {
-                let beam = Unconstrained(Beam { width: config.rivals.beam_width });
+            Method::Beam(width) => {
+                let beam = Unconstrained(Beam { width, ranking });
                 Ok(self.search(&beam, Otherwise::Found, watch))
             }
         }
@@ -158,11 +167,17 @@ impl<'a> Failures<'a> {
     /// A preset whose beam is at least as wide as the one that failed.
     fn widened(&self, preset: &Config) -> Config {
         let mut preset = preset.clone();
-        preset.width = preset.width.max(self.width);
+        preset.width = preset.width.max(self.beam.width);
         preset
     }
 
-    fn gbi(&self, config: Config, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
+    /// Gradient-based inference with these settings.
+    pub(super) fn gbi(
+        &self,
+        mut config: Config,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Repair>, UnknownParameter> {
+        config.ranking = self.beam.ranking;
         let model = &self.parser.model;
         let xs: Vec<&[Token]> = self.cases.iter().map(|case| case.tokens.as_slice()).collect();
         let gbi = Gbi::with(model, config)?;
@@ -193,14 +208,30 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        self.cases.iter().map(|case| Repair::untouched(&case.first, self.width)).collect()
+        self.cases.iter().map(|case| Repair::untouched(&case.first, self.beam.width)).collect()
     }
 
     /// The score of these outputs on the failures.
     pub fn score(&self, repairs: &[Repair]) -> Score {
+        self.scores(repairs).into_iter().sum()
+    }
+
+    fn scores(&self, repairs: &[Repair]) -> Vec<Score> {
         let outputs: Vec<_> = repairs.iter().map(|r| r.output.as_slice()).collect();
         let golds: Vec<_> = self.cases.iter().map(|case| case.gold).collect();
-        scores(self.parser, &outputs, &golds, &Params::collins()).into_iter().sum()
+        scores(self.parser, &outputs, &golds, &Params::collins())
+    }
+
+    /// What these outputs got right, failure by failure.
+    pub(crate) fn tallies(&self, repairs: &[Repair]) -> Vec<Tally> {
+        let tally = |score: Score| Tally {
+            correct: score.brackets.matched as u32,
+            found: score.brackets.test as u32,
+            gold: score.brackets.gold as u32,
+            exact: score.exact as u32,
+            outputs: 1,
+        };
+        self.scores(repairs).into_iter().map(tally).collect()
     }
 
     /// All figures of one method; rates are in per cent.
@@ -211,13 +242,16 @@ impl<'a> Failures<'a> {
         let whole = |score: &Score| [*score, self.rest].into_iter().sum::<Score>();
         // F1 of the empty set is undefined.
         let f1 = |score: &Score| if repairs.is_empty() { f64::NAN } else { score.f1() };
+        let interval = Interval::of(&self.tallies(repairs), Tally::f1);
         let row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
-            .with(Figure::Width, self.width as f64)
+            .with(Figure::Width, self.beam.width as f64)
             .with(Figure::FailureRate, 100.0 * self.cases.len() as f64 / self.total as f64)
             .with(Figure::Conversion, 100.0 * mean(&|r| f64::from(u8::from(r.converted))))
             .with(Figure::F1Before, f1(&before))
             .with(Figure::F1After, f1(&after))
+            .with(Figure::F1Low, interval.low)
+            .with(Figure::F1High, interval.high)
             .with(Figure::PrecisionAfter, after.brackets.precision())
             .with(Figure::RecallAfter, after.brackets.recall())
             .with(Figure::ExactBefore, before.exact_match())

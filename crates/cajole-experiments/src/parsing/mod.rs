@@ -4,6 +4,7 @@ mod case_study;
 mod config;
 mod experiment;
 mod methods;
+mod paper;
 mod tables;
 
 pub use case_study::trace_of;

@@ -1,5 +1,7 @@
-//! The experiment's tables and plots: the paper's Tables 2, 3 and 4, competing methods, genres.
+//! The experiment's tables and plots: the paper's Tables 2 to 5 beside its own figures, competing
+//! methods, the parts of the best preset, and studies.
 
+use cajole_core::decoders::Ranking;
 use cajole_core::{Config, Source};
 use cajole_nn::models::Architecture;
 use cajole_report::{Axis, Cell, Figure, Plot, Report, Row, Series, Table};
@@ -8,7 +10,8 @@ use cajole_tasks::parsing::NetworkConfig;
 use super::config::ParsingConfig;
 use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
-use crate::{conversion_curve, steps_table};
+use super::paper::{self, Repaired};
+use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
@@ -24,15 +27,48 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
             .to_owned(),
     ];
     report.tables.push(networks_table(networks));
-    report.tables.extend(networks.iter().map(repairs_table));
+    report.tables.push(repairs_table(networks));
     report.tables.push(rivals_table(networks));
+    report.tables.push(conversions_table(networks));
+    report.tables.extend(parts_table(networks));
+    report.tables.push(tally_table(&sets(networks), &[("F1", Tally::f1)]));
     report.tables.push(steps(networks));
-    report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
+    for network in networks.iter().filter(|n| !n.domains.is_empty()) {
+        report.tables.push(genres_table(network));
+        report.tables.push(domains_table(network));
+    }
+    for (i, study) in config.studies.iter().enumerate() {
+        let rows: Vec<Row> = networks.iter().flat_map(|n| n.studies[i].clone()).collect();
+        report.tables.extend((!rows.is_empty()).then(|| study.table(&rows)));
+    }
     report.plots.extend(networks.iter().filter_map(f1_plot));
     report.plots.push(conversion_plot(networks));
     let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
-    report.rows = all.flat_map(|m| m.rows.iter().cloned()).collect();
-    report.notes = vec![
+    report.rows = all.flat_map(|m| m.rows.iter().chain(&m.parts).cloned()).collect();
+    report.notes = notes(config);
+    report
+}
+
+/// The failure sets on which methods are compared.
+fn sets(networks: &[OfNetwork]) -> Vec<&Tallies> {
+    networks.iter().flat_map(|n| n.test.iter().chain(&n.domains)).map(|m| &m.tallies).collect()
+}
+
+fn notes(config: &ParsingConfig) -> Vec<String> {
+    vec![
+        "The paper is Lee et al., “Gradient-based Inference for Networks with Output Constraints”, \
+         AAAI 2019; columns headed “paper” quote it. Its networks read words of the Penn Treebank's \
+         Wall Street Journal; networks that read tags know less."
+            .to_owned(),
+        "The rule: the commands build one tree over the sentence. Every token is shifted once, \
+         nothing is taken from an empty stack, every constituent is closed, and one root is left. \
+         A pass is one run of the network over one sequence, forward or backward."
+            .to_owned(),
+        LEGEND.to_owned(),
+        format!("Beams rank finished outputs {}.", match config.ranking {
+            Ranking::Total => "by their log-probability",
+            Ranking::PerSymbol => "by their log-probability per symbol",
+        }),
         format!(
             "“gbi paper” is Algorithm 1 as printed; its step size is tuned for each network on \
              at most {} failures of greedy decoding on the dev set. “gbi best” takes the \
@@ -51,8 +87,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
          one thread's; inputs repaired together, as by “gbi small” and by all methods that \
          do not nudge, share them."
             .to_owned(),
-    ];
-    report
+    ]
 }
 
 /// Widths of the masked beams that supply feasible candidates.
@@ -88,8 +123,12 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
         ["net", "treebank", "kind", "hidden", "dropout", "data, %", "dev F1"]
             .map(str::to_owned)
             .to_vec();
-    header.extend(widths.iter().map(|&width| format!("{} F1", decoder_name(width))));
-    let mut table = Table::new("Networks, and their test F1 by beam width", header);
+    for &width in &widths {
+        header.push(format!("{} F1", decoder_name(width)));
+        header.extend(of_paper(width).map(|_| "paper".to_owned()));
+    }
+    let caption = "Networks, and their test F1 by beam width (the paper's Table 2)";
+    let mut table = Table::new(caption, header);
     for network in networks {
         let NetworkConfig { name, treebank, layers, hidden, dropout, share, .. } = &network.config;
         let mut cells = vec![
@@ -105,77 +144,170 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
             let row = network.test.iter().find(|m| m.width == width).and_then(|m| m.rows.first());
             let f1 = row.map_or(f64::NAN, |row| row.figure(Figure::WholeF1Before));
             cells.push(Cell::number(f1, 2));
+            cells.extend(of_paper(width).map(|figure| {
+                Cell::number(paper::network(name).map_or(f64::NAN, figure), 2).muted()
+            }));
         }
         table = table.row(cells);
     }
     table
 }
 
-/// The paper's Tables 3 and 4: failures, conversion and F1 by width, for one network.
-fn repairs_table(network: &OfNetwork) -> Table {
+/// The figure of the paper's Table 2 for this beam width, if it has one.
+fn of_paper(width: usize) -> Option<fn(&paper::Network) -> f64> {
+    match width {
+        1 => Some(|network| network.greedy),
+        9 => Some(|network| network.beam_9),
+        _ => None,
+    }
+}
+
+/// The paper's Tables 3 and 4: failures, conversion and F1 by network and width.
+fn repairs_table(networks: &[OfNetwork]) -> Table {
     let header = [
+        "net",
         "decoder",
-        "failures",
         "preset",
+        "failures",
+        "%",
+        "paper",
         "converted",
+        "paper",
         "F1 before",
+        "paper",
         "after",
+        "paper",
         "test F1 before",
         "after",
         "ms",
     ];
-    let total = network.test.first().and_then(|m| m.rows.first()).map_or(0, |row| row.total);
-    let caption = format!(
-        "{}: gradient-based inference on {total} test sentences (paper preset: step size {})",
-        network.config.name, network.step_size
-    );
+    let caption = "Gradient-based inference by network and beam width (the paper's Tables 3 and 4)";
     let mut table = Table::new(caption, header);
-    for measured in &network.test {
-        for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
-            table = table.row([
-                Cell::plain(decoder_name(measured.width)),
-                Cell::plain(row.failures.to_string()),
-                Cell::plain(row.method.trim_start_matches("gbi ")),
-                Cell::number(row.figure(Figure::Conversion), 1),
-                Cell::number(row.figure(Figure::F1Before), 2),
-                Cell::number(row.figure(Figure::F1After), 2),
-                Cell::number(row.figure(Figure::WholeF1Before), 2),
-                Cell::number(row.figure(Figure::WholeF1After), 2),
-                Cell::number(row.figure(Figure::Milliseconds), 0),
-            ]);
+    for network in networks {
+        table = table.rule();
+        for measured in &network.test {
+            let beside = paper::repaired(&network.config.name, measured.width);
+            for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
+                let names = [
+                    Cell::plain(network.config.name.as_str()),
+                    Cell::plain(decoder_name(measured.width)),
+                    Cell::plain(row.method.trim_start_matches("gbi ")),
+                    Cell::plain(format!("{} of {}", row.failures, row.total)),
+                ];
+                let ends = [
+                    Cell::number(row.figure(Figure::WholeF1Before), 2),
+                    Cell::number(row.figure(Figure::WholeF1After), 2),
+                    Cell::number(row.figure(Figure::Milliseconds), 0),
+                ];
+                let cells = names.into_iter().chain(beside_paper(row, beside)).chain(ends);
+                table = table.row(cells);
+            }
         }
     }
     table
 }
 
-/// F1 on the failures after every method, one column per method.
-fn rivals_table(networks: &[OfNetwork]) -> Table {
-    let blocks: Vec<(&str, &Measured)> = networks
-        .iter()
-        .flat_map(|n| n.test.iter().map(move |m| (n.config.name.as_str(), m)))
-        .collect();
-    let caption = "F1 on the failures after every method; masked methods, constrained greedy and \
-                   gbi best (almost) always give trees, beams do not";
-    by_method(caption, &["net", "decoder", "failures"], &blocks, |name, measured| {
-        let failures = measured.rows.first().map_or(0, |row| row.failures);
-        vec![
-            Cell::plain(name),
-            Cell::plain(decoder_name(measured.width)),
-            Cell::plain(failures.to_string()),
-        ]
-    })
+/// Failure rate, conversion, and F1 before and after, each with the paper's.
+fn beside_paper(row: &Row, paper: Option<Repaired>) -> Vec<Cell> {
+    let columns: [(Figure, fn(&Repaired) -> f64); 4] = [
+        (Figure::FailureRate, |paper| paper.failures),
+        (Figure::Conversion, |paper| paper.converted),
+        (Figure::F1Before, |paper| paper.before),
+        (Figure::F1After, |paper| paper.after),
+    ];
+    let both = columns.into_iter().flat_map(|(figure, of_paper)| {
+        let theirs = paper.as_ref().map_or(f64::NAN, of_paper);
+        [Cell::number(row.figure(figure), 1), Cell::number(theirs, 1).muted()]
+    });
+    both.collect()
 }
 
-/// The same by genre, for one network.
+/// F1 on the failures after every method, one column per method.
+fn rivals_table(networks: &[OfNetwork]) -> Table {
+    let blocks = blocks(networks);
+    let caption = "F1 on the failures after every method; masked methods, constrained greedy and \
+                   gbi best (almost) always give trees, beams do not";
+    let methods = methods(&blocks);
+    by_method(caption, &["net", "decoder", "failures"], &methods, &blocks, block_cells)
+}
+
+/// The percentage of failures that every method converts.
+fn conversions_table(networks: &[OfNetwork]) -> Table {
+    let blocks = blocks(networks);
+    let methods = methods(&blocks);
+    let header = ["net", "decoder", "failures"].into_iter().chain(methods.iter().copied());
+    let caption = "Failures that every method converts, per cent";
+    let mut table = Table::new(caption, header.collect::<Vec<_>>());
+    for (name, measured) in &blocks {
+        let figure = |method: &&str| {
+            let row = measured.rows.iter().find(|row| row.method == **method);
+            Cell::number(row.map_or(f64::NAN, |row| row.figure(Figure::Conversion)), 1)
+        };
+        table =
+            table.row(block_cells(name, measured).into_iter().chain(methods.iter().map(figure)));
+    }
+    table
+}
+
+/// What each part of the best preset contributes, with greedy decoding.
+fn parts_table(networks: &[OfNetwork]) -> Option<Table> {
+    let caption = "The parts of “gbi best”, greedy decoding: F1 on the failures without one of them, \
+                   beside its inner beam and its source alone";
+    let blocks = blocks(networks);
+    let blocks: Vec<_> = blocks.into_iter().filter(|(_, m)| !m.parts.is_empty()).collect();
+    let (_, first) = blocks.first()?;
+    let parts = first.parts.iter().map(|row| row.method.as_str());
+    let alone = first.rows.iter().map(|row| row.method.as_str());
+    let alone = alone.filter(|name| name.starts_with("beam") || name.starts_with("masked beam"));
+    let methods: Vec<&str> = alone.chain(parts).chain([OURS]).collect();
+    Some(by_method(caption, &["net", "decoder", "failures"], &methods, &blocks, block_cells))
+}
+
+/// The parsing half of the paper's Table 5, for one network.
+fn genres_table(network: &OfNetwork) -> Table {
+    let header = [
+        "text",
+        "preset",
+        "failures",
+        "%",
+        "paper",
+        "converted",
+        "paper",
+        "F1 before",
+        "paper",
+        "after",
+        "paper",
+        "all F1",
+    ];
+    let caption =
+        format!("{}: other genres, greedy decoding (the paper's Table 5)", network.config.name);
+    let mut table = Table::new(caption, header);
+    for measured in &network.domains {
+        let beside = paper::genre(&measured.data);
+        for row in measured.rows.iter().filter(|row| row.method.starts_with("gbi")) {
+            let names = [
+                Cell::plain(measured.data.as_str()),
+                Cell::plain(row.method.trim_start_matches("gbi ")),
+                Cell::plain(format!("{} of {}", row.failures, row.total)),
+            ];
+            let all = [Cell::number(row.figure(Figure::WholeF1Before), 1)];
+            table = table.row(names.into_iter().chain(beside_paper(row, beside)).chain(all));
+        }
+    }
+    table
+}
+
+/// F1 on the failures after every method by genre, for one network.
 fn domains_table(network: &OfNetwork) -> Table {
     let blocks: Vec<(&str, &Measured)> =
         network.domains.iter().map(|m| (m.data.as_str(), m)).collect();
     let caption = format!(
-        "{}: other genres, greedy decoding; F1 of all outputs, and on the failures after \
-         every method",
+        "{}: other genres, greedy decoding; F1 of all outputs, and on the failures after every \
+         method",
         network.config.name
     );
-    by_method(&caption, &["text", "failures", "all F1"], &blocks, |name, measured| {
+    let methods = methods(&blocks);
+    by_method(&caption, &["text", "failures", "all F1"], &methods, &blocks, |name, measured| {
         let Some(row) = measured.rows.first() else { return Vec::new() };
         vec![
             Cell::plain(name),
@@ -185,32 +317,57 @@ fn domains_table(network: &OfNetwork) -> Table {
     })
 }
 
-/// A table with a column per method, highlighting the best in each row.
+/// The test sets of all networks, by name.
+fn blocks(networks: &[OfNetwork]) -> Vec<(&str, &Measured)> {
+    let of_one = |n| {
+        let OfNetwork { config, test, .. }: &OfNetwork = n;
+        test.iter().map(|m| (config.name.as_str(), m))
+    };
+    networks.iter().flat_map(of_one).collect()
+}
+
+/// The methods of the block that has most of them, without the untouched outputs.
+fn methods<'m>(blocks: &[(&str, &'m Measured)]) -> Vec<&'m str> {
+    let longest = blocks.iter().max_by_key(|(_, m)| m.rows.len());
+    longest.map_or(Vec::new(), |(_, m)| m.rows[1..].iter().map(|r| r.method.as_str()).collect())
+}
+
+fn block_cells(name: &str, measured: &Measured) -> Vec<Cell> {
+    let failures = measured.rows.first().map_or(0, |row| row.failures);
+    vec![
+        Cell::plain(name),
+        Cell::plain(decoder_name(measured.width)),
+        Cell::plain(failures.to_string()),
+    ]
+}
+
+/// A table with a column per method: F1 on the failures with intervals and marks, the best in each
+/// row highlighted.
 fn by_method(
     caption: &str,
     first: &[&str],
+    methods: &[&str],
     blocks: &[(&str, &Measured)],
     cells: impl Fn(&str, &Measured) -> Vec<Cell>,
 ) -> Table {
-    let longest = blocks.iter().max_by_key(|(_, m)| m.rows.len());
-    let methods: Vec<&str> = longest
-        .map_or(Vec::new(), |(_, m)| m.rows[1..].iter().map(|r| r.method.as_str()).collect());
     let header = first.iter().copied().chain(["mended"]).chain(methods.iter().copied());
     let mut table = Table::new(caption, header.collect::<Vec<_>>());
     for (name, measured) in blocks {
-        let f1 = |method: &&str| {
-            let row = measured.rows.iter().find(|row| row.method == **method);
+        let Measured { rows, parts, tallies, .. } = measured;
+        let f1 = |method: &str| {
+            let row = rows.iter().chain(parts).find(|row| row.method == method);
             row.map_or(f64::NAN, |row| row.figure(Figure::F1After))
         };
-        let values: Vec<f64> = methods.iter().map(f1).collect();
-        let best = values.iter().copied().fold(f64::NAN, f64::max);
-        let mended = measured.rows.first().map_or(f64::NAN, |row| row.figure(Figure::F1Before));
+        let best = methods.iter().map(|method| f1(method)).fold(f64::NAN, f64::max);
+        let figure = |method: &str| match tallies.f1(method).map(Cell::plain) {
+            Some(cell) if f1(method) == best => cell.best(),
+            Some(cell) => cell,
+            None => Cell::number(f64::NAN, 1),
+        };
+        let mended = rows.first().map_or("", |row| row.method.as_str());
         let mut row = cells(name, measured);
-        row.push(Cell::number(mended, 1));
-        row.extend(values.iter().map(|&value| {
-            let cell = Cell::number(value, 1);
-            if value == best { cell.best() } else { cell }
-        }));
+        row.push(figure(mended));
+        row.extend(methods.iter().map(|method| figure(method)));
         table = table.row(row);
     }
     table

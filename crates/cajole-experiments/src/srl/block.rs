@@ -1,7 +1,8 @@
 //! One block of the experiment: every method on the failures of one tagger, on one set of
 //! sentences, under one kind of constraint.
 
-use cajole_core::{Config, UnknownParameter};
+use cajole_core::Config;
+use cajole_core::decoders::tags::Heuristic;
 use cajole_report::{Figure, Row};
 use cajole_tasks::Watch;
 use cajole_tasks::srl::instance::Noise;
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::choice::{Caution, Kind};
 use super::config::SrlConfig;
 use super::methods::{AllNudged, Failures};
-use crate::{Repair, converted_steps};
+use super::search::Searching;
+use crate::{ExperimentError, Repair, Tallies, converted_steps};
 
 /// The measurements for one tagger, one set of sentences and one kind of constraint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +24,10 @@ pub(super) struct Measured {
     pub(super) noise: Noise,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
+    /// What each of them got right, failure by failure.
+    pub(super) tallies: Tallies,
+    /// Variants of the best preset that lack a part.
+    pub(super) parts: Vec<Row>,
     /// Algorithm 1 stopped early: one row per preset and limit.
     pub(super) limits: Vec<Row>,
     /// The steps of each conversion, by nudging method.
@@ -40,6 +46,8 @@ pub(super) struct Block<'a> {
     pub(super) step_size: f32,
     pub(super) kind: &'a Kind,
     pub(super) failures: &'a Failures<'a>,
+    /// Whether the parts of the best preset are measured.
+    pub(super) has_parts: bool,
     /// The time Viterbi decoding takes for one input, in milliseconds.
     pub(super) viterbi: f64,
     pub(super) config: &'a SrlConfig,
@@ -48,58 +56,108 @@ pub(super) struct Block<'a> {
 
 impl Block<'_> {
     /// Repairs them by every method.
-    pub(super) fn repair_all(&self) -> Result<Measured, UnknownParameter> {
+    pub(super) fn repair_all(&self) -> Result<Measured, ExperimentError> {
         let Block { config, failures, kind, watch, .. } = *self;
-        let agenda = config.rivals.agenda_limit;
-        let a_star = |penalty| failures.a_star(penalty, agenda, watch);
-        let mut rows = vec![
-            self.row("viterbi", &failures.untouched(), 0.0),
-            self.decoded("A*", || a_star(kind.penalty.unwrap_or(f32::INFINITY))),
-            self.decoded("exact MAP", || failures.exact(watch)),
-        ];
+        let mut measured = Measured {
+            data: self.data.to_owned(),
+            reading: kind.reading,
+            noise: kind.noise,
+            rows: Vec::new(),
+            tallies: Tallies::default(),
+            parts: Vec::new(),
+            limits: Vec::new(),
+            steps: Vec::new(),
+            roles: Vec::new(),
+        };
+        self.decode(&mut measured);
         let paper = failures.gbi("gbi paper", self.paper(), watch)?;
         let small = failures.gbi("gbi small", config.gbi.small.clone(), watch)?;
         let best = failures.gbi("gbi best", kind.best.clone(), watch)?;
         let paper_steps = Some(config.gbi.paper.schedule.max_steps);
-        rows.push(self.nudged("gbi paper", &paper, paper_steps));
-        if let Some(Caution { penalty, limit }) = kind.caution {
-            let name = "gbi cautious";
-            let row = match penalty {
-                Some(penalty) => {
-                    watch.begin("A*, for caution", failures.cases.len() as u64);
-                    let searched = a_star(penalty);
-                    watch.end();
-                    let cautious = failures.cautious(name, kind.best.clone(), searched, watch)?;
-                    self.nudged(name, &cautious, limit)
-                }
-                None => self.nudged(name, &best, limit),
-            };
-            rows.push(row);
+        self.nudge(&mut measured, "gbi paper", &paper, paper_steps);
+        self.caution(&mut measured, &best)?;
+        self.nudge(&mut measured, "gbi small", &small, None);
+        self.nudge(&mut measured, "gbi best", &best, None);
+        for (name, nudged) in [("gbi paper", &paper), ("gbi best", &best)] {
+            for &limit in self.limits() {
+                let row = self.nudged(name, nudged, Some(limit)).1;
+                measured.limits.push(row.with(Figure::Limit, limit as f64));
+            }
         }
-        rows.push(self.nudged("gbi small", &small, None));
-        rows.push(self.nudged("gbi best", &best, None));
-        let limits =
-            [("gbi paper", &paper), ("gbi best", &best)].into_iter().flat_map(|(name, n)| {
-                let of_one = self.limits().iter();
-                of_one.map(move |&l| self.nudged(name, n, Some(l)).with(Figure::Limit, l as f64))
-            });
+        let parts = config.parts.iter().filter(|_| self.has_parts);
+        for part in parts {
+            let mut preset = part.config(&config.gbi, self.step_size)?;
+            if !part.set.contains_key("moves") {
+                preset.moves.clone_from(&kind.best.moves);
+                preset.schedule.step_size = kind.best.schedule.step_size;
+            }
+            let nudged = failures.gbi(&part.name, preset, watch)?;
+            let (repairs, row) = self.nudged(&part.name, &nudged, None);
+            measured.parts.push(row);
+            measured.tallies.push(&part.name, failures.tallies(&repairs));
+        }
         let of_best = failures.within(&best, None);
         let steps = [("gbi paper", &failures.within(&paper, paper_steps)), ("gbi best", &of_best)];
-        Ok(Measured {
-            data: self.data.to_owned(),
-            reading: kind.reading,
-            noise: kind.noise,
-            rows,
-            limits: limits.collect(),
-            steps: steps.map(|(name, r)| (name.to_owned(), converted_steps(r))).to_vec(),
-            roles: failures.by_role(&of_best),
-        })
+        measured.steps = steps.map(|(name, r)| (name.to_owned(), converted_steps(r))).to_vec();
+        measured.roles = failures.by_role(&of_best);
+        Ok(measured)
+    }
+
+    /// The methods that only decode.
+    fn decode(&self, to: &mut Measured) {
+        let Block { config, failures, kind, watch, .. } = *self;
+        let untouched = failures.untouched();
+        to.rows.push(self.row("viterbi", &untouched, 0.0));
+        to.tallies.push("viterbi", failures.tallies(&untouched));
+        let penalties = kind.charges.penalties();
+        let agenda_limit = config.rivals.agenda_limit;
+        let a_star = Searching { penalties, heuristic: Heuristic::Viterbi, agenda_limit };
+        let searches: [(&str, &dyn Fn() -> Vec<Repair>); 2] =
+            [("A*", &|| failures.a_star(a_star, watch)), ("exact MAP", &|| failures.exact(watch))];
+        for (name, search) in searches {
+            watch.begin(name, failures.cases.len() as u64);
+            let repairs = search();
+            watch.end();
+            // A decoder of its own is charged a pass of its own.
+            to.rows.push(self.row(name, &repairs, milliseconds(&repairs)));
+            to.tallies.push(name, failures.tallies(&repairs));
+        }
+    }
+
+    /// The best preset with caution, if the constraint may be wrong.
+    fn caution(&self, to: &mut Measured, best: &AllNudged) -> Result<(), ExperimentError> {
+        let Block { config, failures, kind, watch, .. } = *self;
+        let Some(Caution { penalty, limit }) = kind.caution else { return Ok(()) };
+        let name = "gbi cautious";
+        let Some(penalty) = penalty else {
+            self.nudge(to, name, best, limit);
+            return Ok(());
+        };
+        watch.begin("A*, for caution", failures.cases.len() as u64);
+        let by = Searching::by_syntax(penalty, config.rivals.agenda_limit);
+        let searched = failures.a_star(by, watch);
+        watch.end();
+        let cautious = failures.cautious(name, kind.best.clone(), searched, watch)?;
+        self.nudge(to, name, &cautious, limit);
+        Ok(())
+    }
+
+    /// Adds the figures of gradient-based inference.
+    fn nudge(&self, to: &mut Measured, method: &str, nudged: &AllNudged, limit: Option<usize>) {
+        let (repairs, row) = self.nudged(method, nudged, limit);
+        to.rows.push(row);
+        to.tallies.push(method, self.failures.tallies(&repairs));
+    }
+
+    /// Whether this is the first kind of constraint.
+    fn is_first(&self) -> bool {
+        let first = (self.config.readings[0], self.config.noise[0]);
+        (self.kind.reading, self.kind.noise) == first
     }
 
     /// The trade-off of step limits is shown once, under the first kind of constraint.
     fn limits(&self) -> &[usize] {
-        let first = (self.config.readings[0], self.config.noise[0]);
-        if (self.kind.reading, self.kind.noise) == first { &self.config.limits } else { &[] }
+        if self.is_first() { &self.config.limits } else { &[] }
     }
 
     /// The paper's preset, up to the largest step limit shown.
@@ -110,18 +168,11 @@ impl Block<'_> {
         paper
     }
 
-    /// A row of gradient-based inference, whose first pass is the one every input takes anyway.
-    fn nudged(&self, method: &str, nudged: &AllNudged, limit: Option<usize>) -> Row {
+    /// Gradient-based inference within a limit; its first pass is the one every input takes anyway.
+    fn nudged(&self, method: &str, nudged: &AllNudged, limit: Option<usize>) -> (Vec<Repair>, Row) {
         let repairs = self.failures.within(nudged, limit);
-        self.row(method, &repairs, milliseconds(&repairs) - nudged.first())
-    }
-
-    /// A row of another decoder, which is charged a pass of its own.
-    fn decoded(&self, method: &str, repair: impl FnOnce() -> Vec<Repair>) -> Row {
-        self.watch.begin(method, self.failures.cases.len() as u64);
-        let repairs = repair();
-        self.watch.end();
-        self.row(method, &repairs, milliseconds(&repairs))
+        let row = self.row(method, &repairs, milliseconds(&repairs) - nudged.first());
+        (repairs, row)
     }
 
     /// `more` is the time of a repair beyond the one pass that every input takes, in milliseconds.

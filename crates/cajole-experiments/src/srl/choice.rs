@@ -1,19 +1,20 @@
 //! Settings tuned per network and kind of constraint, by F1 on dev failures.
 
 use cajole_core::Config;
+use cajole_core::decoders::tags::Heuristic;
 use cajole_tasks::srl::Nudge;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_treebank::roles::nodes::Reading;
-use cajole_treebank::roles::sentence::Sentence;
 use serde::{Deserialize, Serialize};
 
 use super::config::groups;
-use super::experiment::Run;
+use super::experiment::{Run, Tagged};
 use super::methods::Failures;
+use super::search::{Charges, Searching, finite};
 use crate::{ExperimentError, Repair, best_of, nearly_best_of};
 
 /// The tuned settings of one network.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Chosen {
     /// The step size of plain SGD.
     pub(super) step_size: f32,
@@ -28,8 +29,8 @@ pub(super) struct Kind {
     pub(super) reading: Reading,
     /// The best preset, with the tuned nudge.
     pub(super) best: Config,
-    /// A*'s penalty for an argument that is not a constituent; `None` forbids it.
-    pub(super) penalty: Option<f32>,
+    /// A*'s penalties.
+    pub(super) charges: Charges,
     /// How much to distrust noisy constraints.
     pub(super) caution: Option<Caution>,
 }
@@ -45,36 +46,52 @@ pub(super) struct Caution {
 }
 
 impl Run<'_> {
-    /// Tunes settings for these kinds of noise.
+    /// Tunes settings for these kinds of noise, or loads those that are saved.
     pub(super) fn choose(
         &self,
         kinds: &[Noise],
-        dev: &[Sentence],
+        dev: &Tagged<'_>,
     ) -> Result<Chosen, ExperimentError> {
-        let (config, readings) = (self.config, &self.config.readings);
-        let instances = self.instances(dev, readings[0], config.noise[0]);
-        let failures = self.dev_failures(&instances);
-        let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
-            let paper = config.gbi.paper_by(step_size);
-            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
-        })?;
-        let step_size = step_size.unwrap_or(config.gbi.paper.schedule.step_size);
-        let best = readings.iter().map(|&reading| self.choose_best(reading, dev));
+        let (kept, net) = (self.kept, self.name);
+        let readings = match self.has_every_kind() {
+            true => &self.config.readings[..],
+            false => &self.config.readings[..1],
+        };
+        let step_size = kept.get(&format!("{net} step size"), || self.choose_step_size(dev))?;
+        let best = readings.iter().map(|&reading| {
+            let name = format!("{net} best {}", reading.name());
+            kept.get(&name, || self.choose_best(reading, dev))
+        });
         let best = best.collect::<Result<Vec<_>, _>>()?;
         let kinds = kinds.iter().flat_map(|&noise| {
             let of_one = readings.iter().zip(&best);
-            of_one.map(move |(&reading, best)| self.choose_kind(noise, reading, best, dev))
+            of_one.map(move |(&reading, best)| {
+                let name = format!("{net} chosen {} {}", noise.name(), reading.name());
+                kept.get(&name, || self.choose_kind(noise, reading, best, dev))
+            })
         });
         Ok(Chosen { step_size, kinds: kinds.collect::<Result<_, _>>()? })
     }
 
+    /// The step size of plain SGD with the best F1.
+    fn choose_step_size(&self, dev: &Tagged<'_>) -> Result<f32, ExperimentError> {
+        let config = self.config;
+        let instances = self.instances(dev.sentences, config.readings[0], config.noise[0]);
+        let failures = self.dev_failures(&instances, dev);
+        let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
+            let paper = config.gbi.paper_by(step_size);
+            self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
+        })?;
+        Ok(step_size.unwrap_or(config.gbi.paper.schedule.step_size))
+    }
+
     /// Which groups the best preset moves, and how far: the cheapest candidate with nearly the best
     /// F1.
-    fn choose_best(&self, reading: Reading, dev: &[Sentence]) -> Result<Config, ExperimentError> {
+    fn choose_best(&self, reading: Reading, dev: &Tagged<'_>) -> Result<Config, ExperimentError> {
         /// F1 differences that mean little on some hundred failures.
         const MARGIN: f64 = 0.5;
-        let instances = self.instances(dev, reading, self.config.noise[0]);
-        let failures = self.dev_failures(&instances);
+        let instances = self.instances(dev.sentences, reading, self.config.noise[0]);
+        let failures = self.dev_failures(&instances, dev);
         let presets = &self.config.gbi;
         let nudge = nearly_best_of(&self.config.tuning.nudges, MARGIN, |nudge: &Nudge| {
             let name = format!("moving {} by {}", groups(&nudge.moves), nudge.step_size);
@@ -89,28 +106,56 @@ impl Run<'_> {
         noise: Noise,
         reading: Reading,
         best: &Config,
-        dev: &[Sentence],
+        dev: &Tagged<'_>,
     ) -> Result<Kind, ExperimentError> {
         let (tuning, best) = (&self.config.tuning, best.clone());
-        let instances = self.instances(dev, reading, noise);
-        let failures = self.dev_failures(&instances);
+        let instances = self.instances(dev.sentences, reading, noise);
+        let failures = self.dev_failures(&instances, dev);
         let searched = tuning.penalties.iter().map(|&penalty| {
-            self.watch.begin(&format!("A*, penalty {penalty}"), failures.cases.len() as u64);
-            let repairs = failures.a_star(penalty, self.config.rivals.agenda_limit, self.watch);
-            self.watch.end();
-            (Some(penalty).filter(|penalty| penalty.is_finite()), repairs)
+            let charges = Charges::by_syntax(penalty);
+            (finite(penalty), self.a_star(&format!("A*, penalty {penalty}"), &failures, &charges))
         });
         let searched: Vec<_> = searched.collect();
         let chosen =
             best_of(&searched, |(_, repairs)| Ok::<_, ExperimentError>(f1(&failures, repairs)))?;
-        let penalty = chosen.and_then(|(penalty, _)| *penalty);
+        let penalty = chosen.and_then(|(penalty, _)| *penalty).unwrap_or(f32::INFINITY);
+        let charges = self.choose_charges(&failures, penalty)?;
         let caution = match noise {
             Noise::Free => None,
             Noise::Noisy | Noise::Predicted => {
                 Some(self.choose_caution(&failures, searched, &best)?)
             }
         };
-        Ok(Kind { noise, reading, best, penalty, caution })
+        Ok(Kind { noise, reading, best, charges, caution })
+    }
+
+    /// A*'s penalties for roles, tuned one after the other beside the syntax penalty.
+    fn choose_charges(
+        &self,
+        failures: &Failures<'_>,
+        syntax: f32,
+    ) -> Result<Charges, ExperimentError> {
+        let mut charges = Charges::by_syntax(syntax);
+        for fault in Charges::ROLES {
+            let candidates = self.config.tuning.role_penalties.iter().copied();
+            let chosen = best_of(candidates, |penalty| {
+                let name = format!("A*, {fault} penalty {penalty}");
+                let repairs = self.a_star(&name, failures, &charges.with_role(fault, penalty));
+                Ok::<_, ExperimentError>(f1(failures, &repairs))
+            })?;
+            charges = chosen.map_or(charges, |penalty| charges.with_role(fault, penalty));
+        }
+        Ok(charges)
+    }
+
+    fn a_star(&self, name: &str, failures: &Failures<'_>, charges: &Charges) -> Vec<Repair> {
+        self.watch.begin(name, failures.cases.len() as u64);
+        let agenda_limit = self.config.rivals.agenda_limit;
+        let heuristic = Heuristic::Viterbi;
+        let by = Searching { penalties: charges.penalties(), heuristic, agenda_limit };
+        let repairs = failures.a_star(by, self.watch);
+        self.watch.end();
+        repairs
     }
 
     fn choose_caution(
@@ -139,9 +184,8 @@ impl Run<'_> {
         Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
-    fn dev_failures<'i>(&'i self, instances: &'i [Instance]) -> Failures<'i> {
-        let failures = Failures::find(self.tagger, instances, self.watch);
-        failures.truncated(self.config.tuning.failures)
+    fn dev_failures<'i>(&'i self, instances: &'i [Instance], dev: &Tagged<'_>) -> Failures<'i> {
+        self.failures(instances, dev).truncated(self.config.tuning.failures)
     }
 
     /// F1 on these failures after gradient-based inference.

@@ -9,7 +9,8 @@ use cajole_tasks::srl::{CorpusConfig, NetworkConfig, Noise, Nudge, Recipe, Sizes
 use cajole_treebank::roles::Reading;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{ExperimentError, UnknownCorpus};
+use super::search::Collapse;
+use crate::{ExperimentError, Study, UnknownCorpus, Variant};
 
 /// The contents of `configs/srl.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,10 @@ pub struct SrlConfig {
     /// Which sentences are constrained; the other genres use the first.
     #[serde(deserialize_with = "non_empty")]
     pub noise: Vec<Noise>,
+    /// The networks that are measured under every kind of constraint, and whose best preset is taken
+    /// apart; the others under the first kind only. If empty, all are.
+    #[serde(default)]
+    pub every_kind: Vec<String>,
     /// The step limits whose trade-off is shown.
     #[serde(deserialize_with = "positives")]
     pub limits: Vec<usize>,
@@ -42,6 +47,16 @@ pub struct SrlConfig {
     pub gbi: Presets,
     /// The settings of competing methods.
     pub rivals: Rivals,
+    /// Variants of the best preset that lack one of its parts, measured under the first kind of
+    /// constraint.
+    #[serde(default)]
+    pub parts: Vec<Variant>,
+    /// Variants of presets to compare on dev failures.
+    #[serde(default)]
+    pub studies: Vec<Study>,
+    /// Variants of A* to compare on dev failures, if any.
+    #[serde(default)]
+    pub collapse: Option<Collapse>,
 }
 
 /// How settings are tuned for a network, on dev failures.
@@ -57,6 +72,10 @@ pub struct Tuning {
     /// Candidate penalties of A* for an argument that is not a constituent.
     #[serde(deserialize_with = "penalties")]
     pub penalties: Vec<f32>,
+    /// Candidate penalties of A* for a repeated core role, for a continuation and for a reference of
+    /// nothing, tuned one after the other; empty charges nothing.
+    #[serde(default)]
+    pub role_penalties: Vec<f32>,
     /// Candidate nudges of the best preset, cheapest first; empty keeps the preset's.
     #[serde(default)]
     pub nudges: Vec<Nudge>,
@@ -78,13 +97,29 @@ pub struct Rivals {
 
 impl SrlConfig {
     /// Checks what no single value shows: every network has a name of its own and a corpus that is
-    /// there.
+    /// there, and every variant fits its preset.
     ///
     /// # Errors
     /// If one has not.
     pub fn check(&self) -> Result<(), ExperimentError> {
-        ExperimentError::unless_distinct(self.networks.iter().map(|network| &network.name))?;
-        Ok(self.networks.iter().try_for_each(|network| self.recipe(network).map(drop))?)
+        let networks = self.seeded();
+        let names = || networks.iter().map(|network| &network.name);
+        ExperimentError::unless_distinct(names())?;
+        networks.iter().try_for_each(|network| self.recipe(network).map(drop))?;
+        self.parts.iter().try_for_each(|part| part.config(&self.gbi, 1.0).map(drop))?;
+        let of_study = self.collapse.iter().flat_map(|collapse| &collapse.networks);
+        if let Some(name) =
+            self.every_kind.iter().chain(of_study).find(|n| !names().any(|m| m == *n))
+        {
+            let known = names().cloned().collect::<Vec<_>>().join(", ");
+            return Err(ExperimentError::NoNetwork { name: name.clone(), known });
+        }
+        self.studies.iter().try_for_each(|study| study.check(&self.gbi, names()))
+    }
+
+    /// The networks, one for every seed.
+    pub fn seeded(&self) -> Vec<NetworkConfig> {
+        self.networks.iter().flat_map(|network| network.seeded(self.seed)).collect()
     }
 
     /// The training recipe of a network.
@@ -94,8 +129,9 @@ impl SrlConfig {
     pub fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
         let corpus =
             UnknownCorpus::unless(&self.corpora, "corpus", &network.name, &network.corpus)?;
-        let SrlConfig { seed, sizes, training, readings, .. } = self;
-        Ok(Recipe { network, sizes, training, corpus, reading: readings[0], seed: *seed })
+        let SrlConfig { sizes, training, readings, .. } = self;
+        let seed = network.seeds.first().copied().unwrap_or(self.seed);
+        Ok(Recipe { network, sizes, training, corpus, reading: readings[0], seed })
     }
 
     /// The built-in file.

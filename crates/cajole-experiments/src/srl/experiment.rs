@@ -1,9 +1,11 @@
 //! The experiment: train or load the taggers, find their failures, repair them by every method.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
+use cajole_core::Candidate;
 use cajole_core::decoders::Greedy;
-use cajole_report::{CaseStudy, Figure, Report};
+use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
 use cajole_tasks::parsing::Parser;
@@ -17,12 +19,12 @@ use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::Sentence;
 
 use super::block::{Block, Measured};
-use super::case_study::case_study;
+use super::case_study::{LONGEST, case_study};
 use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
 use super::methods::Failures;
 use super::tables;
-use crate::{Experiment, ExperimentError, Kept, UnknownCorpus, mean_milliseconds};
+use crate::{Experiment, ExperimentError, Kept, Places, Study, UnknownCorpus, mean_milliseconds};
 
 /// All measurements of one tagger.
 pub(crate) struct OfNetwork {
@@ -33,19 +35,22 @@ pub(crate) struct OfNetwork {
     pub(super) chosen: Chosen,
     pub(super) test: Vec<Measured>,
     pub(super) domains: Vec<Measured>,
+    /// By study, one row per variant.
+    pub(super) studies: Vec<Vec<Row>>,
+    /// The study of A*.
+    pub(super) collapse: Vec<Row>,
 }
 
-/// Runs the experiment. Taggers and results are saved under `out`, if given, and reused.
+/// Runs the experiment. Taggers and results are saved under `places.out`, if given, and reused.
 ///
 /// # Errors
 /// If a corpus cannot be read, a preset does not fit, or something cannot be saved.
 pub fn reproduce(
     config: &SrlConfig,
-    data: Option<&Path>,
-    out: Option<&Path>,
+    places: &Places<'_>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
-    crate::reproduce(config, data, out, watch)
+    crate::reproduce(config, places, watch)
 }
 
 impl Experiment for SrlConfig {
@@ -55,8 +60,8 @@ impl Experiment for SrlConfig {
     type Trained = RoleTagger;
     type Measured = OfNetwork;
 
-    fn networks(&self) -> &[NetworkConfig] {
-        &self.networks
+    fn networks(&self) -> Vec<NetworkConfig> {
+        self.seeded()
     }
 
     fn names(network: &NetworkConfig) -> (&String, &String) {
@@ -71,6 +76,10 @@ impl Experiment for SrlConfig {
         self.recipe(network)
     }
 
+    fn seed(recipe: &Recipe<'_>) -> u64 {
+        recipe.seed
+    }
+
     fn load(recipe: &Recipe<'_>, data: Option<&Path>) -> Result<Splits, CorpusError> {
         Splits::load(recipe.corpus, data, recipe.seed)
     }
@@ -82,6 +91,13 @@ impl Experiment for SrlConfig {
         watch: &dyn Watch,
     ) -> Result<(RoleTagger, Card), LoadError> {
         train(recipe, splits, folder, watch)
+    }
+
+    fn differs(network: &NetworkConfig, card: &Card) -> Option<String> {
+        let found = (card.network.layers, card.network.hidden);
+        let wanted = (network.layers, network.hidden);
+        let text = |(layers, hidden)| format!("{layers} × {hidden} units");
+        (found != wanted).then(|| format!("{}, configured {}", text(found), text(wanted)))
     }
 
     fn dev_f1(card: &Card) -> f64 {
@@ -99,10 +115,8 @@ impl Experiment for SrlConfig {
         let corpus = self.recipe(network)?.corpus;
         let run = Run { name: &network.name, tagger, config: self, corpus, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
-        let paper = self.gbi.paper_by(measured.chosen.step_size);
         let case = kept.get(&format!("{} case", network.name), || {
-            let inputs = run.inputs(&splits.test);
-            Ok::<_, ExperimentError>(case_study(tagger, &paper, &inputs)?)
+            run.case_study(&measured.chosen, &splits.test)
         })?;
         Ok((measured, case))
     }
@@ -112,13 +126,25 @@ impl Experiment for SrlConfig {
     }
 }
 
+/// Sentences with a tagger's own outputs for their predicates, once they are asked for.
+pub(super) struct Tagged<'s> {
+    pub(super) sentences: &'s [Sentence],
+    firsts: OnceCell<Vec<Candidate>>,
+}
+
+impl<'s> Tagged<'s> {
+    fn new(sentences: &'s [Sentence]) -> Self {
+        Tagged { sentences, firsts: OnceCell::new() }
+    }
+}
+
 /// A tagger being measured.
 pub(super) struct Run<'a> {
-    name: &'a str,
+    pub(super) name: &'a str,
     pub(super) tagger: &'a RoleTagger,
     pub(super) config: &'a SrlConfig,
     corpus: &'a CorpusConfig,
-    kept: &'a Kept,
+    pub(super) kept: &'a Kept,
     pub(super) watch: &'a dyn Watch,
 }
 
@@ -133,19 +159,87 @@ impl Run<'_> {
         // on other genres.
         let has_parser = network.domains && self.corpus.reads == Reads::Words;
         let kinds = self.config.noise.iter().copied();
-        let kinds: Vec<Noise> = kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
-        let choose = || self.choose(&kinds, &splits.dev);
-        let chosen = self.kept.get(&format!("{} chosen", self.name), choose)?;
-        let block = |data, kind, some| self.block(data, chosen.step_size, kind, some);
-        let test = chosen.kinds.iter().map(|kind| block("test", kind, &splits.test));
+        let mut kinds: Vec<Noise> =
+            kinds.filter(|&n| n != Noise::Predicted || has_parser).collect();
+        if !self.has_every_kind() {
+            kinds.truncate(1);
+        }
+        let dev = Tagged::new(&splits.dev);
+        let chosen = self.choose(&kinds, &dev)?;
+        let test = Tagged::new(&splits.test);
+        let test = chosen.kinds.iter().map(|kind| self.block("test", &chosen, kind, &test));
         let test = test.collect::<Result<_, _>>()?;
         // Other genres use only the first kind of constraint.
         let kind = chosen.kinds.first().filter(|_| network.domains);
-        let domains = kind
-            .iter()
-            .flat_map(|kind| splits.domains.iter().map(|(name, some)| block(name, kind, some)));
+        let domains = kind.iter().flat_map(|kind| {
+            let chosen = &chosen;
+            let domains = splits.domains.iter();
+            domains.map(move |(name, some)| self.block(name, chosen, kind, &Tagged::new(some)))
+        });
         let domains = domains.collect::<Result<_, _>>()?;
-        Ok(OfNetwork { config: network.clone(), dev_f1, chosen, test, domains })
+        let studies = self.studies(&chosen, &dev)?;
+        let collapse = self.collapse(&chosen, &dev)?;
+        let config = network.clone();
+        Ok(OfNetwork { config, dev_f1, chosen, test, domains, studies, collapse })
+    }
+
+    /// The studies of this network, on dev failures under the first kind of constraint.
+    fn studies(&self, chosen: &Chosen, dev: &Tagged<'_>) -> Result<Vec<Vec<Row>>, ExperimentError> {
+        let (config, watch) = (self.config, self.watch);
+        let instances = OnceCell::new();
+        let found = OnceCell::new();
+        let of_one = |study: &Study| {
+            if !study.networks.iter().any(|name| name == self.name) {
+                return Ok(Vec::new());
+            }
+            study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {
+                let (reading, noise) = (config.readings[0], config.noise[0]);
+                let instances =
+                    instances.get_or_init(|| self.instances(dev.sentences, reading, noise));
+                let found = found.get_or_init(|| self.failures(instances, dev));
+                let some = found.first(study.failures);
+                let nudged = some.gbi(name, preset, watch)?;
+                Ok(some.row(self.name, name, "dev", &some.within(&nudged, None)))
+            })
+        };
+        config.studies.iter().map(of_one).collect()
+    }
+
+    /// The study of A*, on dev failures under every kind of constraint.
+    fn collapse(&self, chosen: &Chosen, dev: &Tagged<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let collapse = self.config.collapse.as_ref();
+        let collapse = collapse.filter(|c| c.networks.iter().any(|name| name == self.name));
+        let Some(collapse) = collapse else { return Ok(Vec::new()) };
+        self.kept.get(&format!("{} collapse", self.name), || {
+            let mut rows = Vec::new();
+            for kind in chosen.kinds.iter().filter(|k| k.reading == self.config.readings[0]) {
+                let instances = self.instances(dev.sentences, kind.reading, kind.noise);
+                let failures = self.failures(&instances, dev);
+                for search in &collapse.searches {
+                    self.watch.begin(&search.name, failures.cases.len() as u64);
+                    let repairs = failures.a_star(search.searching(&kind.charges), self.watch);
+                    self.watch.end();
+                    rows.push(failures.row(self.name, &search.name, kind.noise.name(), &repairs));
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    /// The failures among the instances of these sentences.
+    pub(super) fn failures<'i>(
+        &'i self,
+        instances: &'i [Instance],
+        tagged: &Tagged<'_>,
+    ) -> Failures<'i> {
+        let decode = || Failures::decode(self.tagger, instances, self.watch);
+        Failures::among(self.tagger, instances, tagged.firsts.get_or_init(decode))
+    }
+
+    /// Whether this network is measured under every kind of constraint.
+    pub(super) fn has_every_kind(&self) -> bool {
+        let names = &self.config.every_kind;
+        names.is_empty() || names.iter().any(|name| name == self.name)
     }
 
     /// The inputs of one block.
@@ -174,10 +268,28 @@ impl Run<'_> {
         instances
     }
 
-    /// The inputs of the first block, with their sentences.
-    fn inputs<'s>(&self, sentences: &'s [Sentence]) -> Vec<(&'s Sentence, Instance)> {
-        let instances = self.instances(sentences, self.config.readings[0], self.config.noise[0]);
-        propositions(sentences, self.corpus).map(|(s, _)| s).zip(instances).collect()
+    /// A repair to show, among short sentences under the constraints of the first block.
+    fn case_study(
+        &self,
+        chosen: &Chosen,
+        sentences: &[Sentence],
+    ) -> Result<Option<CaseStudy>, ExperimentError> {
+        let (config, reading) = (self.config, self.config.readings[0]);
+        let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
+        let short: Vec<Sentence> = short.cloned().collect();
+        let instances = self.instances(&short, reading, config.noise[0]);
+        let failures = Failures::find(self.tagger, &instances, self.watch);
+        let of_instance: Vec<&Sentence> =
+            propositions(&short, self.corpus).map(|(s, _)| s).collect();
+        let cases = failures.cases.iter().map(|(x, _)| {
+            let place = instances.iter().position(|other| std::ptr::eq(other, *x));
+            (of_instance[place.expect("failures are among the instances")], *x)
+        });
+        let cases: Vec<_> = cases.collect();
+        let paper = config.gbi.paper_by(chosen.step_size);
+        let best = chosen.kinds.first().map_or(&config.gbi.best, |kind| &kind.best);
+        let presets = [("paper", &paper), ("best", best)];
+        Ok(case_study(self.tagger, reading, presets, &cases)?)
     }
 
     /// Parses these sentences with the built-in parser.
@@ -193,20 +305,27 @@ impl Run<'_> {
     fn block(
         &self,
         data: &str,
-        step_size: f32,
+        chosen: &Chosen,
         kind: &Kind,
-        sentences: &[Sentence],
+        tagged: &Tagged<'_>,
     ) -> Result<Measured, ExperimentError> {
+        /// Enough to time Viterbi decoding.
+        const TIMED: usize = 500;
+        let step_size = chosen.step_size;
         let (noise, reading) = (kind.noise, kind.reading);
         let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
         let measured = self.kept.get(&name, || {
-            let instances = self.instances(sentences, reading, noise);
-            let failures = Failures::find(self.tagger, &instances, self.watch);
+            let instances = self.instances(tagged.sentences, reading, noise);
+            let failures = self.failures(&instances, tagged);
             let Run { name: net, tagger, config, watch, .. } = *self;
-            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), &instances);
+            let timed = &instances[..instances.len().min(TIMED)];
+            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), timed);
             let failures = &failures;
-            let block = Block { net, data, step_size, kind, failures, viterbi, config, watch };
-            Ok::<_, ExperimentError>(block.repair_all()?)
+            let first = (config.readings[0], config.noise[0]);
+            let has_parts = data == "test" && (reading, noise) == first && self.has_every_kind();
+            let block =
+                Block { net, data, step_size, kind, failures, has_parts, viterbi, config, watch };
+            block.repair_all()
         })?;
         self.tell(&measured);
         Ok(measured)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cajole_core::constraints::{Brackets, SpansInTree};
-use cajole_core::decoders::tags::{AStar, Exact, Heuristic, Penalties, Tagged};
+use cajole_core::decoders::tags::{AStar, Exact, Tagged};
 use cajole_core::{
     Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter,
 };
@@ -13,7 +13,8 @@ use cajole_tasks::srl::instance::Instance;
 use cajole_tasks::srl::tagger::{Net, RoleTagger};
 use cajole_treebank::roles::eval::{Counts, Score};
 
-use crate::{Nudged, Otherwise, Repair, with_costs, with_gbi, with_search};
+use super::search::Searching;
+use crate::{Interval, Nudged, Otherwise, Repair, Tally, with_costs, with_gbi, with_search};
 
 /// The predicates for which a tagger's own output violates the constraint.
 pub struct Failures<'a> {
@@ -47,23 +48,43 @@ impl AllNudged {
 impl<'a> Failures<'a> {
     /// Tags `instances` and keeps the failures.
     pub fn find(tagger: &'a RoleTagger, instances: &'a [Instance], watch: &dyn Watch) -> Self {
+        Failures::among(tagger, instances, &Failures::decode(tagger, instances, watch))
+    }
+
+    /// The tagger's own outputs. They do not depend on what is allowed, so they serve all kinds of
+    /// constraints.
+    pub(super) fn decode(
+        tagger: &RoleTagger,
+        instances: &[Instance],
+        watch: &dyn Watch,
+    ) -> Vec<Candidate> {
         /// Predicates between progress reports.
         const CHUNK: usize = 512;
-        let constraint = tagger.constraint();
-        let (mut rest, mut cases) = (Score::default(), Vec::new());
         watch.begin("viterbi", instances.len() as u64);
-        for (i, chunk) in instances.chunks(CHUNK).enumerate() {
+        let mut firsts = Vec::with_capacity(instances.len());
+        for chunk in instances.chunks(CHUNK) {
             let xs: Vec<&Instance> = chunk.iter().collect();
-            let decoded = tagger.model.decode_all(&tagger.viterbi(), &xs);
-            for (x, first) in chunk.iter().zip(decoded) {
-                match constraint.check(x, &first.output).is_satisfied() {
-                    true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
-                    false => cases.push((x, first)),
-                }
-            }
-            watch.advance((i * CHUNK + chunk.len()) as u64, &format!("{} fail", cases.len()));
+            firsts.extend(tagger.model.decode_all(&tagger.viterbi(), &xs));
+            watch.advance(firsts.len() as u64, "");
         }
         watch.end();
+        firsts
+    }
+
+    /// The failures among these instances, whose outputs are `firsts`.
+    pub(super) fn among(
+        tagger: &'a RoleTagger,
+        instances: &'a [Instance],
+        firsts: &[Candidate],
+    ) -> Self {
+        let constraint = tagger.constraint();
+        let (mut rest, mut cases) = (Score::default(), Vec::new());
+        for (x, first) in instances.iter().zip(firsts) {
+            match constraint.check(x, &first.output).is_satisfied() {
+                true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
+                false => cases.push((x, first.clone())),
+            }
+        }
         Failures { tagger, cases, total: instances.len(), constraint, rest }
     }
 
@@ -74,12 +95,18 @@ impl<'a> Failures<'a> {
         self
     }
 
-    /// A* search, with this penalty for an argument that is not a constituent.
-    pub fn a_star(&self, penalty: f32, agenda_limit: usize, watch: &dyn Watch) -> Vec<Repair> {
+    /// The first `n` failures, as a set of their own.
+    pub(super) fn first(&self, n: usize) -> Failures<'a> {
+        let cases = self.cases.iter().take(n).cloned().collect();
+        let (tagger, total, rest) = (self.tagger, self.total, self.rest.clone());
+        Failures { tagger, cases, total, constraint: tagger.constraint(), rest }
+    }
+
+    /// A* search. Where it gives up, the first output stays.
+    pub fn a_star(&self, by: Searching, watch: &dyn Watch) -> Vec<Repair> {
         let tags = &self.tagger.vocabulary.tags;
-        let penalties = Penalties { syntax: penalty, ..Penalties::default() };
-        let mut search = AStar::new(tags, penalties);
-        (search.agenda_limit, search.heuristic) = (agenda_limit, Heuristic::Viterbi);
+        let mut search = AStar::new(tags, by.penalties);
+        (search.agenda_limit, search.heuristic) = (by.agenda_limit, by.heuristic);
         self.with(&Tagged { tags, search }, watch)
     }
 
@@ -183,6 +210,18 @@ impl<'a> Failures<'a> {
         total
     }
 
+    /// What these outputs got right, failure by failure.
+    pub(crate) fn tallies(&self, repairs: &[Repair]) -> Vec<Tally> {
+        let tally = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
+            let score = Score::of(&x.gold, &self.tagger.vocabulary.arguments(&repair.output));
+            let Counts { correct, excess, missed } = score.overall();
+            let [correct, found, gold] =
+                [correct, correct + excess, correct + missed].map(|n| n as u32);
+            Tally { correct, found, gold, exact: score.perfect as u32, outputs: 1 }
+        };
+        self.cases.iter().zip(repairs).map(tally).collect()
+    }
+
     /// For every role: its count, and F1 of all outputs before and after these repairs.
     pub fn by_role(&self, repairs: &[Repair]) -> Vec<(String, usize, f64, f64)> {
         let before = self.whole(self.cases.iter().map(|(_, first)| first.output.as_slice()));
@@ -222,11 +261,14 @@ impl<'a> Failures<'a> {
         let outputs = || repairs.iter().map(|r| r.output.as_slice());
         let (before, after) = (self.score(firsts()), self.score(outputs()));
         let (whole_before, whole_after) = (self.whole(firsts()), self.whole(outputs()));
+        let interval = Interval::of(&self.tallies(repairs), Tally::f1);
         let mut row = Row::new(net, method, data)
             .counted(self.total, self.cases.len())
             .with(Figure::FailureRate, 100.0 * self.cases.len() as f64 / self.total as f64)
             .with(Figure::Conversion, share(&|r| r.converted))
             .with(Figure::GaveUp, share(&|r| r.gave_up))
+            .with(Figure::F1Low, interval.low)
+            .with(Figure::F1High, interval.high)
             .with(Figure::DisagreementBefore, self.disagreement(firsts()))
             .with(Figure::DisagreementAfter, self.disagreement(outputs()));
         // Scores of the empty set are undefined.

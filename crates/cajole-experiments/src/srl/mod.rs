@@ -6,9 +6,12 @@ mod choice;
 mod config;
 mod experiment;
 mod methods;
+mod paper;
+mod search;
 mod tables;
 
 pub use case_study::{faults_in_words, trace_of, wrong_spans};
 pub use config::{Rivals, SrlConfig, Tuning};
 pub use experiment::reproduce;
 pub use methods::{AllNudged, Failures};
+pub use search::{Collapse, NamedSearch, Searching};

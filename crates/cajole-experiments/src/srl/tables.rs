@@ -10,7 +10,9 @@ use super::block::Measured;
 use super::choice::Caution;
 use super::config::{SrlConfig, groups};
 use super::experiment::OfNetwork;
-use crate::{conversion_curve, steps_table};
+use super::paper;
+use super::search::collapse_table;
+use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -31,12 +33,28 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
             report.tables.extend(methods_table(networks, noise, reading));
         }
     }
+    report.tables.extend(parts_table(networks));
+    let figures: [(&str, fn(&Tally) -> f64); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
+    for &noise in &config.noise {
+        let sets = sets(networks, noise);
+        if !sets.is_empty() {
+            let mut table = tally_table(&sets, &figures);
+            table.caption = format!("{} constraints: {}", capital(noise.name()), table.caption);
+            report.tables.push(table);
+        }
+    }
     report.tables.extend(networks.first().map(noise_table));
     report.tables.extend(networks.first().and_then(limits_table));
     report.tables.push(steps(networks));
     report.tables.extend(networks.iter().filter(|n| !n.domains.is_empty()).map(domains_table));
     report.tables.push(time_table(networks));
     report.tables.extend(networks.first().and_then(roles_table));
+    for (i, study) in config.studies.iter().enumerate() {
+        let rows: Vec<Row> = networks.iter().flat_map(|n| n.studies[i].clone()).collect();
+        report.tables.extend((!rows.is_empty()).then(|| study.table(&rows)));
+    }
+    let collapse: Vec<Row> = networks.iter().flat_map(|n| n.collapse.clone()).collect();
+    report.tables.extend((!collapse.is_empty()).then(|| collapse_table(&collapse)));
     report.plots.extend(networks.first().and_then(cost_plot));
     report.plots.push(conversion_plot(networks));
     report.rows =
@@ -49,12 +67,31 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
 fn rows(measured: &Measured) -> Vec<Row> {
     let Measured { data, noise, reading, .. } = measured;
     let constraint = format!("{data}, {}, {}", noise.name(), reading.name());
-    let rows = measured.rows.iter().chain(&measured.limits);
+    let rows = measured.rows.iter().chain(&measured.parts).chain(&measured.limits);
     rows.map(|row| Row { constraint: constraint.clone(), ..row.clone() }).collect()
+}
+
+/// The failure sets on which methods are compared, under one kind of constraint.
+fn sets(networks: &[OfNetwork], noise: Noise) -> Vec<&Tallies> {
+    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
+    all.filter(|m| m.noise == noise).map(|m| &m.tallies).collect()
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn notes(config: &SrlConfig) -> Vec<String> {
     vec![
+        "The paper is Lee et al., “Gradient-based Inference for Networks with Output Constraints”, \
+         AAAI 2019; columns headed “paper” quote it. Its taggers read ELMo's vectors of words; \
+         those of OntoNotes here read tags and the predicate's lemma."
+            .to_owned(),
+        "The rule: every argument of the predicate is a node of the sentence's tree; the predicate \
+         itself is free. A pass is one run of the network over one sequence, forward or backward."
+            .to_owned(),
+        LEGEND.to_owned(),
         "“Noise-free” constraints apply to the sentences whose gold arguments are all nodes of \
          the gold tree; “noisy” ones to every sentence; “predicted” ones to every sentence, with \
          the trees of cajole's built-in parser. “Phrasal” nodes are phrases; \
@@ -113,7 +150,8 @@ fn chosen_table(networks: &[OfNetwork]) -> Table {
     let header =
         ["net", "constraints", "nodes", "η", "best moves", "by", "A*", "cautious", "steps"];
     let caption = "Tuned on the dev set: η of “gbi paper”, what “gbi best” moves and its initial \
-                   step size, penalties of “A*” and “gbi cautious”, and step limits of the latter";
+                   step size, penalties of “A*” (for arguments that are no nodes; U, C and R for roles) \
+                   and of “gbi cautious”, and step limits of the latter";
     let mut table = Table::new(caption, header);
     let plain = |figure: Option<f32>| Cell::plain(figure.map_or("∞".to_owned(), |f| f.to_string()));
     for (network, kind) in networks.iter().flat_map(|n| n.chosen.kinds.iter().map(move |k| (n, k)))
@@ -129,7 +167,7 @@ fn chosen_table(networks: &[OfNetwork]) -> Table {
             plain(Some(network.chosen.step_size)),
             Cell::plain(groups(&kind.best.moves)),
             plain(Some(kind.best.schedule.step_size)),
-            plain(kind.penalty),
+            Cell::plain(kind.charges.text()),
             cautious,
             steps,
         ]);
@@ -143,17 +181,24 @@ fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Opti
         "net",
         "method",
         "failures",
+        "paper, %",
         "converted",
+        "paper",
         "disagree",
+        "paper",
         "precision",
         "recall",
         "F1",
+        "paper",
         "exact",
+        "paper",
         "test F1",
+        "paper",
         "ms",
     ];
     let caption = format!(
-        "Test set, {} constraints, {} nodes: figures on the failures, and F1 of all",
+        "Test set, {} constraints, {} nodes: figures on the failures, and F1 of all (the paper's \
+         Table 1 has noise-free constraints)",
         noise.name(),
         reading.name()
     );
@@ -168,30 +213,77 @@ fn methods_table(networks: &[OfNetwork], noise: Noise, reading: Reading) -> Opti
                 let count = if i == 0 { percent_of(row) } else { String::new() };
                 let names =
                     [Cell::plain(first), Cell::plain(row.method.as_str()), Cell::plain(count)];
-                table = table.row(names.into_iter().chain(figures(measured, row)));
+                let name = network.config.name.as_str();
+                table = table.row(names.into_iter().chain(figures(name, measured, row)));
             }
         }
     }
     (!is_empty).then_some(table)
 }
 
-/// The figures of one method, with the best scores highlighted.
-fn figures(measured: &Measured, row: &Row) -> [Cell; 8] {
-    let columns = [
-        (Figure::Conversion, 1),
-        (Figure::DisagreementAfter, 1),
-        (Figure::PrecisionAfter, 1),
-        (Figure::RecallAfter, 1),
-        (Figure::F1After, 1),
-        (Figure::ExactAfter, 1),
-        (Figure::WholeF1After, 2),
-        (Figure::Milliseconds, 1),
+/// The figures of one method beside the paper's, with the best scores highlighted.
+fn figures(net: &str, measured: &Measured, row: &Row) -> Vec<Cell> {
+    let is_table_1 = (measured.noise, measured.reading) == (Noise::Free, Reading::Phrasal);
+    let paper = paper::method(net, &row.method).filter(|_| is_table_1 && measured.data == "test");
+    let beside = |figure: fn(&paper::Method) -> f64, digits| {
+        Some(Cell::number(paper.as_ref().map_or(f64::NAN, figure), digits).muted())
+    };
+    let number = |figure, digits| Cell::number(row.figure(figure), digits);
+    let scored = |figure, of: fn(&Tally) -> f64| {
+        let mark = measured.tallies.mark(&row.method, of);
+        let cell = match figure {
+            Figure::F1After => measured.tallies.f1(&row.method).map(Cell::plain),
+            _ => None,
+        };
+        let cell = cell.unwrap_or_else(|| {
+            let cell = number(figure, 1);
+            Cell { text: cell.text + mark, ..cell }
+        });
+        if is_best(measured, figure, row) { cell.best() } else { cell }
+    };
+    let cells = [
+        (None, beside(|paper| paper.failures, 1)),
+        (Some(number(Figure::Conversion, 1)), beside(|paper| paper.converted, 1)),
+        (Some(number(Figure::DisagreementAfter, 1)), beside(|paper| paper.disagreement, 1)),
+        (Some(number(Figure::PrecisionAfter, 1)), None),
+        (Some(number(Figure::RecallAfter, 1)), None),
+        (Some(scored(Figure::F1After, Tally::f1)), beside(|paper| paper.f1, 1)),
+        (Some(scored(Figure::ExactAfter, Tally::exact)), beside(|paper| paper.exact, 1)),
+        (Some(number(Figure::WholeF1After, 2)), beside(|paper| paper.whole, 2)),
+        (Some(number(Figure::Milliseconds, 1)), None),
     ];
-    columns.map(|(figure, digits)| {
-        let cell = Cell::number(row.figure(figure), digits);
-        let is_score = matches!(figure, Figure::F1After | Figure::ExactAfter);
-        if is_score && is_best(measured, figure, row) { cell.best() } else { cell }
-    })
+    cells.into_iter().flat_map(|(ours, theirs)| ours.into_iter().chain(theirs)).collect()
+}
+
+/// What each part of the best preset contributes, under the first kind of constraint.
+fn parts_table(networks: &[OfNetwork]) -> Option<Table> {
+    let blocks = networks.iter().filter_map(|n| Some((n, n.test.first()?)));
+    let blocks: Vec<_> = blocks.filter(|(_, m)| !m.parts.is_empty()).collect();
+    let (_, first) = blocks.first()?;
+    let parts = first.parts.iter().map(|row| row.method.as_str());
+    let methods: Vec<&str> = ["exact MAP"].into_iter().chain(parts).chain([OURS]).collect();
+    let header = ["net", "failures"].into_iter().chain(methods.iter().copied());
+    let caption = "The parts of “gbi best”: F1 on the failures (and exact match) without one of them, \
+                   beside its source alone, exact MAP";
+    let mut table = Table::new(caption, header.collect::<Vec<_>>());
+    for (network, measured) in blocks {
+        let failures = measured.rows.first().map_or(0, |row| row.failures);
+        let figure = |method: &&str| {
+            let row =
+                measured.rows.iter().chain(&measured.parts).find(|row| row.method == **method);
+            match (row, measured.tallies.f1(method)) {
+                (Some(row), Some(f1)) => {
+                    let exact = row.figure(Figure::ExactAfter);
+                    let mark = measured.tallies.mark(method, Tally::exact);
+                    Cell::plain(format!("{f1} ({exact:.1}{mark})"))
+                }
+                _ => Cell::number(f64::NAN, 1),
+            }
+        };
+        let names = [Cell::plain(network.config.name.as_str()), Cell::plain(failures.to_string())];
+        table = table.row(names.into_iter().chain(methods.iter().map(figure)));
+    }
+    Some(table)
 }
 
 /// `664 (18.2 %)`.
@@ -207,10 +299,23 @@ fn is_best(measured: &Measured, figure: Figure, row: &Row) -> bool {
 /// The paper's study of noisy constraints: all outputs, for one network.
 fn noise_table(network: &OfNetwork) -> Table {
     let caption = format!(
-        "{}: the whole test set under noise-free, noisy and predicted constraints",
+        "{}: the whole test set under noise-free, noisy and predicted constraints (the paper's \
+         appendix D)",
         network.config.name
     );
-    let header = ["constraints", "nodes", "method", "precision", "recall", "F1", "exact"];
+    let header = [
+        "constraints",
+        "nodes",
+        "method",
+        "precision",
+        "paper",
+        "recall",
+        "paper",
+        "F1",
+        "paper",
+        "exact",
+        "paper",
+    ];
     let mut table = Table::new(caption, header);
     for measured in &network.test {
         for (i, row) in measured.rows.iter().enumerate() {
@@ -225,7 +330,12 @@ fn noise_table(network: &OfNetwork) -> Table {
                 Figure::WholeExactAfter,
             ];
             let cells = [noise, reading, row.method.as_str()].map(Cell::plain).into_iter();
-            let figures = figures.map(|figure| Cell::number(row.figure(figure), 2));
+            let is_meant = network.config.name == "srl-100" && measured.reading == Reading::Phrasal;
+            let paper = paper::whole(measured.noise.name(), &row.method).filter(|_| is_meant);
+            let paper = paper.unwrap_or([f64::NAN; 4]);
+            let figures = figures.into_iter().zip(paper).flat_map(|(figure, paper)| {
+                [Cell::number(row.figure(figure), 2), Cell::number(paper, 2).muted()]
+            });
             table = table.row(cells.chain(figures));
         }
     }
@@ -272,14 +382,23 @@ fn steps(networks: &[OfNetwork]) -> Table {
 /// The SRL half of the paper's Table 5: other genres, for one network.
 fn domains_table(network: &OfNetwork) -> Table {
     let caption = format!(
-        "{}: other genres; F1 of all, then F1 (and exact) on the failures by method",
+        "{}: other genres (the paper's Table 5); F1 of all, then F1 (and exact) on the failures by \
+         method, and the percentage that “gbi paper” and “gbi best” convert",
         network.config.name
     );
     let methods: Vec<&str> = network
         .domains
         .first()
         .map_or_else(Vec::new, |m| m.rows.iter().map(|row| row.method.as_str()).collect());
-    let header = ["text", "failures", "all F1"].into_iter().chain(methods).chain(["converted"]);
+    let ends = [
+        "paper converts",
+        "best converts",
+        "paper: failures, %",
+        "paper: converted",
+        "paper: before",
+        "paper: after",
+    ];
+    let header = ["text", "failures", "all F1"].into_iter().chain(methods).chain(ends);
     let header: Vec<&str> = header.collect();
     let mut table = Table::new(caption, header);
     for measured in &network.domains {
@@ -293,16 +412,24 @@ fn domains_table(network: &OfNetwork) -> Table {
             let text = match row.failures {
                 0 => "–".to_owned(),
                 _ => format!(
-                    "{:.1} ({:.1})",
-                    row.figure(Figure::F1After),
-                    row.figure(Figure::ExactAfter)
+                    "{} ({:.1}{})",
+                    measured.tallies.f1(&row.method).unwrap_or_default(),
+                    row.figure(Figure::ExactAfter),
+                    measured.tallies.mark(&row.method, Tally::exact)
                 ),
             };
             let cell = Cell::plain(text);
             cells.push(if is_best(measured, Figure::F1After, row) { cell.best() } else { cell });
         }
-        let last = measured.rows.last().map_or(f64::NAN, |row| row.figure(Figure::Conversion));
-        cells.push(Cell::number(last, 1));
+        for method in ["gbi paper", OURS] {
+            let row = measured.rows.iter().find(|row| row.method == method);
+            let converted = row.map_or(f64::NAN, |row| row.figure(Figure::Conversion));
+            cells.push(Cell::number(converted, 1));
+        }
+        let paper = paper::genre(&measured.data);
+        let paper = paper.map(|p| [p.failures, p.converted, p.before, p.after]);
+        let paper = paper.unwrap_or([f64::NAN; 4]);
+        cells.extend(paper.map(|figure| Cell::number(figure, 1).muted()));
         table = table.row(cells);
     }
     table
@@ -321,10 +448,12 @@ fn time_table(networks: &[OfNetwork]) -> Table {
         "paper 30",
         "best 10",
         "small",
+        "paper: GBI-10",
+        "paper: A*",
     ];
     let caption = "Run time of a whole set relative to Viterbi decoding of one input at a time, and \
                    in brackets the cost of one repair in units of one Viterbi pass; presets by step \
-                   limit (the paper: GBI-10 2.6 (16.7), A* 3.5 (25.0))";
+                   limit (the paper's appendix E; one repair of its GBI-10 costs 16.7, of its A* 25.0)";
     let mut table = Table::new(caption, header);
     for network in networks {
         for measured in network.test.iter().take(1).chain(&network.domains) {
@@ -342,6 +471,11 @@ fn time_table(networks: &[OfNetwork]) -> Table {
                     false => Cell::number(f64::NAN, 1),
                 }
             };
+            let is_meant = matches!(network.config.name.as_str(), "srl-100" | "srl-nw");
+            let is_meant =
+                is_meant && (network.config.name == "srl-100") == (measured.data == "test");
+            let times = paper::times(&measured.data).filter(|_| is_meant);
+            let [gbi, a_star] = times.unwrap_or([f64::NAN; 2]);
             table = table.row([
                 Cell::plain(network.config.name.as_str()),
                 Cell::plain(measured.data.as_str()),
@@ -353,6 +487,8 @@ fn time_table(networks: &[OfNetwork]) -> Table {
                 cost(limited("gbi paper", 30.0)),
                 cost(limited("gbi best", 10.0)),
                 cost(method("gbi small")),
+                Cell::number(gbi, 2).muted(),
+                Cell::number(a_star, 2).muted(),
             ]);
         }
     }

@@ -2,20 +2,17 @@
 
 use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
 use cajole_report::{CaseStep, CaseStudy, Piece};
-use cajole_tasks::transduction::{ConstraintKind, Net, Text, accuracy, transduce};
+use cajole_tasks::transduction::{ConstraintKind, Net, Text, accuracy, parse, transduce};
 
 use super::config::TransductionConfig;
 use super::methods::Failures;
-use crate::{Repair, alone};
+use crate::{NEAREST, Repair, alone, choose, edit_distance};
 
-/// How many failures to search for one worth showing.
-const LOOK: usize = 400;
+/// The paper's example of a repair.
+const EXAMPLE: &str = "azazbzazbzbzazbzbzbzbzbz";
 
-/// The maximum number of rows in a readable case study.
-const ROWS: usize = 4;
-
-/// The first failure that Algorithm 1 turns into the gold output in three or more steps, without
-/// much back and forth.
+/// The repair of the paper's example under the count constraint, or else of the nearest failure
+/// that Algorithm 1 repairs for the better.
 ///
 /// # Errors
 /// If the preset names a parameter that the network does not have.
@@ -28,17 +25,21 @@ pub(super) fn case_study(
     let failures = Failures::find(model, ConstraintKind::Count, inputs);
     let gbi = Gbi::with(model, config.gbi.paper.clone())?;
     let mut workspace = Workspace::new(model);
-    for (x, _) in failures.cases.iter().take(LOOK) {
-        let Some(outcome) = alone(&gbi, x, &*failures.constraint, &mut workspace) else { continue };
-        if 3 <= outcome.steps && outcome.output == transduce(x) {
-            let title = format!("{name}, count constraint, paper preset");
-            let case = trace_of(title, x, &outcome);
-            if case.steps.len() <= ROWS {
-                return Ok(Some(case));
-            }
-        }
-    }
-    Ok(None)
+    let mut repaired = |x: &[Symbol]| {
+        let outcome = alone(&gbi, x, &*failures.constraint, &mut workspace)?;
+        let is_repaired = outcome.g_before != 0.0 && outcome.is_satisfied();
+        let title = format!("{name}, count constraint, paper preset");
+        is_repaired.then(|| trace_of(title, x, &outcome))
+    };
+    let example = parse(EXAMPLE).expect("the example is an input");
+    let own = repaired(&example);
+    let distance = |x: &[Symbol]| edit_distance(x, &example);
+    let mut near: Vec<(usize, &[Symbol])> =
+        failures.cases.iter().map(|(x, _)| (distance(x), *x)).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let others = near.iter().take(NEAREST);
+    let others = others.filter_map(|(distance, x)| Some((*distance, repaired(x)?)));
+    Ok(choose(EXAMPLE, own, others))
 }
 
 /// The trace of one input as a table: the decoded outputs, with errors marked. Of repeated outputs,

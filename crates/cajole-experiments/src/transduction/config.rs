@@ -6,6 +6,8 @@ use cajole_nn::settings::{non_empty, optional_positive, positive, positive_numbe
 use cajole_tasks::Presets;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::Study;
+
 /// The contents of `configs/transduction.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -30,6 +32,9 @@ pub struct TransductionConfig {
     pub gbi: Presets,
     /// The settings of competing methods.
     pub rivals: Rivals,
+    /// Variants of presets to compare on failures among longer inputs, under the count constraint.
+    #[serde(default)]
+    pub studies: Vec<Study>,
 }
 
 /// How the step size of plain SGD is tuned for a network.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cajole_core::{Symbol, UnknownParameter};
+use cajole_core::{Gbi, Symbol, UnknownParameter};
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::models::StartState;
 use cajole_report::{Figure, Report, Row};
@@ -15,7 +15,7 @@ use super::config::TransductionConfig;
 use super::methods::{Failures, Method};
 use super::tables;
 use super::tuning::{choose_step_size, papers_step_size};
-use crate::converted_steps;
+use crate::{Kept, Study, converted_steps};
 
 /// Why the experiment could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,9 @@ pub enum ExperimentError {
     /// A preset does not fit the network.
     #[error(transparent)]
     Preset(#[from] UnknownParameter),
+    /// A study does not fit its preset.
+    #[error(transparent)]
+    Study(#[from] Box<crate::ExperimentError>),
 }
 
 /// The measurements for one network and one constraint.
@@ -51,7 +54,11 @@ pub fn reproduce(
     if let Some(n) = config.test_inputs {
         splits = splits.with_test_inputs(n);
     }
+    let names: Vec<String> = names(config);
+    let check = |study: &Study| study.check(&config.gbi, names.iter());
+    config.studies.iter().try_for_each(check).map_err(Box::new)?;
     let (mut measured, mut cases) = (Vec::new(), Vec::new());
+    let mut studies = vec![Vec::new(); config.studies.len()];
     for &start_state in &config.start_states {
         for &seed in &config.seeds {
             let name = format!("{}-{seed}", start_state.name());
@@ -70,12 +77,49 @@ pub fn reproduce(
             for kind in ConstraintKind::ALL {
                 measured.push(measure(&name, &model, kind, config, &splits, watch)?);
             }
+            for (study, rows) in config.studies.iter().zip(&mut studies) {
+                rows.extend(measure_study(study, &name, &model, config, &splits, watch)?);
+            }
             if seed == config.seeds[0] {
                 cases.extend(case_study(&name, &model, config, &splits.test)?);
             }
         }
     }
-    Ok(tables::report(config, &measured, cases))
+    Ok(tables::report(config, &measured, &studies, cases))
+}
+
+/// The names of all networks.
+fn names(config: &TransductionConfig) -> Vec<String> {
+    let of_state = |state: &StartState| {
+        let name = state.name();
+        config.seeds.iter().map(move |seed| format!("{name}-{seed}"))
+    };
+    config.start_states.iter().flat_map(of_state).collect()
+}
+
+/// The rows of a study, if it is about this network: on failures among longer inputs.
+fn measure_study(
+    study: &Study,
+    name: &str,
+    model: &Net,
+    config: &TransductionConfig,
+    splits: &Splits,
+    watch: &dyn Watch,
+) -> Result<Vec<Row>, ExperimentError> {
+    if !study.networks.iter().any(|network| network == name) {
+        return Ok(Vec::new());
+    }
+    let failures = Failures::find(model, ConstraintKind::Count, &splits.tune);
+    let failures = failures.truncated(study.failures);
+    let step_size = choose_step_size(&failures, config, watch)?;
+    let kept = Kept::open(None, &"").map_err(|error| Box::new(error.into()))?;
+    let rows = study.measure(name, &config.gbi, step_size, &kept, |variant, preset| {
+        watch.begin(variant, failures.cases.len() as u64);
+        let repairs = failures.gbi(&Gbi::with(model, preset)?, watch);
+        watch.end();
+        Ok(failures.row(name, variant, &repairs))
+    });
+    Ok(rows.map_err(Box::new)?)
 }
 
 /// Measures every method on one network's failures under one constraint.

@@ -4,7 +4,7 @@ use cajole_core::decoders::{DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{Candidate, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter};
 use cajole_report::{Figure, Row};
 use cajole_tasks::Watch;
-use cajole_tasks::transduction::{ConstraintKind, Net, Score, transduce};
+use cajole_tasks::transduction::{A, B, ConstraintKind, Net, Score, Z, transduce};
 
 use super::config::{Rivals, TransductionConfig};
 use crate::{Otherwise, Repair, with_costs, with_gbi, with_search};
@@ -64,6 +64,8 @@ pub struct Failures<'a> {
     pub total: usize,
     /// The score of the outputs that satisfy the constraint.
     rest: Score,
+    /// How many outputs consist of `aaa` and `zb` only.
+    grammatical: usize,
 }
 
 impl<'a> Failures<'a> {
@@ -73,14 +75,16 @@ impl<'a> Failures<'a> {
         let constraint = kind.build();
         let mut rest = Score::default();
         let mut cases = Vec::new();
+        let mut grammatical = 0;
         for (x, y) in xs.iter().zip(model.decode_all(&Greedy, &xs)) {
+            grammatical += usize::from(!y.capped && is_grammatical(&y.output));
             if y.capped || !constraint.check(x, &y.output).is_satisfied() {
                 cases.push((*x, y));
             } else {
                 rest.add(&y.output, &transduce(x));
             }
         }
-        Failures { model, kind, constraint, cases, total: inputs.len(), rest }
+        Failures { model, kind, constraint, cases, total: inputs.len(), rest, grammatical }
     }
 
     /// Keeps only the first `n` failures.
@@ -118,16 +122,16 @@ impl<'a> Failures<'a> {
             }
             Method::Best => Ok(self.gbi(&Gbi::with(self.model, presets.best.clone())?, watch)),
             Method::Small => Ok(self.gbi(&Gbi::with(self.model, presets.small.clone())?, watch)),
-            Method::DoublingBeam => Ok(self.search(&DoublingBeam { from, to }, watch)),
-            Method::MaskedGreedy => Ok(self.search(&MaskedBeam { width: 1 }, watch)),
-            Method::MaskedBeam => Ok(self.search(&MaskedBeam { width: masked_width }, watch)),
+            Method::DoublingBeam => Ok(self.search(&DoublingBeam::of(from, to), watch)),
+            Method::MaskedGreedy => Ok(self.search(&MaskedBeam::of(1), watch)),
+            Method::MaskedBeam => Ok(self.search(&MaskedBeam::of(masked_width), watch)),
             Method::Sampling => {
                 Ok(self.search(&Sampling { samples, temperature: 1.0, seed: 1 }, watch))
             }
         }
     }
 
-    fn gbi(&self, gbi: &Gbi<'_, Net>, watch: &dyn Watch) -> Vec<Repair> {
+    pub(super) fn gbi(&self, gbi: &Gbi<'_, Net>, watch: &dyn Watch) -> Vec<Repair> {
         let xs: Vec<&[Symbol]> = self.cases.iter().map(|(x, _)| *x).collect();
         let nudged = with_gbi(self.model, gbi, &*self.constraint, &xs, watch);
         nudged.into_iter().map(Repair::from).collect()
@@ -162,6 +166,7 @@ impl<'a> Failures<'a> {
         let row = Row::new(net, method, self.kind.name())
             .counted(self.total, self.cases.len())
             .with(Figure::FailureRate, 100.0 * self.cases.len() as f64 / self.total as f64)
+            .with(Figure::WholeGrammatical, 100.0 * self.grammatical as f64 / self.total as f64)
             .with(Figure::Conversion, 100.0 * mean(&|r| f64::from(u8::from(r.converted))))
             .with(Figure::AccuracyBefore, before.accuracy())
             .with(Figure::AccuracyAfter, after.accuracy())
@@ -170,5 +175,32 @@ impl<'a> Failures<'a> {
             .with(Figure::WholeExactBefore, whole(&before))
             .with(Figure::WholeExactAfter, whole(&after));
         with_costs(row, repairs)
+    }
+}
+
+/// Whether an output consists of `aaa` and `zb` only.
+fn is_grammatical(mut y: &[Symbol]) -> bool {
+    while !y.is_empty() {
+        let rest = y.strip_prefix(&[A, A, A]).or_else(|| y.strip_prefix(&[Z, B]));
+        match rest {
+            Some(rest) => y = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_grammar() {
+        for x in [&[][..], &[A, Z, B, Z, A, Z]] {
+            assert!(is_grammatical(&transduce(x)));
+        }
+        for y in [&[A][..], &[A, A, A, A], &[Z, B, Z], &[B, Z]] {
+            assert!(!is_grammatical(y), "{y:?}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::{SHARES, Summary, conversion_curve};
 pub(super) fn report(
     config: &TransductionConfig,
     measured: &[Measured],
+    studies: &[Vec<Row>],
     cases: Vec<CaseStudy>,
 ) -> Report {
     let mut report = Report::new("Sequence transduction");
@@ -41,6 +42,9 @@ pub(super) fn report(
         }
     }
     report.tables.extend(ConstraintKind::ALL.map(|kind| per_network(kind, measured)));
+    for (study, rows) in config.studies.iter().zip(studies) {
+        report.tables.extend((!rows.is_empty()).then(|| study.table(rows)));
+    }
     report.rows = measured.iter().flat_map(|m| m.rows.iter().cloned()).collect();
     report.cases = cases;
     report.notes = vec![
@@ -66,14 +70,16 @@ fn overview(kind: ConstraintKind, state: StartState, group: &[&Measured]) -> Tab
     let rate = Summary::of(first_rows(group).map(|row| row.figure(Figure::FailureRate)));
     let before = Summary::of(first_rows(group).map(|row| row.figure(Figure::AccuracyBefore)));
     let whole = Summary::of(first_rows(group).map(|row| row.figure(Figure::WholeExactBefore)));
+    let grammar = Summary::of(first_rows(group).map(|row| row.figure(Figure::WholeGrammatical)));
     let caption = format!(
         "{}, decoder started from {}: {} % of the test set fail; accuracy of these {}; exact match \
-         of the whole test set {}",
+         of the whole test set {}; {} % of its outputs consist of aaa and zb only (the paper: all)",
         kind.describe(),
         state.describe(),
         rate.with_range(),
         before.with_range(),
         whole.with_range(),
+        grammar.with_range(),
     );
     let header = [
         "method",

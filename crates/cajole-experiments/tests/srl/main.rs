@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use cajole_core::{Config, Outcome, Symbol};
-use cajole_experiments::srl::{Failures, SrlConfig, reproduce};
-use cajole_experiments::{ExperimentError, KeptError, Repair};
+use cajole_experiments::srl::{Failures, Searching, SrlConfig, reproduce};
+use cajole_experiments::{ExperimentError, KeptError, Places, Repair};
 use cajole_report::Figure;
 use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::training::{evaluate, propositions};
@@ -57,7 +57,7 @@ fn rows(
     watch: &dyn Watch,
 ) -> Result<Vec<Value>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let report = pool.install(|| reproduce(config, None, out, watch))?;
+    let report = pool.install(|| reproduce(config, &Places { out, ..Places::default() }, watch))?;
     Ok(rows_without(&report, &["milliseconds", "viterbi_ms", "repair_cost"]))
 }
 
@@ -286,8 +286,11 @@ fn converted_outputs_consist_of_nodes_and_the_rest_is_untouched() {
         };
         for (method, repairs) in [
             ("exact", failures.exact(&Silent)),
-            ("A*", failures.a_star(2.0, 100_000, &Silent)),
-            ("A* that forbids", failures.a_star(f32::INFINITY, 100_000, &Silent)),
+            ("A*", failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent)),
+            (
+                "A* that forbids",
+                failures.a_star(Searching::by_syntax(f32::INFINITY, 100_000), &Silent),
+            ),
             ("best", gbi(&config.gbi.best)),
             ("small", gbi(&config.gbi.small)),
             ("paper", gbi(&config.gbi.paper)),
@@ -374,7 +377,7 @@ fn cautious_gbi_tolerates_what_a_star_keeps() {
     let failures = Failures::find(tagger, &instances, &Silent);
     let best = |penalty: Option<f32>| {
         let best = config.gbi.best.clone();
-        let search = |penalty| failures.a_star(penalty, 100_000, &Silent);
+        let search = |penalty| failures.a_star(Searching::by_syntax(penalty, 100_000), &Silent);
         let nudged = match penalty {
             Some(penalty) => failures.cautious("gbi", best, search(penalty), &Silent),
             None => failures.gbi("gbi", best, &Silent),
@@ -389,7 +392,8 @@ fn cautious_gbi_tolerates_what_a_star_keeps() {
     assert!(outputs(&best(Some(f32::INFINITY))) == outputs(&best(None)));
     assert!(best(None).iter().all(|repair| repair.converted));
 
-    let (searched, cautious) = (failures.a_star(2.0, 100_000, &Silent), best(Some(2.0)));
+    let (searched, cautious) =
+        (failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent), best(Some(2.0)));
     let mut kinds = [0; 3];
     for (((x, first), searched), repair) in failures.cases.iter().zip(&searched).zip(&cautious) {
         let outside = |y: &[Symbol]| -> Vec<_> {

@@ -19,8 +19,10 @@ pub fn engines() -> Vec<Engine> {
 /// The searches of networks that write symbol by symbol.
 pub fn rival<'a, M: Stepper>(rival: Rival, limits: &Limits) -> Search<'a, M> {
     match rival {
-        Rival::Beam => Box::new(DoublingBeam { from: limits.beam_from, to: limits.beam_to }),
-        Rival::Masked => Box::new(MaskedBeam { width: limits.masked_width }),
+        Rival::Beam => {
+            Box::new(DoublingBeam::of(limits.beam_from, limits.beam_to).ranked(limits.ranking))
+        }
+        Rival::Masked => Box::new(MaskedBeam::of(limits.masked_width).ranked(limits.ranking)),
         Rival::Astar | Rival::Exact => {
             Box::new(BestFirst { max_expansions: limits.expansions, ..BestFirst::default() })
         }

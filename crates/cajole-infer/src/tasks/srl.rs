@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::constraints::Brackets;
-use cajole_core::decoders::InTurn;
 use cajole_core::decoders::tags::{
     AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
 };
+use cajole_core::decoders::{Beam, InTurn};
 use cajole_core::{Config, Decoder, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -117,7 +117,7 @@ impl Task for Roles {
     }
 
     /// AllenNLP's taggers add up probabilities, not their logarithms.
-    fn decoder(&self, _: usize) -> Box<dyn Decoder<Net> + '_> {
+    fn decoder(&self, _: Beam) -> Box<dyn Decoder<Net> + '_> {
         Box::new(self.tagger.viterbi())
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
     ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
     Recording, Source, Stepper, Symbol, decoders,
@@ -280,11 +281,15 @@ impl Model for PyStepper {
         self.backend.take_step(set)
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_> {
-        decoders::own(width)
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_> {
+        decoders::own(beam)
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        decoders::source(source)
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
+        decoders::source(source, ranking)
     }
 }

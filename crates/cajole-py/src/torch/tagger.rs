@@ -2,6 +2,7 @@
 
 use cajole_core::constraints::TagSet;
 use cajole_core::decoders::tags::{self, KBest, Space, Tagged};
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
     ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
     Recording, Source, Symbol, TagScorer,
@@ -158,14 +159,18 @@ impl Model for PyTagger {
         self.backend.take_step(set)
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Self> + '_> {
-        match width {
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_> {
+        match beam.width {
             0 | 1 => Box::new(Tagged::viterbi(&self.tags)),
             k => Box::new(Tagged { tags: &self.tags, search: KBest { k, space: Space::Log } }),
         }
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
+    fn source(
+        &self,
+        source: &Source,
+        _: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
         tags::source(&self.tags, source)
     }
 }

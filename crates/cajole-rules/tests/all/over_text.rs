@@ -25,7 +25,7 @@ fn vocabulary(differs: bool) -> Vocabulary {
 }
 
 fn input(text: &str) -> Subject {
-    Subject::new(text.split_whitespace().map(str::to_owned).collect(), text.into())
+    Subject::new(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), text.into())
 }
 
 fn rules<'v>(text: &str, vocabulary: &'v Vocabulary) -> Rules<'v> {

@@ -22,6 +22,12 @@ pub struct Selection {
     /// Selects only sentences whose id has this prefix.
     #[serde(default)]
     pub ids: String,
+    /// Selects only sentences of CoNLL-2012's test documents.
+    #[serde(default)]
+    pub conll2012: bool,
+    /// The domain of all these sentences; by default, each has that of its genre.
+    #[serde(default)]
+    pub domain: Option<String>,
 }
 
 /// Why a corpus cannot be used.
@@ -34,12 +40,17 @@ pub enum CorpusError {
     #[error(transparent)]
     Vectors(#[from] VectorsError),
     /// A selection is empty.
-    #[error("no sentence of {path} has an id that begins with {ids:?}", path = path.display())]
+    #[error(
+        "no sentence of {path} has an id that begins with {ids:?}{}", mark(*conll2012),
+        path = path.display()
+    )]
     NoneSelected {
         /// The file.
         path: PathBuf,
         /// The id prefix.
         ids: String,
+        /// Whether it should also be of CoNLL-2012.
+        conll2012: bool,
     },
     /// A file is named, but no data folder is given.
     #[error(
@@ -50,6 +61,10 @@ pub enum CorpusError {
         /// The first file that is needed.
         file: String,
     },
+}
+
+fn mark(conll2012: bool) -> &'static str {
+    if conll2012 { " and the mark \"c12\": 1 (for roles)" } else { "" }
 }
 
 /// Reads the files of an experiment and collects their problems.
@@ -76,18 +91,20 @@ impl<'a> Files<'a> {
         &mut self,
         selections: &[Selection],
         read: impl Fn(&Path) -> Result<Corpus<T>, ReadError>,
-        id: impl Fn(&T) -> &str,
+        is_selected: impl Fn(&T, &Selection) -> bool,
     ) -> Result<Vec<T>, CorpusError> {
         let mut all = Vec::new();
-        for Selection { file, ids } in selections {
+        for selection in selections {
+            let Selection { file, ids, conll2012, .. } = selection;
             let path = self.path(file)?;
             let corpus = read(&path)?;
             self.note(file, &path);
             self.problems.extend(corpus.problems);
             let before = all.len();
-            all.extend(corpus.sentences.into_iter().filter(|s| id(s).starts_with(ids.as_str())));
+            all.extend(corpus.sentences.into_iter().filter(|s| is_selected(s, selection)));
             if all.len() == before {
-                return Err(CorpusError::NoneSelected { path, ids: ids.clone() });
+                let (ids, conll2012) = (ids.clone(), *conll2012);
+                return Err(CorpusError::NoneSelected { path, ids, conll2012 });
             }
         }
         Ok(all)

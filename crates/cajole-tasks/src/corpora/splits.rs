@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cajole_nn::random::Random;
 use cajole_treebank::generated::Genre;
 use cajole_treebank::{Corpus, Problem, ReadError};
 use serde::{Deserialize, Serialize};
@@ -61,8 +62,8 @@ pub(crate) struct Kind<S> {
     pub(crate) generate: fn(Genre, usize, u64) -> Vec<S>,
     /// Reads a file.
     pub(crate) read: fn(&Path) -> Result<Corpus<S>, ReadError>,
-    /// The id by which a sentence is selected.
-    pub(crate) id: fn(&S) -> &str,
+    /// Whether a sentence is selected.
+    pub(crate) is_selected: fn(&S, &Selection) -> bool,
     /// The domains a sentence belongs to.
     pub(crate) domains: fn(&S) -> Vec<String>,
 }
@@ -90,11 +91,11 @@ impl<S: Clone> Splits<S> {
                 domains = others.map(other).to_vec();
             }
             Source::Files { train: of_train, dev: of_dev, test: of_test, domains: others } => {
-                let mut sentences = |of: &[Selection]| files.read(of, kind.read, kind.id);
+                let mut sentences = |of: &[Selection]| files.read(of, kind.read, kind.is_selected);
                 train = sentences(of_train)?;
                 dev = sentences(of_dev)?;
                 test = sentences(of_test)?;
-                domains = by_domain(kind, sentences(others)?);
+                domains = by_domain(kind, others, |of| sentences(std::slice::from_ref(of)))?;
             }
         }
         let vectors = files.vectors(vectors)?;
@@ -102,22 +103,71 @@ impl<S: Clone> Splits<S> {
         Ok(Splits { train, dev, test, domains, vectors, problems, contents })
     }
 
-    /// The first `share` per cent of the training set.
+    /// The first `share` per cent of a training set that was shuffled.
     pub fn train_share(&self, share: usize) -> &[S] {
-        &self.train[..(self.train.len() * share.min(100)).div_ceil(100)]
+        &self.train[..self.n_of(share)]
+    }
+
+    fn n_of(&self, share: usize) -> usize {
+        (self.train.len() * share.min(100)).div_ceil(100)
+    }
+
+    /// A random sample of `share` per cent of the training set, in its order. Files are
+    /// often sorted by genre, so their first lines are no sample. A larger share of the same seed
+    /// contains a smaller one.
+    pub fn sample(&self, share: usize, seed: u64) -> Vec<&S> {
+        let mut order: Vec<usize> = (0..self.train.len()).collect();
+        Random::derive(seed, &[4]).shuffle(&mut order);
+        order.truncate(self.n_of(share));
+        order.sort_unstable();
+        order.into_iter().map(|i| &self.train[i]).collect()
     }
 }
 
-/// Groups sentences by domain, in order of first occurrence.
-fn by_domain<S: Clone>(kind: &Kind<S>, sentences: Vec<S>) -> Vec<(String, Vec<S>)> {
+/// Groups the selected sentences by domain, in order of first occurrence.
+fn by_domain<S: Clone>(
+    kind: &Kind<S>,
+    selections: &[Selection],
+    mut read: impl FnMut(&Selection) -> Result<Vec<S>, CorpusError>,
+) -> Result<Vec<(String, Vec<S>)>, CorpusError> {
     let mut domains: Vec<(String, Vec<S>)> = Vec::new();
-    for sentence in sentences {
-        for domain in (kind.domains)(&sentence) {
-            match domains.iter_mut().find(|(other, _)| *other == domain) {
-                Some((_, known)) => known.push(sentence.clone()),
-                None => domains.push((domain, vec![sentence.clone()])),
+    for selection in selections {
+        for sentence in read(selection)? {
+            let own = selection.domain.as_ref().map(|domain| vec![domain.clone()]);
+            for domain in own.unwrap_or_else(|| (kind.domains)(&sentence)) {
+                match domains.iter_mut().find(|(other, _)| *other == domain) {
+                    Some((_, known)) => known.push(sentence.clone()),
+                    None => domains.push((domain, vec![sentence.clone()])),
+                }
             }
         }
     }
-    domains
+    Ok(domains)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_random_sample() {
+        let none = || (Vec::new(), Vec::new());
+        let ((dev, test), (problems, domains)) = (none(), (Vec::new(), Vec::new()));
+        let (vectors, contents) = (Vectors::default(), Contents::new());
+        let train: Vec<usize> = (0..1000).collect();
+        let splits = Splits { train, dev, test, domains, vectors, problems, contents };
+        let quarter = splits.sample(25, 1);
+        assert!(quarter.len() == 250 && quarter.is_sorted());
+
+        // Every part of the file is in it, about as often.
+        for part in 0..4 {
+            let of_part = quarter.iter().filter(|&&&i| i / 250 == part).count();
+            assert!((40..85).contains(&of_part), "{of_part} of part {part}");
+        }
+        let half = splits.sample(50, 1);
+        assert!(quarter.iter().all(|i| half.contains(i)), "a larger share contains a smaller one");
+        assert_ne!(splits.sample(25, 2), quarter);
+        assert_eq!(splits.sample(100, 3), splits.train.iter().collect::<Vec<_>>());
+        assert_eq!(splits.sample(0, 3).len(), 0);
+    }
 }

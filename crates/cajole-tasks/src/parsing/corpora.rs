@@ -6,7 +6,7 @@ use cajole_treebank::generated::generate;
 use cajole_treebank::{Sentence, read};
 
 use super::config::TreebankConfig;
-use crate::corpora::{self, CorpusError, Kind};
+use crate::corpora::{self, CorpusError, Kind, Selection};
 
 /// A treebank with its splits.
 pub type Splits = corpora::Splits<Sentence>;
@@ -21,7 +21,9 @@ impl Splits {
         data: Option<&Path>,
         seed: u64,
     ) -> Result<Self, CorpusError> {
-        let kind = Kind { generate, read, id: |sentence: &Sentence| &sentence.id, domains };
+        let is_selected =
+            |sentence: &Sentence, of: &Selection| sentence.id.starts_with(&of.ids) && !of.conll2012;
+        let kind = Kind { generate, read, is_selected, domains };
         Splits::of(&kind, &config.source, config.vectors.as_deref(), data, seed)
     }
 }
@@ -29,5 +31,8 @@ impl Splits {
 /// The genre, and the whole corpus, since many genres have few failures.
 fn domains(sentence: &Sentence) -> Vec<String> {
     let corpus = sentence.id.split(['/', '_']).next().unwrap_or_default().to_lowercase();
+    if corpus == sentence.genre {
+        return vec![corpus];
+    }
     vec![format!("{corpus} {}", sentence.genre), format!("{corpus}, all")]
 }

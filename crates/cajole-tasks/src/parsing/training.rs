@@ -58,7 +58,7 @@ pub fn train(
     watch: &dyn Watch,
 ) -> Result<(Parser, Card), LoadError> {
     let Recipe { network: of, sizes, treebank, seed, .. } = *recipe;
-    let sentences = splits.train_share(of.share);
+    let sentences = splits.sample(of.share, seed);
     let leaves: Vec<_> = sentences.iter().map(|s| s.tree.leaves()).collect();
     let (often, vectors) = (treebank.often, splits.vectors.words.clone());
     let lexicon = Lexicon::of(treebank.reads, leaves.iter().map(Vec::as_slice), often, vectors);

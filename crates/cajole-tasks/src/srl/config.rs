@@ -56,6 +56,24 @@ pub struct NetworkConfig {
     /// Whether it is also tested on other genres.
     #[serde(default)]
     pub domains: bool,
+    /// The seeds to train from; the experiment's by default. Each makes a network.
+    #[serde(default)]
+    pub seeds: Vec<u64>,
+}
+
+impl NetworkConfig {
+    /// One network per seed; the first keeps the name.
+    pub fn seeded(&self, default: u64) -> Vec<Self> {
+        let seeds = if self.seeds.is_empty() { &[default][..] } else { &self.seeds };
+        let network = |(i, &seed): (usize, &u64)| {
+            let name = match i {
+                0 => self.name.clone(),
+                _ => format!("{}-seed{seed}", self.name),
+            };
+            NetworkConfig { name, seeds: vec![seed], ..self.clone() }
+        };
+        seeds.iter().enumerate().map(network).collect()
+    }
 }
 
 /// Sentences with trees whose roles are ignored.

@@ -27,7 +27,9 @@ impl Splits {
         let kind = Kind {
             generate: generated::sentences,
             read,
-            id: |sentence: &Sentence| &sentence.id,
+            is_selected: |sentence: &Sentence, of| {
+                sentence.id.starts_with(&of.ids) && (sentence.is_conll2012 || !of.conll2012)
+            },
             domains: |sentence: &Sentence| vec![sentence.genre.clone()],
         };
         let mut splits = Splits::of(&kind, &config.source, config.vectors.as_deref(), data, seed)?;

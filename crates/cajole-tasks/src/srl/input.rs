@@ -192,7 +192,7 @@ impl Query {
         let Query { id, tokens, pos, tree, .. } = self;
         let pos = pos.unwrap_or_else(|| tags_by_looks(&tokens));
         let (id, genre) = (id.unwrap_or_default(), String::new());
-        Sentence { id, genre, tokens, pos, tree, propositions }
+        Sentence { id, genre, tokens, pos, tree, propositions, is_conll2012: false }
     }
 }
 

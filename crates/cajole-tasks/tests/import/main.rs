@@ -41,6 +41,7 @@ fn instance(tagger: &RoleTagger, text: &str, predicate: usize) -> Instance {
         tokens,
         tree: None,
         propositions: vec![],
+        is_conll2012: false,
     };
     Instance::new(tagger, &sentence, &proposition)
 }

@@ -3,7 +3,7 @@
 //! `roleset`; and `bio`, one tag per word.
 //!
 //! `tokens` and `pos` are optional if there is a `tree`, whose leaves they are; `tree` is optional
-//! if both are given.
+//! if both are given. `c12` is 1 in test documents of CoNLL-2012.
 
 use std::borrow::Cow;
 
@@ -45,6 +45,8 @@ struct Row<'r> {
     pos: Option<Vec<String>>,
     #[serde(borrow, default)]
     srl: Vec<Item<'r>>,
+    #[serde(default)]
+    c12: u8,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +60,7 @@ struct Item<'r> {
 }
 
 fn sentence(row: &str) -> Result<Sentence, RoleFault> {
-    let Row { id, genre, tree, tokens, pos, srl } =
+    let Row { id, genre, tree, tokens, pos, srl, c12 } =
         serde_json::from_str(row).map_err(json_fault)?;
     let tree = tree.map(|tree| tree_over(&tree, &id, tokens.as_deref(), pos.as_deref()));
     // A tree of nothing but traces is an error.
@@ -76,7 +78,7 @@ fn sentence(row: &str) -> Result<Sentence, RoleFault> {
     }
     let propositions = srl.into_iter().map(|item| proposition(item, tokens.len()));
     let propositions = propositions.collect::<Result<_, _>>()?;
-    Ok(Sentence { id, genre, tokens, pos, tree, propositions })
+    Ok(Sentence { id, genre, tokens, pos, tree, propositions, is_conll2012: c12 != 0 })
 }
 
 fn proposition(item: Item<'_>, words: usize) -> Result<Proposition, RoleFault> {
@@ -101,6 +103,9 @@ mod tests {
         let row = r#"{"id":"a/0","genre":"x","tokens":["("],"pos":["-LRB-"]}"#;
         let found = sentences(row).next().unwrap().unwrap().item;
         assert_eq!((found.tokens[0].as_str(), found.tree), ("(", None));
+        assert!(!found.is_conll2012);
+        let marked = GOOD.replace("\"srl\"", "\"c12\":1,\"srl\"");
+        assert!(sentences(&marked).next().unwrap().unwrap().item.is_conll2012);
     }
 
     /// Puts a malformed line between two good ones, which must survive.

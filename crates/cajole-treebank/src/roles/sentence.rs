@@ -19,6 +19,8 @@ pub struct Sentence {
     pub tree: Option<Tree>,
     /// One per predicate, in corpus order.
     pub propositions: Vec<Proposition>,
+    /// Whether its document is in the test set of CoNLL-2012, if the file marks that.
+    pub is_conll2012: bool,
 }
 
 impl Sentence {

@@ -238,6 +238,7 @@ mod tests {
                 roleset: String::new(),
                 tags: vec!["B-V".to_owned()],
             }],
+            is_conll2012: false,
         };
         assert_eq!(conll2012(&bare).unwrap(), "my_file 0 0 Go XX - go XX - - * (V*) -\n");
         assert_eq!(bio_columns(&bare), "Go\tB-V");

@@ -20,6 +20,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Symbol;
 use crate::constraints::{
     Brackets, Continuations, PREDICATE_ROLES, References, Role, RoleSet, SpansInTree, Tag, TagSet,
@@ -44,7 +46,8 @@ pub struct Penalties {
 }
 
 /// The bound on the rest of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Heuristic {
     /// The sum of every later position's best tag, valid or not: the paper's.
     #[default]

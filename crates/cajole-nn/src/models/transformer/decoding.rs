@@ -6,6 +6,7 @@
 //! recording. So hypotheses that are given up are never recorded, and what is recorded takes products
 //! of many rows.
 
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Force, Mark, Pass, Symbol};
 use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepper, decoders};
 use smallvec::SmallVec;
@@ -331,11 +332,15 @@ impl Network for EncoderDecoder {
         Ok(())
     }
 
-    fn decoder(&self, width: usize) -> Box<dyn Decoder<Trained<Self>> + '_> {
-        decoders::own(width)
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<Self>> + '_> {
+        decoders::own(beam)
     }
 
-    fn source(&self, source: &Source) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
-        decoders::source(source)
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
+        decoders::source(source, ranking)
     }
 }

@@ -44,6 +44,7 @@ impl Table {
             pos: self.rows.iter().map(|row| row.pos.clone()).collect(),
             tree,
             propositions: self.propositions()?,
+            is_conll2012: false,
         })
     }
 
@@ -195,7 +196,8 @@ mod tests {
         }
         let tokens = (0..words).map(|i| format!("({i}")).collect();
         let (id, genre, pos) = ("a/b/0/0".into(), "a".into(), vec!["NN".into(); words]);
-        Sentence { id, genre, tokens, pos, tree: Some(tree), propositions }
+        let (tree, is_conll2012) = (Some(tree), false);
+        Sentence { id, genre, tokens, pos, tree, propositions, is_conll2012 }
     }
 
     fn proposition(predicate: usize, roleset: &str, tags: Vec<String>) -> Proposition {

@@ -49,7 +49,8 @@ pub fn sentences(genre: Genre, n: usize, seed: u64) -> Vec<Sentence> {
         let leaves = sentence.tree.leaves().into_iter();
         let (pos, tokens) = leaves.map(|(tag, word)| (tag.to_owned(), word.to_owned())).unzip();
         let crate::Sentence { id, genre, tree } = sentence;
-        Sentence { id, genre, tokens, pos, tree: Some(tree), propositions }
+        let tree = Some(tree);
+        Sentence { id, genre, tokens, pos, tree, propositions, is_conll2012: false }
     });
     with_roles.collect()
 }
