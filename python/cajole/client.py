@@ -1,0 +1,256 @@
+"""A client of `cajole serve`, for programs that have no network of their own.
+
+>>> from cajole.client import Client
+>>> client = Client("http://127.0.0.1:8080")
+>>> [record] = client.infer(["azbzazazazazazazazazbz"], model="transducer")
+>>> record["status"], record["output"]
+('satisfied', 'aaazbaaaaaaaaaaaaaaaaaaaaaaaazb')
+
+Answers are what the server sends, as plain dicts: docs/serve.md in the repository says what is in them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Literal, Optional, Union
+from urllib.parse import urlencode, urlsplit
+
+from cajole._model import Engine, Preset
+from cajole._native import CajoleError
+
+__all__ = ["Client", "Record", "ServiceError"]
+
+Record = dict[str, Any]
+"""What the server says of one input, as `cajole infer` would."""
+
+RulesLike = Union[str, Mapping[str, Any]]
+"""Rules in TOML, or as a table."""
+
+
+class ServiceError(CajoleError):
+    """The server refused a request, or could not be reached."""
+
+    def __init__(self, message: str, status: Optional[int] = None, problem: Optional[Record] = None):
+        super().__init__(message)
+        self.status = status
+        """The HTTP status; none if there was no answer."""
+        self.problem = problem or {}
+        """The problem document (RFC 9457), with `field` and `position` where they are known."""
+
+
+class Client:
+    """A server at `url`, with a bearer `token` if it wants one. Safe to share between threads: every
+    request has a connection of its own."""
+
+    def __init__(self, url: str, *, token: Optional[str] = None, timeout: float = 60.0):
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServiceError(f"{url!r} is no address: it must begin with http:// or https://")
+        self._address = parts
+        self._token, self._timeout = token, timeout
+
+    def infer(
+        self,
+        inputs: Sequence[Any],
+        *,
+        model: Optional[str] = None,
+        rules: Optional[RulesLike] = None,
+        named_rules: Optional[str] = None,
+        engine: Optional[Engine] = None,
+        preset: Optional[Preset] = None,
+        max_steps: Optional[int] = None,
+        width: Optional[int] = None,
+        deadline_ms: Optional[int] = None,
+    ) -> list[Record]:
+        """The records of these inputs, in order. `named_rules` is a file of the server's."""
+        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
+        records: list[Record] = self._post("/v1/infer", body | _given(engine=engine))["records"]
+        return records
+
+    def explain(
+        self,
+        inputs: Sequence[Any],
+        *,
+        model: Optional[str] = None,
+        rules: Optional[RulesLike] = None,
+        named_rules: Optional[str] = None,
+        engine: Optional[Engine] = None,
+        preset: Optional[Preset] = None,
+        max_steps: Optional[int] = None,
+        width: Optional[int] = None,
+        deadline_ms: Optional[int] = None,
+    ) -> list[Record]:
+        """The same with the trace of every repair."""
+        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
+        records: list[Record] = self._post("/v1/explain", body | _given(engine=engine))["records"]
+        return records
+
+    def compare(
+        self,
+        inputs: Sequence[Any],
+        *,
+        engines: Optional[Sequence[Engine]] = None,
+        model: Optional[str] = None,
+        rules: Optional[RulesLike] = None,
+        named_rules: Optional[str] = None,
+        preset: Optional[Preset] = None,
+        max_steps: Optional[int] = None,
+        width: Optional[int] = None,
+        deadline_ms: Optional[int] = None,
+    ) -> Record:
+        """Every engine's records for the same inputs, and what each costs."""
+        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
+        return self._post("/v1/compare", body | _given(engines=engines and list(engines)))
+
+    def lint(
+        self,
+        rules: RulesLike,
+        *,
+        model: Optional[str] = None,
+        gold: Optional[Sequence[Any]] = None,
+    ) -> Record:
+        """What is wrong with rules; with right outputs, how often these violate them."""
+        body = _given(model=model, rules=_rules(rules, None), gold=gold and list(gold))
+        return self._post("/v1/lint", body)
+
+    def stream(
+        self,
+        lines: Iterable[Any],
+        *,
+        model: Optional[str] = None,
+        named_rules: Optional[str] = None,
+        engine: Optional[Engine] = None,
+        preset: Optional[Preset] = None,
+        deadline_ms: Optional[int] = None,
+    ) -> Iterator[Record]:
+        """The records of any number of inputs, 256 on their way at a time."""
+        settings = _given(
+            model=model, rules=named_rules, engine=engine, preset=preset, deadline_ms=deadline_ms
+        )
+        path = "/v1/infer" + (f"?{urlencode(settings)}" if settings else "")
+        sent = 0
+        for lot in _lots(lines, 256):
+            rows = [{"input": line} if isinstance(line, str) else line for line in lot]
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            answer = self._send("POST", path, text.encode(), "application/x-ndjson")
+            for row in answer.read().splitlines():
+                record: Record = json.loads(row)
+                if "line" in record:
+                    record["line"] += sent
+                yield record
+            sent += len(lot)
+
+    def models(self) -> Record:
+        """The models that the server has."""
+        return self._get("/v1/models")
+
+    def rules(self) -> Record:
+        """The rules that requests may name."""
+        return self._get("/v1/rules")
+
+    def is_ready(self) -> bool:
+        """Whether the server takes requests."""
+        try:
+            return self._send("GET", "/readyz").status == 200
+        except ServiceError:
+            return False
+
+    def _get(self, path: str) -> Record:
+        return _document(self._send("GET", path))
+
+    def _post(self, path: str, body: Record) -> Record:
+        data = json.dumps(body, ensure_ascii=False).encode()
+        return _document(self._send("POST", path, data, "application/json"))
+
+    def _send(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        body: Optional[bytes] = None,
+        kind: Optional[str] = None,
+    ) -> HTTPResponse:
+        at = self._address
+        connect = HTTPSConnection if at.scheme == "https" else HTTPConnection
+        connection = connect(at.hostname or "", at.port, timeout=self._timeout)
+        headers = {"Content-Type": kind} if kind else {}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            connection.request(method, at.path.rstrip("/") + path, body, headers)
+            answer = connection.getresponse()
+        except (OSError, HTTPException) as problem:
+            connection.close()
+            raise ServiceError(f"{at.geturl()} does not answer: {problem}") from problem
+        if answer.status >= 400:
+            raise _refusal(answer)
+        return answer
+
+
+def _given(**settings: Any) -> Record:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _rules(rules: Optional[RulesLike], named: Optional[str]) -> Optional[Record]:
+    if rules is not None and named is not None:
+        raise ServiceError("give either rules or named_rules")
+    if named is not None:
+        return {"name": named}
+    if rules is None:
+        return None
+    return {"toml": rules} if isinstance(rules, str) else {"table": dict(rules)}
+
+
+def _body(
+    inputs: Sequence[Any],
+    model: Optional[str],
+    rules: Optional[RulesLike],
+    named: Optional[str],
+    preset: Optional[Preset],
+    max_steps: Optional[int],
+    width: Optional[int],
+    deadline_ms: Optional[int],
+) -> Record:
+    if isinstance(inputs, (str, bytes)):
+        raise ServiceError("inputs is a list; for one input, give a list of one")
+    return _given(
+        inputs=list(inputs),
+        model=model,
+        rules=_rules(rules, named),
+        preset=preset,
+        max_steps=max_steps,
+        width=width,
+        deadline_ms=deadline_ms,
+    )
+
+
+def _lots(lines: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    lot: list[Any] = []
+    for line in lines:
+        lot.append(line)
+        if len(lot) == size:
+            yield lot
+            lot = []
+    if lot:
+        yield lot
+
+
+def _document(answer: HTTPResponse) -> Record:
+    document = json.loads(answer.read())
+    if not isinstance(document, dict):
+        raise ServiceError("the answer is no JSON object: is this a cajole server?", answer.status)
+    return document
+
+
+def _refusal(answer: HTTPResponse) -> ServiceError:
+    text = answer.read()
+    try:
+        problem = json.loads(text)
+    except ValueError:
+        problem = {}
+    if not isinstance(problem, dict):
+        problem = {}
+    said = problem.get("detail") or problem.get("title") or answer.reason
+    where = f"{problem['field']}: " if problem.get("field") else ""
+    return ServiceError(f"{where}{said}", answer.status, problem)
