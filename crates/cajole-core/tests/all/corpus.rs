@@ -1,12 +1,10 @@
 //! Many inputs on many threads: the same outcomes, in order.
 
-mod backend;
-
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use backend::bigram::{Bigram, KINDS, Prompt};
-use backend::outcomes::{all_told, jobs, told};
+use crate::backend::bigram::{Bigram, KINDS, Prompt};
+use crate::backend::outcomes::{all_told, jobs, told};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::corpus::{decode_all, in_parallel};
 use cajole_core::{Candidate, Config, Gbi, Model, Outcome, Symbol};

@@ -1,11 +1,9 @@
 //! Many inputs in step: each has the outcome that it has alone, whatever the company.
 
-mod backend;
-
-use backend::bigram::{Bigram, KINDS, Prompt};
-use backend::faults::Call;
-use backend::outcomes::{all_told, jobs, run_in, run_set, told};
-use backend::table::{Sentence, Table};
+use crate::backend::bigram::{Bigram, KINDS, Prompt};
+use crate::backend::faults::Call;
+use crate::backend::outcomes::{all_told, jobs, run_in, run_set, told};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::random::Random;
 use cajole_core::{

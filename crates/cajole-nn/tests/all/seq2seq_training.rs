@@ -1,12 +1,10 @@
 //! Training of encoder-decoder networks: the same at any number of threads, resumed, and in order.
 
-mod networks;
-
+use crate::networks::{parser, tokens};
 use cajole_core::{StepRule, Symbol};
 use cajole_nn::checkpoint::{load_training, save_training};
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
 use cajole_nn::{AutoRegressive, Curriculum, Decay, Example, TrainConfig, Trainer};
-use networks::{parser, tokens};
 
 fn tiny(architecture: Architecture) -> Seq2SeqConfig {
     parser(architecture, Some(0), 5).config

@@ -1,13 +1,11 @@
 //! What no line and no flag may ask for: each is refused by name, and later lines are answered.
 
-mod failure;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 fn cajole(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_cajole"))

@@ -1,8 +1,6 @@
 //! Outputs: who may write to them, what ends a run early, and how it goes on.
 #![cfg(unix)]
 
-mod failure;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

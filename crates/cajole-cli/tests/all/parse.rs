@@ -1,8 +1,5 @@
 //! `cajole parse`, and how parsers are trained and measured, as a user runs them.
 
-mod failure;
-mod knife;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -11,8 +8,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use failure::check_failed;
-use knife::kill_after;
+use crate::failure::check_failed;
+use crate::knife::kill_after;
 
 /// A small network on few generated trees.
 const TINY: [&str; 8] = [

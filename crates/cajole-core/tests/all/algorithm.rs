@@ -5,13 +5,11 @@
 //!
 //! A decode is one pass and a backward pass is another, so `k` steps take `1 + 2k` passes.
 
-mod backend;
-
 use std::f32::consts::SQRT_2;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use backend::table::{Sentence, Table};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::{
     Cancel, Config, ConstrainedDecoder, Constraint, Failure, Found, Gbi, Objective, Outcome, Part,
     Pass, Positions, Proposals, Recording, Schedule, Session, Sought, Step, StepRule, Stop, Symbol,

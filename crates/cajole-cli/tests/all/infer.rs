@@ -1,8 +1,6 @@
 //! `cajole infer` as a user runs it.
 #![cfg(unix)]
 
-mod failure;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

@@ -1,14 +1,12 @@
 //! `cajole evalb` as a user runs it.
 
-mod failure;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 fn evalb(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

@@ -1,10 +1,8 @@
 //! The backend that the other tests rely on: its gradients are those of its log-probabilities.
 
-mod backend;
-
-use backend::bigram::{Bigram, Prompt};
-use backend::deltas::Deltas;
-use backend::table::Table;
+use crate::backend::bigram::{Bigram, Prompt};
+use crate::backend::deltas::Deltas;
+use crate::backend::table::Table;
 use cajole_core::{
     Candidate, Config, Force, Found, Model, Move, Moving, Parameter, Pass, Symbol, Workspace,
 };

@@ -1,12 +1,10 @@
 //! What can be set: which parameters move, and presets as text.
 
-mod backend;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backend::bigram::{Bigram, CAP, KINDS, Prompt};
-use backend::table::{Sentence, Table};
+use crate::backend::bigram::{Bigram, CAP, KINDS, Prompt};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::{
     Config, Gbi, Moving, Schedule, StepRule, Stepper, Stop, Symbol, UnknownParameter,
 };

@@ -1,8 +1,7 @@
 //! Biases that each input has of its own, against finite differences, against gradients of all
 //! weights, and against networks in which those biases are everyone's.
 
-mod networks;
-
+use crate::networks::{Property, biases, check_all, moved_by, one_modulo_three, vectors};
 use cajole_core::decoders::Ranking;
 use cajole_core::{
     Candidate, Constraint, Force, Found, Model, Move, Pass, Schedule, Sought, Source, StepRule,
@@ -11,7 +10,6 @@ use cajole_core::{
 use cajole_nn::layout::Layout;
 use cajole_nn::random::Random;
 use cajole_nn::{Gradient, Network, Nudge, Trained};
-use networks::{Property, biases, check_all, moved_by, one_modulo_three, vectors};
 
 /// Different for every input, so that none can stand in for another; two of a kind, so that outputs
 /// end together.

@@ -1,13 +1,11 @@
 //! Backends fail: a GPU runs out of memory, a callback raises. Whoever can go on, goes on.
 
-mod backend;
-
 use std::collections::BTreeSet;
 
-use backend::bigram::{Bigram, KINDS, Prompt};
-use backend::faults::{Call, Fault};
-use backend::outcomes::{all_told, jobs, run_set, told};
-use backend::table::{Sentence, Table};
+use crate::backend::bigram::{Bigram, KINDS, Prompt};
+use crate::backend::faults::{Call, Fault};
+use crate::backend::outcomes::{all_told, jobs, run_set, told};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::corpus::decode_all;
 use cajole_core::{

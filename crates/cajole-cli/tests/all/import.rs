@@ -1,6 +1,5 @@
 //! `cajole import` as a user runs it.
 
-mod failure;
 use cajole_testing::outside;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +7,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 /// Some tensors, as PyTorch writes them.
-const TENSORS: &[u8] = include_bytes!("data/zip.pt");
+const TENSORS: &[u8] = include_bytes!("../data/zip.pt");
 
 fn import(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

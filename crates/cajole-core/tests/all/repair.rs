@@ -1,14 +1,12 @@
 //! Gradient-based inference on a network that emits one symbol after another.
 
-mod backend;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use backend::bigram::{Bigram, KINDS, Prompt};
-use backend::deltas::Deltas;
-use backend::faults::Call;
-use backend::outcomes::{jobs, run_set, told};
+use crate::backend::bigram::{Bigram, KINDS, Prompt};
+use crate::backend::deltas::Deltas;
+use crate::backend::faults::Call;
+use crate::backend::outcomes::{jobs, run_set, told};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{

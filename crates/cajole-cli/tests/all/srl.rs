@@ -1,8 +1,5 @@
 //! How role taggers are trained and measured, as a user runs it.
 
-mod failure;
-mod knife;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,8 +9,8 @@ use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::Unlabelled;
 use serde_json::Value;
 
-use failure::check_failed;
-use knife::kill_after;
+use crate::failure::check_failed;
+use crate::knife::kill_after;
 
 /// The command in `folder`, without a data folder of the user's.
 fn command(folder: &Path, args: &[&str]) -> Command {

@@ -1,16 +1,13 @@
 //! The commands as a user runs them.
 
-mod failure;
-mod knife;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use failure::check_failed;
-use knife::kill_after;
+use crate::failure::check_failed;
+use crate::knife::kill_after;
 
 fn cajole(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

@@ -6,8 +6,7 @@
 //! beside what was recorded, alone or with others. All recordings begin with the same products, so
 //! they even agree with each other.
 
-mod networks;
-
+use crate::networks::{moved_by, one_modulo_three, parser, rounded, symbols, tokens, transducer};
 use cajole_core::decoders::{Beam, Greedy, MaskedBeam};
 use cajole_core::{
     Candidate, ConstrainedDecoder, Decoder, Force, Found, Model, Moving, Pass, Sought, Symbol,
@@ -16,7 +15,6 @@ use cajole_core::{
 use cajole_nn::models::{Architecture, StartState};
 use cajole_nn::tape::{Graph, Tape};
 use cajole_nn::{AutoRegressive, Network, Nudge, Trained, kernels};
-use networks::{moved_by, one_modulo_three, parser, rounded, symbols, tokens, transducer};
 
 /// Layers large enough to be read in half precision.
 const HIDDEN: usize = 96;

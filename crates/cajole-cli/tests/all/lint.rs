@@ -1,8 +1,6 @@
 //! `cajole lint` as a user runs it, against counts by hand.
 #![cfg(unix)]
 
-mod failure;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use failure::check_failed;
+use crate::failure::check_failed;
 
 fn lint(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cajole"));

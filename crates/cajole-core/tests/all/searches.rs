@@ -1,11 +1,9 @@
 //! Searches against the enumeration of all outputs, on a network that has few of them.
 
-mod backend;
-
 use std::collections::BTreeSet;
 
-use backend::bigram::{Bigram, KINDS, Prompt};
-use backend::deltas::Deltas;
+use crate::backend::bigram::{Bigram, KINDS, Prompt};
+use crate::backend::deltas::Deltas;
 use cajole_core::constraints::{Dfa, Language, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampling};
 use cajole_core::{

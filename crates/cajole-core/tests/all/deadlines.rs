@@ -1,13 +1,11 @@
 //! Time is kept: by descents, by searches, and by sources, which leave half of it to the descent.
 
-mod backend;
-
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use backend::bigram::{Bigram, Prompt};
-use backend::outcomes::{jobs, run_set};
-use backend::table::{Sentence, Table};
+use crate::backend::bigram::{Bigram, Prompt};
+use crate::backend::outcomes::{jobs, run_set};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Dfa, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-const ZIP: &[u8] = include_bytes!("data/zip.pt");
-const LEGACY: &[u8] = include_bytes!("data/legacy.pt");
+const ZIP: &[u8] = include_bytes!("../data/zip.pt");
+const LEGACY: &[u8] = include_bytes!("../data/legacy.pt");
 
 // import collections, io, sys, tarfile, torch, zlib
 // def crc(tensors):

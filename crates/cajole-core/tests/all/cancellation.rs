@@ -1,13 +1,11 @@
 //! A run that is cancelled ends between two steps, and loses nothing that it has.
 
-mod backend;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use backend::faults::Call;
-use backend::outcomes::{jobs, run_set};
-use backend::table::{Sentence, Table};
+use crate::backend::faults::Call;
+use crate::backend::outcomes::{jobs, run_set};
+use crate::backend::table::{Sentence, Table};
 use cajole_core::{Cancel, Config, Gbi, Job, Outcome, Schedule, Step, Stop, Symbol, Watcher};
 
 fn table() -> Table {

@@ -3,17 +3,17 @@
 //! Every network, with copies of the weights and with biases alone, by every kind of objective: one
 //! at a time, two, eight, and more places than there are inputs; and in another order.
 
-mod networks;
-
 use std::collections::BTreeSet;
 
+use crate::networks::{
+    Property, check_all, features, one_modulo_three, parser, rounded, tagger, tokens,
+};
 use cajole_core::{
     Config, Constraint, Gbi, Job, Moving, Objective, Outcome, Positions, Proposals, Schedule,
     Source, Step, StepRule, Symbol, Workspace,
 };
 use cajole_nn::models::{Architecture, CellKind};
 use cajole_nn::{Network, Trained};
-use networks::{Property, check_all, features, one_modulo_three, parser, rounded, tagger, tokens};
 
 /// More than there are places at first; one has nothing to read.
 const LENGTHS: [usize; 9] = [4, 9, 1, 6, 0, 7, 2, 9, 5];

@@ -1,0 +1,20 @@
+//! The commands, as users run them.
+
+mod commands;
+mod compare;
+mod evalb;
+#[path = "../failure/mod.rs"]
+mod failure;
+mod import;
+mod infer;
+#[path = "../knife/mod.rs"]
+mod knife;
+mod limits;
+mod lint;
+mod outputs;
+mod own_task;
+mod pairs;
+mod parse;
+mod security;
+mod srl;
+mod srl_eval;
