@@ -14,7 +14,8 @@
 //!   tags Viterbi, k-best, exact within brackets, A*, masked, doubling lists, sampling.
 //! - [`Trainer`]: minibatch training on all cores, deterministic for any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
-//! - [`import`]: published weights, from PyTorch, AllenNLP and HDF5 files.
+//! - [`models::transformer`]: encoders that tag, encoder-decoders that write.
+//! - [`import`]: published weights, from Hugging Face folders, PyTorch, AllenNLP and HDF5 files.
 
 mod aligned;
 mod autoregressive;

@@ -1,6 +1,7 @@
 //! After warm-up an iteration of Algorithm 1 allocates nothing.
 
 mod counting;
+mod networks;
 
 use std::borrow::Borrow;
 
@@ -13,12 +14,13 @@ use cajole_core::{
     Config, ConstrainedDecoder, Constraint, Gbi, Job, Model, Moving, Objective, Positions,
     Proposals, Schedule, StepRule, Symbol, Workspace,
 };
+use cajole_nn::layers::norm::NormKind;
 use cajole_nn::models::{
     Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
     TaggerConfig, Token, Transducer, TransducerConfig,
 };
 use cajole_nn::random::Random;
-use cajole_nn::{AutoRegressive, Tagger, Tagging, Trained};
+use cajole_nn::{Network, Tagger, Tagging, Trained};
 
 /// Iterations of a short run, and of a long one.
 const SHORT: usize = 5;
@@ -77,7 +79,12 @@ impl<M: Model> Setting<'_, M> {
 
 /// A network with a greedy decoder, a beam, and a beam whose candidates are all lowered; one input
 /// with a copy of the weights, and as many as are kept in step where only biases move.
-fn check<N: AutoRegressive>(name: &str, net: N, x: &N::Input) {
+fn check<N: Network>(name: &str, net: N, x: &N::Input) {
+    check_moving(name, net, x, &[&[], &[Moving::VECTORS.to_owned()]]);
+}
+
+/// The same for some choices of what moves.
+fn check_moving<N: Network>(name: &str, net: N, x: &N::Input, choices: &[&[String]]) {
     let mut weights = net.layout().initial(1);
     *weights.last_mut().unwrap() -= 1.0; // the bias of the end: handing out nothing takes no memory
     let model = &Trained::new(net, weights);
@@ -85,7 +92,7 @@ fn check<N: AutoRegressive>(name: &str, net: N, x: &N::Input) {
     let schedule = Schedule { step_size: 1e-3, ..Config::paper().schedule };
     let cases = [("greedy", 1, 1), ("beam", 3, 1), ("beam, all candidates", 3, 3)];
     for (case, width, candidates) in cases {
-        for moves in [&[][..], &[Moving::VECTORS.to_owned()]] {
+        for moves in choices {
             let (objective, moves) = (Objective::Lower { candidates }, moves.to_vec());
             let moving = Moving::choose(&model.parameters(), &moves).unwrap();
             let xs = vec![x; model.in_step(&moving)];
@@ -170,6 +177,17 @@ fn an_iteration_with_attention_allocates_nothing() {
         });
         let x: Vec<Token> = (0..7).map(|i| Token { word: i % 5, vector: i % 4 }).collect();
         check(&format!("{architecture:?}"), net, x.as_slice());
+    }
+}
+
+#[test]
+fn an_iteration_of_a_transformer_allocates_nothing() {
+    // A copy of all weights lists the embeddings that have moved, and new ones come up late.
+    let vectors = [Moving::VECTORS.to_owned()];
+    for norm in [NormKind::Layer, NormKind::Rms] {
+        let net = networks::encoder_decoder(norm, 16);
+        let name = format!("encoder-decoder with {norm:?} norms");
+        check_moving(&name, net, &[0, 2, 1, 2, 0, 2, 0], &[&vectors]);
     }
 }
 

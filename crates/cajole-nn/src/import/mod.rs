@@ -8,7 +8,9 @@ pub mod allennlp;
 pub mod hdf5;
 pub mod huggingface;
 mod pickle;
+mod placing;
 pub mod torch;
+pub mod torch_transformer;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::ImportError;
+use super::super::placing::{Placing, Source};
 use super::encoders::like_bert;
-use super::placing::Placing;
 use super::{Config, Family, Folder};
 use crate::layers::norm::NormKind;
 use crate::layers::positions::Waves;

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use serde_json::json;
 
 use super::super::ImportError;
-use super::placing::Placing;
+use super::super::placing::Placing;
 use super::{Config, Family, Folder};
 use crate::layers::norm::NormKind;
 use crate::models::transformer::{

@@ -12,7 +12,6 @@
 mod config;
 mod encoder_decoders;
 mod encoders;
-mod placing;
 mod weights;
 
 use std::path::{Path, PathBuf};

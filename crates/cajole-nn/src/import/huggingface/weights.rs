@@ -13,6 +13,7 @@ use half::{bf16, f16};
 use safetensors::tensor::{Dtype, Metadata};
 use serde::Deserialize;
 
+use super::super::placing::Source;
 use super::super::{ImportError, check_shape, damaged, io, missing};
 use super::json_of;
 use crate::regular;
@@ -137,17 +138,14 @@ impl Weights {
         self.files.push(path);
         Ok(())
     }
+}
 
-    /// The file that lists all tensors.
-    pub(super) fn path(&self) -> &Path {
+impl Source for Weights {
+    fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The first of these names that there is a tensor of, directly or by a tie.
-    ///
-    /// # Errors
-    /// If a name is tied to itself.
-    pub(super) fn find(&self, names: &[String]) -> Result<Option<&str>, ImportError> {
+    fn find(&self, names: &[String]) -> Result<Option<&str>, ImportError> {
         for name in names {
             let (mut at, mut steps) = (name, 0);
             loop {
@@ -166,11 +164,7 @@ impl Weights {
         Ok(None)
     }
 
-    /// Checks that a tensor has this shape and holds floating-point numbers.
-    ///
-    /// # Errors
-    /// If it does not, or does not exist.
-    pub(super) fn check(&self, name: &str, shape: &[usize]) -> Result<(), ImportError> {
+    fn check(&self, name: &str, shape: &[usize]) -> Result<(), ImportError> {
         let place = self.places.get(name).ok_or_else(|| missing(&self.path, name))?;
         let path = &self.files[place.file];
         check_shape(path, name, &place.shape, shape)?;
@@ -179,15 +173,7 @@ impl Weights {
         })
     }
 
-    /// Calls `each` with every row of a tensor that was checked: the last dimension's values.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or a number is not finite.
-    pub(super) fn each_row(
-        &self,
-        name: &str,
-        mut each: impl FnMut(usize, &[f32]),
-    ) -> Result<(), ImportError> {
+    fn each_row(&self, name: &str, each: &mut dyn FnMut(usize, &[f32])) -> Result<(), ImportError> {
         let place = self.places.get(name).ok_or_else(|| missing(&self.path, name))?;
         let path = &self.files[place.file];
         let cols = place.shape.last().copied().unwrap_or(1);

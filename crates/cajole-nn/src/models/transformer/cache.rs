@@ -76,6 +76,35 @@ impl Cache {
         }
     }
 
+    /// Sets the keys and values `(2I)` of a node in each layer.
+    pub(super) fn fill<'k>(&mut self, node: u32, layers: impl ExactSizeIterator<Item = &'k [f32]>) {
+        let n_layers = layers.len();
+        for (i, kv) in layers.enumerate() {
+            let at = (node as usize * n_layers + i) * kv.len();
+            self.own.resize(self.own.len().max(at + kv.len()), 0.0);
+            self.own[at..][..kv.len()].copy_from_slice(kv);
+        }
+    }
+
+    /// Calls `each` with every node on the path to `node`, the last first, and its depth.
+    pub(super) fn each_up(&self, mut node: u32, mut each: impl FnMut(u32, u32)) {
+        while let Some(at) = self.nodes.get(node as usize) {
+            each(node, at.depth);
+            node = at.parent;
+        }
+    }
+
+    /// Appends the symbols of the path to a node, without the start symbol.
+    pub(super) fn path(&self, node: u32, symbols: &mut Vec<Symbol>) {
+        let start = symbols.len();
+        self.each_up(node, |node, depth| {
+            if 0 < depth {
+                symbols.push(self.nodes[node as usize].symbol);
+            }
+        });
+        symbols[start..].reverse();
+    }
+
     /// Extends the row at each of `rows` by a symbol: one new node each, whose number is returned in
     /// its place.
     pub(super) fn extend(&mut self, rows: &mut [u32], inputs: &[u32], symbols: &[Symbol]) {

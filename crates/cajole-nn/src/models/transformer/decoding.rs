@@ -12,6 +12,7 @@ use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepp
 use smallvec::SmallVec;
 
 use super::cache::{Cache, Cached, ROOT};
+use super::draft::Drafts;
 use super::encoder_decoder::{EncoderDecoder, Memory};
 use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
@@ -21,6 +22,11 @@ use crate::train::Example;
 
 /// Floats of cached keys and values beyond which no step is begun.
 const MOST_CACHED: usize = 1 << 30;
+
+/// Levels of what is recorded: what was decoded is walked back first, then what was forced. So a sum
+/// of both has the same bits, whether the former was recorded late or as a draft.
+const FORCED: u8 = 1;
+pub(super) const OWN: u8 = 2;
 
 /// State of a pass, beside its tape.
 #[derive(Default)]
@@ -32,6 +38,8 @@ pub struct Decoding {
     inputs: Vec<u32>,
     /// The symbols to extend rows by.
     symbols: Vec<Symbol>,
+    drafts: Drafts,
+    open: Open,
     /// Of the last step, `(R, V)`.
     log_probs: Vec<f32>,
     /// The node and the input of each saved row.
@@ -39,16 +47,50 @@ pub struct Decoding {
     late: Late,
 }
 
+/// Rows that no draft has an answer for.
+#[derive(Default)]
+struct Open {
+    /// Their numbers among all rows.
+    rows: Vec<u32>,
+    /// Their nodes, inputs and symbols.
+    nodes: Vec<u32>,
+    inputs: Vec<u32>,
+    symbols: Vec<Symbol>,
+}
+
+impl Open {
+    fn clear(&mut self) {
+        let Open { rows, nodes, inputs, symbols } = self;
+        [rows, nodes, inputs, symbols].into_iter().for_each(Vec::clear);
+    }
+}
+
 /// What is recorded late.
 #[derive(Default)]
 struct Late {
+    blamed: Vec<u32>,
     /// By node: its row in the recording, or [`ROOT`].
     places: Vec<u32>,
-    /// Blamed nodes that no other blamed node extends, and the length of the path to each.
-    ends: Vec<(u32, u32)>,
+    /// Blamed nodes that no other blamed node extends.
+    ends: Vec<End>,
     /// Their paths, one after another, without the start symbol.
     outputs: Vec<Symbol>,
-    blamed: Vec<u32>,
+}
+
+/// The end of a path.
+#[derive(Clone, Copy)]
+struct End {
+    node: u32,
+    input: u32,
+    /// Its place among the paths.
+    at: u32,
+    len: u32,
+}
+
+impl End {
+    fn path(self, outputs: &[Symbol]) -> &[Symbol] {
+        &outputs[self.at as usize..][..self.len as usize]
+    }
 }
 
 /// A mark of a symbol after the prefix of a node, not recorded yet.
@@ -66,36 +108,76 @@ fn parts(Mark(mark): Mark) -> Option<(u32, Symbol)> {
 impl Decoding {
     /// Takes one step with every row.
     fn step(&mut self, net: &EncoderDecoder, g: &mut Graph<'_>) -> Result<(), Failure> {
-        let Decoding { memory, cache, rows, inputs, symbols, log_probs, .. } = self;
-        if MOST_CACHED < cache.len() {
-            return Err(Failure::new(format!(
-                "the cache has {} floats, and the limit is {MOST_CACHED}: search for less",
-                cache.len()
-            )));
+        let Decoding { memory, cache, rows, inputs, symbols, drafts, open, log_probs, .. } = self;
+        drafts.record(net, g, (memory, cache), (rows, inputs, symbols));
+        let n = net.config.writes.symbols;
+        log_probs.resize(rows.len() * n, 0.0);
+        open.clear();
+        for (i, (row, &symbol)) in rows.iter_mut().zip(&*symbols).enumerate() {
+            match drafts.follow(cache, *row, symbol) {
+                Some(node) => *row = node,
+                None => {
+                    open.rows.push(i as u32);
+                    open.nodes.push(*row);
+                    open.inputs.push(inputs[i]);
+                    open.symbols.push(symbol);
+                    continue;
+                }
+            }
+            if let Some((said, at)) = drafts.place(cache, *row) {
+                log_probs[i * n..][..n].copy_from_slice(g.tape.value(said.row(at)));
+            }
         }
-        let start = g.tape.position();
-        cache.extend(rows, inputs, symbols);
-        g.list(inputs.iter().copied());
-        let node = |&row: &u32| &cache.nodes[row as usize];
-        let read = rows.iter().map(node).map(|node| match node.depth {
-            0 => (net.config.start, 0),
-            depth => (node.symbol, depth as usize),
-        });
-        let x = net.writes.read(g, read, rows.len()); // (R, D)
-        let mut look = Cached::new(net, cache, memory, rows.len());
-        let x = net.decoder.run(g, x, &mut look); // (R, D)
-        let said = net.log_probs(g, x); // (R, V)
-        log_probs.clear();
-        log_probs.extend_from_slice(g.tape.value(said));
-        g.tape.rewind(start);
+        if !open.rows.is_empty() {
+            extend(net, g, (memory, cache), open, log_probs)?;
+        }
+        for (&row, &node) in open.rows.iter().zip(&open.nodes) {
+            rows[row as usize] = node;
+        }
+        inputs.iter().zip(&*rows).for_each(|(&input, &node)| drafts.reach(input, node));
         Ok(())
     }
 }
 
+/// Extends open rows by a symbol each, and writes their log-probabilities among those of all rows.
+fn extend(
+    net: &EncoderDecoder,
+    g: &mut Graph<'_>,
+    (memory, cache): (&Memory, &mut Cache),
+    Open { rows, nodes, inputs, symbols }: &mut Open,
+    log_probs: &mut [f32],
+) -> Result<(), Failure> {
+    if MOST_CACHED < cache.len() {
+        return Err(Failure::new(format!(
+            "the cache has {} floats, and the limit is {MOST_CACHED}: search for less",
+            cache.len()
+        )));
+    }
+    let start = g.tape.position();
+    cache.extend(nodes, inputs, symbols);
+    g.list(inputs.iter().copied());
+    let node = |&node: &u32| &cache.nodes[node as usize];
+    let read = nodes.iter().map(node).map(|node| match node.depth {
+        0 => (net.config.start, 0),
+        depth => (node.symbol, depth as usize),
+    });
+    let x = net.writes.read(g, read, nodes.len()); // (R, D)
+    let mut look = Cached::new(net, cache, memory, nodes.len());
+    let x = net.decoder.run(g, x, &mut look); // (R, D)
+    let said = net.log_probs(g, x); // (R, V)
+    let n = said.cols as usize;
+    for (i, &row) in rows.iter().enumerate() {
+        log_probs[row as usize * n..][..n].copy_from_slice(g.tape.value(said.row(i)));
+    }
+    g.tape.rewind(start);
+    Ok(())
+}
+
 impl Late {
-    /// Finds the paths that have to be recorded for these nodes to be, in order.
+    /// Finds the paths that have to be recorded for these nodes to be. Their order depends on nothing
+    /// but the paths, so that gradients are always summed alike.
     fn collect(&mut self, cache: &Cache, nodes: impl Iterator<Item = u32>) {
-        let Late { places, ends, outputs, blamed } = self;
+        let Late { blamed, places, ends, outputs } = self;
         blamed.clear();
         blamed.extend(nodes);
         blamed.sort_unstable();
@@ -104,41 +186,31 @@ impl Late {
         outputs.clear();
         places.clear();
         places.resize(cache.nodes.len(), ROOT);
-        let mut n_rows = 0;
-        // A node comes after those it extends, so the last is an end.
-        for &end in blamed.iter().rev() {
-            if places[end as usize] != ROOT {
-                continue;
+        // A node comes after those it extends, so a path is met at its end first.
+        for &node in blamed.iter().rev() {
+            if places[node as usize] == ROOT {
+                let input = cache.nodes[node as usize].input;
+                let at = outputs.len() as u32;
+                cache.each_up(node, |node, _| places[node as usize] = 0);
+                cache.path(node, outputs);
+                ends.push(End { node, input, at, len: outputs.len() as u32 - at });
             }
-            let depth = cache.nodes[end as usize].depth;
-            let at = outputs.len();
-            outputs.resize(at + depth as usize, 0);
-            let mut node = end;
-            for t in (0..=depth).rev() {
-                let this = cache.nodes[node as usize];
-                if 0 < t {
-                    outputs[at + t as usize - 1] = this.symbol;
-                }
-                if places[node as usize] == ROOT {
-                    places[node as usize] = n_rows + t;
-                }
-                node = this.parent;
-            }
-            ends.push((end, depth));
-            n_rows += depth + 1;
+        }
+        ends.sort_unstable_by_key(|end| (end.input, end.path(outputs)));
+        places.fill(ROOT);
+        let mut first = 0;
+        for end in &*ends {
+            cache.each_up(end.node, |node, depth| {
+                let place = &mut places[node as usize];
+                *place = if *place == ROOT { first + depth } else { *place };
+            });
+            first += end.len + 1;
         }
     }
 
     /// The paths, each with its input.
-    fn outputs<'a>(
-        &'a self,
-        cache: &'a Cache,
-    ) -> impl Iterator<Item = (usize, &'a [Symbol])> + Clone {
-        self.ends.iter().scan(self.outputs.as_slice(), |rest, &(end, depth)| {
-            let (output, others) = rest.split_at(depth as usize);
-            *rest = others;
-            Some((cache.nodes[end as usize].input as usize, output))
-        })
+    fn outputs(&self) -> impl Iterator<Item = (usize, &[Symbol])> + Clone {
+        self.ends.iter().map(|end| (end.input as usize, end.path(&self.outputs)))
     }
 }
 
@@ -165,6 +237,8 @@ impl Stepper for Trained<EncoderDecoder> {
         for lane in lanes.used() {
             let xs = lane.inputs(set);
             let (mut g, own) = lane.graph(lane.nudge(set), self.weights());
+            let is_recorded = recording == Recording::Kept;
+            own.drafts.begin(&own.cache, xs.iter().copied(), is_recorded);
             self.net.encode(&mut g, xs.iter().copied(), &mut own.memory);
             own.cache.begin(g.tape, &own.memory, self.net.config.decoder.heads(true));
             own.rows.clear();
@@ -269,7 +343,7 @@ impl Trainable for EncoderDecoder {
         let mut memory = Memory::default();
         self.encode(g, examples.iter().map(|example| example.input), &mut memory);
         let outputs = examples.iter().map(|example| example.output).enumerate();
-        let said = self.force(g, &memory, outputs); // (R, V)
+        let said = self.force(g, &memory, outputs, None); // (R, V)
         let (mut loss, mut row) = (0.0, 0);
         for example in examples {
             for &symbol in example.output.iter().chain([&self.config.end]) {
@@ -292,8 +366,9 @@ impl Network for EncoderDecoder {
         outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
     ) -> Result<(), Failure> {
         g.tape.check_room()?;
+        g.level(FORCED);
         let ys = outputs.iter().map(|(b, force)| (*b, force.output));
-        let said = EncoderDecoder::force(self, g, &lane.memory, ys); // (R, V)
+        let said = EncoderDecoder::force(self, g, &lane.memory, ys, None); // (R, V)
         let mut row = 0;
         for (_, force) in outputs {
             force.passes = 1;
@@ -315,17 +390,23 @@ impl Network for EncoderDecoder {
         lane: &mut Decoding,
         blamed: &mut [&mut Vec<(Mark, f32)>],
     ) -> Result<(), Failure> {
-        let Decoding { memory, cache, late, .. } = lane;
+        let Decoding { memory, cache, drafts, late, .. } = lane;
         let all = blamed.iter().flat_map(|blame| blame.iter());
-        late.collect(cache, all.filter_map(|&(mark, _)| Some(parts(mark)?.0)));
-        if late.ends.is_empty() {
-            return Ok(());
+        let nodes = all.filter_map(|&(mark, _)| Some(parts(mark)?.0));
+        drafts.keep(cache, nodes.clone());
+        late.collect(cache, nodes.filter(|&node| drafts.place(cache, node).is_none()));
+        let mut said: Option<Var> = None;
+        if !late.ends.is_empty() {
+            g.tape.check_room()?;
+            g.level(OWN);
+            let outputs = late.outputs();
+            said = Some(EncoderDecoder::force(self, g, memory, outputs, None)); // (R, V)
         }
-        g.tape.check_room()?;
-        let said: Var = EncoderDecoder::force(self, g, memory, late.outputs(cache)); // (R, V)
         for (mark, _) in blamed.iter_mut().flat_map(|blame| blame.iter_mut()) {
-            if let Some((node, symbol)) = parts(*mark) {
-                let row = late.places[node as usize] as usize;
+            let Some((node, symbol)) = parts(*mark) else { continue };
+            let row = late.places[node as usize] as usize;
+            let place = drafts.place(cache, node).or(said.map(|said| (said, row)));
+            if let Some((said, row)) = place {
                 *mark = g.tape.mark(said, row, symbol as usize);
             }
         }

@@ -108,7 +108,7 @@ impl EncoderDecoder {
         let x = self.reads.read(g, rows, n); // (S, D)
         let places = memory.places.iter().cloned();
         let spans = g.spans(places.map(|own| Span { queries: own.clone(), keys: own }));
-        let mut look = self.encoder.whole(g, spans, None);
+        let mut look = self.encoder.whole(g, spans, None, None);
         let x = self.encoder.run(g, x, &mut look); // (S, D)
         memory.layers.clear();
         let cross = self.decoder.layers.iter().filter_map(|layer| layer.input.as_ref());
@@ -116,12 +116,14 @@ impl EncoderDecoder {
     }
 
     /// Log-probabilities `(R, V)` of what follows every prefix of these outputs, each with the index
-    /// of its input: the empty prefix first, one output after another.
+    /// of its input: the empty prefix first, one output after another. Lists queries, keys and values
+    /// of each layer, if asked to.
     pub(super) fn force<'y>(
         &self,
         g: &mut Graph<'_>,
         memory: &Memory,
         outputs: impl Iterator<Item = (usize, &'y [Symbol])> + Clone,
+        list: Option<&mut Vec<Var>>,
     ) -> Var {
         let places = || in_a_row(outputs.clone().map(|(_, y)| y.len() + 1));
         let n = places().last().map_or(0, |last| last.end); // R
@@ -134,7 +136,7 @@ impl EncoderDecoder {
         let seen = places().zip(outputs.clone());
         let seen = seen.map(|(queries, (b, _))| Span { queries, keys: memory.places[b].clone() });
         let seen = g.spans(seen);
-        let mut look = self.decoder.whole(g, own, Some((seen, &memory.layers)));
+        let mut look = self.decoder.whole(g, own, Some((seen, &memory.layers)), list);
         let x = self.decoder.run(g, x, &mut look); // (R, D)
         self.log_probs(g, x)
     }

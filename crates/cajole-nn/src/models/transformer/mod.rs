@@ -11,6 +11,7 @@
 
 mod cache;
 mod decoding;
+mod draft;
 mod embedding;
 mod encoder_decoder;
 mod layer;

@@ -114,18 +114,20 @@ impl Stack {
         Stack { config: config.clone(), layers, last_norm, relative, is_decoder }
     }
 
-    /// Attention to all positions at once, with memory `(S, 2I)` for each layer of a decoder.
+    /// Attention to all positions at once, with memory `(S, 2I)` for each layer of a decoder. Lists
+    /// queries, keys and values `(R, 3I)` of each layer, if asked to.
     pub(super) fn whole<'m>(
         &self,
         g: &mut Graph<'_>,
         own: Spans,
         memory: Option<(Spans, &'m [Var])>,
+        list: Option<&'m mut Vec<Var>>,
     ) -> Whole<'m> {
         let relative = self.relative.as_ref();
         let relative = relative
             .map(|(table, buckets)| Relative { table: g.param(*table), buckets: buckets.clone() });
         let heads = self.config.heads(self.is_decoder);
-        Whole { heads, own, relative, memory }
+        Whole { heads, own, relative, memory, list }
     }
 
     /// `(R, D)`: what comes out at the top, given what the embedding reads. If the deadline passes
@@ -147,10 +149,14 @@ pub(super) struct Whole<'m> {
     own: Spans,
     relative: Option<Relative>,
     memory: Option<(Spans, &'m [Var])>,
+    list: Option<&'m mut Vec<Var>>,
 }
 
 impl Look for Whole<'_> {
     fn own(&mut self, g: &mut Graph<'_>, _: usize, qkv: Var) -> Var {
+        if let Some(list) = &mut self.list {
+            list.push(qkv);
+        }
         let columns = |from| Columns { of: qkv, from };
         let width = self.heads.width();
         let from = Sources { q: columns(0), k: columns(width), v: columns(2 * width) };

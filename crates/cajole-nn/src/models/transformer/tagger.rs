@@ -158,7 +158,7 @@ impl<X: Borrow<Pieces> + Sync> Tagger for EncoderTagger<X> {
         let places = || in_a_row(xs().map(|x| x.pieces.len()));
         let spans = g.spans(places().map(|own| Span { queries: own.clone(), keys: own }));
         let starts: SmallVec<[usize; 20]> = places().map(|own| own.start).collect();
-        let mut look = self.encoder.whole(g, spans, None);
+        let mut look = self.encoder.whole(g, spans, None, None);
         let x = self.encoder.run(g, x, &mut look); // (R, D)
         g.cycle(batch);
         let firsts = g.gather(x, words * batch, |_, row| {

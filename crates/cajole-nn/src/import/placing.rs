@@ -1,11 +1,36 @@
-//! Tensors of a folder in the places of a network's parameters.
+//! Tensors of a file in the places of a network's parameters.
 //!
 //! PyTorch's linear layers hold `(output, input)`, ours `(input, output)`, and ours join queries,
 //! keys and values. All shapes are checked before any weight is read or has room made for it.
 
-use super::super::{ImportError, missing};
-use super::weights::Weights;
+use std::path::Path;
+
+use super::{ImportError, missing};
 use crate::layout::{Layout, Param};
+
+/// Tensors by name.
+pub(super) trait Source {
+    /// The file that lists them.
+    fn path(&self) -> &Path;
+
+    /// The first of these names that there is a tensor of.
+    ///
+    /// # Errors
+    /// If names refer to each other in a circle.
+    fn find(&self, names: &[String]) -> Result<Option<&str>, ImportError>;
+
+    /// Checks that a tensor has this shape and holds weights.
+    ///
+    /// # Errors
+    /// If it does not, or does not exist.
+    fn check(&self, name: &str, shape: &[usize]) -> Result<(), ImportError>;
+
+    /// Calls `each` with every row of a tensor that was checked: the last dimension's values.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a number is not finite.
+    fn each_row(&self, name: &str, each: &mut dyn FnMut(usize, &[f32])) -> Result<(), ImportError>;
+}
 
 /// A tensor and where it goes.
 struct Job {
@@ -19,15 +44,15 @@ struct Job {
 enum How {
     /// Row by row.
     AsIs,
-    /// Transposed, into the columns from here on.
-    Turned(usize),
-    /// As a vector, into the elements from here on.
-    Part(usize),
+    /// `n` rows from `first` on, transposed, into the columns from `to` on.
+    Turned { first: usize, n: usize, to: usize },
+    /// `n` elements from `first` on, into those from `to` on.
+    Part { first: usize, n: usize, to: usize },
 }
 
 /// A plan for the weights of a network.
-pub(super) struct Placing<'a> {
-    weights: &'a Weights,
+pub(super) struct Placing<'a, S> {
+    source: &'a S,
     layout: &'a Layout,
     /// What tensors' names may begin with, the most likely first.
     prefixes: &'a [&'a str],
@@ -36,14 +61,10 @@ pub(super) struct Placing<'a> {
     filled: Vec<usize>,
 }
 
-impl<'a> Placing<'a> {
-    pub(super) fn new(
-        weights: &'a Weights,
-        layout: &'a Layout,
-        prefixes: &'a [&'a str],
-    ) -> Placing<'a> {
+impl<'a, S: Source> Placing<'a, S> {
+    pub(super) fn new(source: &'a S, layout: &'a Layout, prefixes: &'a [&'a str]) -> Self {
         let filled = vec![0; layout.entries().len()];
-        Placing { weights, layout, prefixes, jobs: Vec::new(), filled }
+        Placing { source, layout, prefixes, jobs: Vec::new(), filled }
     }
 
     /// The parameter of this name, if the network has it.
@@ -53,9 +74,9 @@ impl<'a> Placing<'a> {
 
     /// The name in the file of the first of these tensors that exists, with any prefix.
     pub(super) fn find(&self, names: &[&str]) -> Result<Option<String>, ImportError> {
-        let all =
-            names.iter().flat_map(|name| self.prefixes.iter().map(move |p| format!("{p}{name}")));
-        Ok(self.weights.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
+        let prefixes = self.prefixes;
+        let all = names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
+        Ok(self.source.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
     }
 
     fn add(
@@ -65,15 +86,14 @@ impl<'a> Placing<'a> {
         shape: &[usize],
         place: How,
     ) -> Result<(), ImportError> {
-        let path = self.weights.path();
+        let path = self.source.path();
         let tensor = self.find(names)?;
         let tensor =
             tensor.ok_or_else(|| missing(path, &format!("{}{}", self.prefixes[0], names[0])))?;
-        self.weights.check(&tensor, shape)?;
+        self.source.check(&tensor, shape)?;
         self.filled[to.id as usize] += match place {
             How::AsIs => to.cols as usize,
-            How::Turned(_) => shape[0],
-            How::Part(_) => shape[shape.len() - 1],
+            How::Turned { n, .. } | How::Part { n, .. } => n,
         };
         self.jobs.push(Job { tensor, to, place });
         Ok(())
@@ -93,19 +113,37 @@ impl<'a> Placing<'a> {
         shape: &[usize],
     ) -> Result<(), ImportError> {
         let Some(to) = self.param(name) else { return Ok(()) };
-        self.add(&[from], to, shape, How::Part(0))
+        self.add(&[from], to, shape, How::Part { first: 0, n: to.cols as usize, to: 0 })
     }
 
     /// A linear layer `NAME.w`, `NAME.b`, from one or more with the same input.
     pub(super) fn linear(&mut self, name: &str, from: &[String]) -> Result<(), ImportError> {
         let Some(w) = self.param(&format!("{name}.w")) else { return Ok(()) };
-        let (k, n) = (w.rows as usize, w.cols as usize / from.len());
+        let n = w.cols as usize / from.len();
         for (i, from) in from.iter().enumerate() {
-            self.add(&[&format!("{from}.weight")], w, &[n, k], How::Turned(i * n))?;
+            self.part(name, &[&format!("{from}."), ""], (0, n), (n, i * n))?;
         }
-        let Some(b) = self.param(&format!("{name}.b")) else { return Ok(()) };
-        for (i, from) in from.iter().enumerate() {
-            self.add(&[&format!("{from}.bias")], b, &[n], How::Part(i * n))?;
+        Ok(())
+    }
+
+    /// Columns of a linear layer from `to` on, from `n` rows of another from `first` on, which has
+    /// `rows` of them. The name of its tensors is `names` around `weight` and `bias`.
+    pub(super) fn part(
+        &mut self,
+        name: &str,
+        names: &[&str; 2],
+        (first, n): (usize, usize),
+        (rows, to): (usize, usize),
+    ) -> Result<(), ImportError> {
+        let [before, after] = names;
+        if let Some(w) = self.param(&format!("{name}.w")) {
+            let shape = [rows, w.rows as usize];
+            let place = How::Turned { first, n, to };
+            self.add(&[&format!("{before}weight{after}")], w, &shape, place)?;
+        }
+        if let Some(b) = self.param(&format!("{name}.b")) {
+            let place = How::Part { first, n, to };
+            self.add(&[&format!("{before}bias{after}")], b, &[rows], place)?;
         }
         Ok(())
     }
@@ -114,7 +152,8 @@ impl<'a> Placing<'a> {
     pub(super) fn norm(&mut self, name: &str, from: &str) -> Result<(), ImportError> {
         for (part, tensor) in [("gain", "weight"), ("bias", "bias")] {
             let Some(to) = self.param(&format!("{name}.{part}")) else { continue };
-            self.add(&[&format!("{from}.{tensor}")], to, &[to.cols as usize], How::Part(0))?;
+            let place = How::Part { first: 0, n: to.cols as usize, to: 0 };
+            self.add(&[&format!("{from}.{tensor}")], to, &[to.cols as usize], place)?;
         }
         Ok(())
     }
@@ -128,23 +167,26 @@ impl<'a> Placing<'a> {
         new: &[&str],
         initial: impl FnOnce(&Layout) -> Vec<f32>,
     ) -> Result<Vec<f32>, ImportError> {
-        let Placing { weights, layout, jobs, filled, .. } = self;
+        let Placing { source, layout, jobs, filled, .. } = self;
         for (entry, filled) in layout.entries().iter().zip(filled) {
             let is_new = new.contains(&entry.name.as_str());
             if filled != entry.param.cols as usize && !is_new {
-                return Err(missing(weights.path(), &entry.name));
+                return Err(missing(source.path(), &entry.name));
             }
         }
         let mut w = initial(layout);
         for Job { tensor, to, place } in &jobs {
             let cols = to.cols as usize;
             let own = &mut w[to.range()];
-            weights.each_row(tensor, |i, row| match *place {
+            source.each_row(tensor, &mut |i, row| match *place {
                 How::AsIs => own[i * cols..][..cols].copy_from_slice(row),
-                How::Turned(from) => {
-                    row.iter().enumerate().for_each(|(k, v)| own[k * cols + from + i] = *v);
+                How::Turned { first, n, to } => {
+                    if (first..first + n).contains(&i) {
+                        let column = to + i - first;
+                        row.iter().enumerate().for_each(|(k, v)| own[k * cols + column] = *v);
+                    }
                 }
-                How::Part(from) => own[from..][..row.len()].copy_from_slice(row),
+                How::Part { first, n, to } => own[to..][..n].copy_from_slice(&row[first..][..n]),
             })?;
         }
         Ok(w)
