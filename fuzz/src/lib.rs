@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cajole_core::constraints::Automaton;
+use cajole_core::constraints::{Automaton, Spelling, Trie};
 use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Subject, Vocabulary};
 
@@ -34,6 +34,17 @@ pub fn tags() -> Vocabulary {
 /// Shift-reduce commands.
 pub fn commands() -> Vocabulary {
     Vocabulary::new(["s", "r", "!NP", "!S"], " ")
+}
+
+/// Pieces of text, with halves of a character, a blank that is not written where the text begins, and
+/// one that writes nothing.
+pub fn pieces() -> Vocabulary {
+    let later: [&[u8]; 6] = [b"a", b" b", b"\xc3", b"\xa9", b"12", b""];
+    let first: [&[u8]; 6] = [b"a", b"b", b"\xc3", b"\xa9", b"12", b""];
+    let names = later.iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
+    let silent = later.iter().map(|piece| piece.is_empty()).collect();
+    let (later, first) = (Trie::new(later), Some(Trie::new(first)));
+    Vocabulary::of_pieces(names, Spelling { later, first, silent })
 }
 
 /// Outputs of up to five of these symbols, and of one that there is not.

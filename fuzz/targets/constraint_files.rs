@@ -3,7 +3,7 @@
 #![no_main]
 
 use cajole_core::Constraint;
-use cajole_fuzz::{check, commands, letters, outputs, tags, words};
+use cajole_fuzz::{check, commands, letters, outputs, pieces, tags, words};
 use cajole_rules::{Rules, Subject};
 use cajole_treebank::penn::parse_tree;
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
     let tree = parse_tree("(S (NP (DT the) (DT a)) (NN cat))").expect("a tree");
     let bare = Subject::new(symbols(), "the a cat".into());
     let parsed = bare.clone().with_tree(Some(tree));
-    for vocabulary in [letters(), words(), tags(), commands()] {
+    for vocabulary in [letters(), words(), tags(), commands(), pieces()] {
         let rules = match Rules::parse("fuzz", text, None, &vocabulary) {
             Ok(rules) => rules,
             Err(error) => {

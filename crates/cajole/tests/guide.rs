@@ -9,6 +9,7 @@ use cajole::infer::engine::Engine;
 use cajole::infer::line::Line;
 use cajole::infer::{Ask, Registry, Settings};
 use cajole::prelude::*;
+use cajole::rules::Vocabulary;
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
@@ -106,4 +107,35 @@ fn the_guides_show_code_that_is_tested() {
             }
         }
     }
+}
+
+/// Every block of TOML in the reference of rules is a constraint file, for some kind of network.
+#[test]
+fn the_reference_shows_rules_that_are_read() -> Tested {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("docs/rules.md"))?;
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text);
+    write("terms.tsv", "Auto\tcar\n")?;
+    write("schema.sql", "CREATE TABLE users (id INT, name TEXT)")?;
+    let operators = ["(", ")", "+", "-", "*", "/", "^"].into_iter();
+    let operands = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let roles = ["ARG0", "ARG1", "ARG2", "V", "C-V", "PER", "ORG", "CARD", "EMAIL"];
+    let tags = roles.iter().flat_map(|role| [format!("B-{role}"), format!("I-{role}")]);
+    let vocabularies = [
+        Vocabulary::new(["a", "b", "z"], ""),
+        Vocabulary::new(operators.chain(operands), " "),
+        Vocabulary::new(["O".to_owned()].into_iter().chain(tags), " "),
+        Vocabulary::new(["s", "r", "!NP"], " "),
+        Vocabulary::bytes().clone(),
+    ];
+    let blocks: Vec<&str> = text.split("```toml\n").skip(1).collect();
+    assert!(20 < blocks.len());
+    for block in blocks {
+        let (rules, _) = block.split_once("```").expect("the end of a block");
+        let read = |v: &Vocabulary| Rules::parse("docs", rules, Some(folder.path()), v).map(drop);
+        let errors: Vec<_> = vocabularies.iter().filter_map(|v| read(v).err()).collect();
+        assert!(errors.len() < vocabularies.len(), "{rules}{}", errors[4]);
+    }
+    Ok(())
 }

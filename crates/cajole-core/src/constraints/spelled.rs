@@ -12,7 +12,7 @@
 //! them cannot write them. So the distance to acceptance is searched for, in symbols, while that is
 //! cheap. Beyond [`MOST_FOLLOWED`] it is a lower bound, and a state may be a dead end.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 
 use super::{Automaton, State, Trie};
@@ -71,6 +71,7 @@ pub const MOST_FOLLOWED: usize = 1 << 24;
 pub struct Spelled<'a> {
     text: Box<dyn Automaton + 'a>,
     spelling: &'a Spelling,
+    rows: RefCell<Rows>,
     /// The distance of each state that was reached; `None` if there are too many.
     distances: OnceCell<Option<HashMap<State, Option<usize>>>>,
 }
@@ -79,7 +80,7 @@ impl<'a> Spelled<'a> {
     /// The outputs whose text is in the language of `text`, which is over the symbols `0..256` and
     /// numbers its states below 2⁶³.
     pub fn new(text: Box<dyn Automaton + 'a>, spelling: &'a Spelling) -> Self {
-        Spelled { text, spelling, distances: OnceCell::new() }
+        Spelled { text, spelling, rows: RefCell::default(), distances: OnceCell::new() }
     }
 
     /// The state of the text, and whether nothing was written yet.
@@ -93,17 +94,25 @@ impl<'a> Spelled<'a> {
     }
 
     /// Tells `found` where the symbols allowed in `state` lead; symbols with the same bytes at once.
+    /// Returns the number of bytes that were followed.
     fn follow(&self, state: State, mut found: impl FnMut(&[Symbol], State)) -> usize {
         let (text, is_first) = self.parts(state);
-        let next = |at, byte| self.text.next(at, Symbol::from(byte));
-        self.spelling.trie(is_first).walk(text, next, |symbols, to| {
+        // Whoever is told may ask this automaton for more: it is then without what it remembers.
+        let mut rows = self.rows.take();
+        let start = rows.begin(text);
+        let rows = RefCell::new(rows);
+        let next = |row, byte| rows.borrow_mut().next(&*self.text, row, byte);
+        let n_followed = self.spelling.trie(is_first).walk(start, next, |symbols, row| {
+            let to = rows.borrow().states[row as usize];
             if !is_first || symbols.iter().all(|&symbol| !self.spelling.is_silent(symbol)) {
                 return found(symbols, self.state(to, false));
             }
             for symbol in symbols {
                 found(&[*symbol], self.state(to, self.spelling.is_silent(*symbol)));
             }
-        })
+        });
+        self.rows.replace(rows.into_inner());
+        n_followed
     }
 
     /// The distance of every reachable state, by breadth-first search backwards; `None` if it would
@@ -144,6 +153,48 @@ impl<'a> Spelled<'a> {
             }
         }
         Some(states.into_iter().zip(distance).collect())
+    }
+}
+
+/// Where bytes lead, as far as that is known: a walk asks for the same a hundred thousand times.
+#[derive(Default)]
+struct Rows {
+    numbers: HashMap<State, u32>,
+    states: Vec<State>,
+    next: Vec<u32>, // (states, 256)
+}
+
+/// The most states that are remembered, with a kilobyte each.
+const MOST_ROWS: usize = 1 << 13;
+
+/// Not asked for yet, and forbidden.
+const UNKNOWN: u32 = u32::MAX;
+const NOWHERE: u32 = u32::MAX - 1;
+
+impl Rows {
+    /// The row of a state from which a walk begins.
+    fn begin(&mut self, state: State) -> u32 {
+        if MOST_ROWS < self.states.len() {
+            *self = Rows::default();
+        }
+        self.row(state)
+    }
+
+    fn row(&mut self, state: State) -> u32 {
+        *self.numbers.entry(state).or_insert_with(|| {
+            self.states.push(state);
+            self.next.resize(self.next.len() + 256, UNKNOWN);
+            self.states.len() as u32 - 1
+        })
+    }
+
+    fn next(&mut self, text: &dyn Automaton, row: u32, byte: u8) -> Option<u32> {
+        let place = row as usize * 256 + usize::from(byte);
+        if self.next[place] == UNKNOWN {
+            let to = text.next(self.states[row as usize], Symbol::from(byte));
+            self.next[place] = to.map_or(NOWHERE, |to| self.row(to));
+        }
+        Some(self.next[place]).filter(|&to| to != NOWHERE)
     }
 }
 
@@ -276,6 +327,20 @@ mod tests {
         }
         let deep = pieces.next(pieces.start(), 0).unwrap();
         assert_eq!(pieces.distance_to_accept(deep), Some(1), "a lower bound: two bytes of three");
+    }
+
+    #[test]
+    fn whoever_is_told_of_symbols_may_ask_for_more() {
+        let spelling = spelling(&[vec![0], vec![0, 1]], None);
+        let dfa: Dfa = Language::any_of([0, 1]).star().automaton(256);
+        let pieces = Spelled::new(Box::new(&dfa), &spelling);
+        let mut told = Vec::new();
+        pieces.each_next(pieces.start(), &mut |symbol, to| {
+            let mut n_next = 0;
+            pieces.each_next(to, &mut |_, _| n_next += 1);
+            told.push((symbol, pieces.distance_to_accept(to), n_next));
+        });
+        assert_eq!(told, [(2, Some(0), 3), (0, Some(0), 3), (1, Some(0), 3)]);
     }
 
     #[test]

@@ -316,10 +316,16 @@ pub(super) fn each_allowed(
     if mask.accepts(state) {
         found(end);
     }
+    // Many symbols in a row may lead to the same state.
+    let mut known = None;
     mask.each_next(state, &mut |symbol, to| {
-        // It must be able to end within the limit; ending itself takes a step.
-        let ends = || mask.distance_to_accept(to).is_some_and(|far| far < left);
-        if symbol != end && (symbol as usize) < n_symbols && ends() {
+        let ends = match known {
+            Some((state, ends)) if state == to => ends,
+            // It must be able to end within the limit; ending itself takes a step.
+            _ => mask.distance_to_accept(to).is_some_and(|far| far < left),
+        };
+        known = Some((to, ends));
+        if symbol != end && (symbol as usize) < n_symbols && ends {
             found(symbol);
         }
     });
