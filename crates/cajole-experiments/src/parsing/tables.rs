@@ -407,7 +407,7 @@ fn f1_plot(network: &OfNetwork) -> Option<Plot> {
 fn conversion_plot(networks: &[OfNetwork]) -> Plot {
     let mut plot = Plot::new(
         "Conversion against steps, greedy decoding",
-        Axis::log("steps"),
+        Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
     plot.caption = "Every preset; restarts continue the count.".to_owned();

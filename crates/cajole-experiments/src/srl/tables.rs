@@ -522,14 +522,14 @@ fn cost_plot(network: &OfNetwork) -> Option<Plot> {
     let measured = network.test.first()?;
     let mut plot = Plot::new(
         format!("F1 against cost: {}", network.config.name),
-        Axis::log("cost of a repair, Viterbi passes"),
+        Axis::log_and_zero("cost of a repair, Viterbi passes"),
         Axis::linear("F1 on failures, per cent"),
     );
     plot.caption = format!(
         "Test failures under {} constraints; Algorithm 1 by step limit.",
         measured.noise.name()
     );
-    let point = |row: &Row| (row.figure(Figure::RepairCost).max(0.1), row.figure(Figure::F1After));
+    let point = |row: &Row| (row.figure(Figure::RepairCost).max(0.0), row.figure(Figure::F1After));
     let limited = ["gbi paper", "gbi best"];
     for row in measured.rows.iter().filter(|row| !limited.contains(&row.method.as_str())) {
         plot.series.push(Series::points(row.method.as_str(), vec![point(row)]));
@@ -545,7 +545,7 @@ fn cost_plot(network: &OfNetwork) -> Option<Plot> {
 fn conversion_plot(networks: &[OfNetwork]) -> Plot {
     let mut plot = Plot::new(
         "Conversion against steps",
-        Axis::log("steps"),
+        Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
     plot.caption = "The best preset on the test set; restarts continue the count.".to_owned();

@@ -154,7 +154,7 @@ fn per_network(kind: ConstraintKind, measured: &[Measured]) -> Table {
 fn conversion_plot(state: StartState, group: &[&Measured]) -> Plot {
     let mut plot = Plot::new(
         format!("Conversion against steps, decoder started from {}", state.describe()),
-        Axis::log("steps"),
+        Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
     plot.caption =
