@@ -65,6 +65,9 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
          A pass is one run of the network over one sequence, forward or backward."
             .to_owned(),
         LEGEND.to_owned(),
+        "In case studies, “g” is the constraint loss, “log p” the log-probability of the output under \
+         the nudged weights, and “distance” how far the weights have moved, ‖W_λ − W‖."
+            .to_owned(),
         format!("Beams rank finished outputs {}.", match config.ranking {
             Ranking::Total => "by their log-probability",
             Ranking::PerSymbol => "by their log-probability per symbol",
