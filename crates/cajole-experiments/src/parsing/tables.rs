@@ -11,6 +11,7 @@ use super::config::ParsingConfig;
 use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
 use super::paper::{self, Repaired};
+use super::seeds::seeds_table;
 use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
 
 /// Assembles the report.
@@ -27,6 +28,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
             .to_owned(),
     ];
     report.tables.push(networks_table(networks));
+    report.tables.extend(seeds_table(networks));
     report.tables.push(repairs_table(networks));
     report.tables.push(rivals_table(networks));
     report.tables.push(conversions_table(networks));
