@@ -50,11 +50,19 @@ mod tests {
             let config: ParsingConfig = toml::from_str(text).unwrap();
             assert_eq!(config.gbi, Presets::built_in(Presets::PARSING));
             config.check().unwrap();
+            let names: Vec<String> = config.seeded().into_iter().map(|n| n.name).collect();
+            let of_studies = config.studies.iter().flat_map(|study| &study.networks);
+            of_studies.for_each(|name| assert!(names.contains(name), "{name}"));
         }
         for text in [SrlConfig::DEFAULT, SrlConfig::QUICK] {
             let config: SrlConfig = toml::from_str(text).unwrap();
             assert_eq!(config.gbi, Presets::built_in(Presets::SRL));
             config.check().unwrap();
+            let names: Vec<String> = config.seeded().into_iter().map(|n| n.name).collect();
+            let of_studies = config.studies.iter().flat_map(|study| &study.networks);
+            let of_studies = of_studies.chain(config.collapse.iter().flat_map(|c| &c.networks));
+            let named = of_studies.chain(&config.every_kind);
+            named.for_each(|name| assert!(names.contains(name), "{name}"));
         }
     }
 }

@@ -135,7 +135,7 @@ pub(crate) fn reproduce<E: Experiment>(
         }
         watch.say(&format!("  F1 {:.2} on the dev set", E::dev_f1(&trained.1)));
         let curve = folder.map(curve::read).transpose()?.unwrap_or_default();
-        let points = (1..).zip(curve).map(|(epoch, at)| (f64::from(epoch), at.f1));
+        let points = (1..).zip(curve).map(|(i, at)| (at.epoch.unwrap_or(i) as f64, at.f1));
         curves.push((i, Series::line(name.as_str(), points.collect())));
         let weights = folder.map(|folder| folder.join(MODEL_FILE));
         let weights = weights.and_then(|path| File::open(path).and_then(fingerprint_of).ok());
@@ -150,19 +150,22 @@ pub(crate) fn reproduce<E: Experiment>(
         results.into_iter().map(|(_, measured, case)| (measured, case)).unzip();
     let mut report = config.report(&measured);
     report.cases = cases.into_iter().flatten().collect();
-    curves.sort_by_key(|(i, _)| *i);
-    curves.retain(|(_, curve)| !curve.points.is_empty());
-    if !curves.is_empty() {
-        let title = "Training: F1 on the dev set after every epoch";
-        let mut plot = Plot::new(title, Axis::linear("epochs"), Axis::linear("dev F1, per cent"));
-        plot.series = curves.into_iter().map(|(_, curve)| curve).collect();
-        report.plots.push(plot);
-    }
+    report.plots.extend(curve_plot(curves));
     if !absent.is_empty() {
         notes.push(format!("Left out, because there is no checkpoint: {}.", absent.join(", ")));
     }
     report.notes.extend(notes);
     Ok(report)
+}
+
+/// The development curves of the networks, by their places in the report; none if none was kept.
+fn curve_plot(mut curves: Vec<(usize, Series)>) -> Option<Plot> {
+    curves.sort_by_key(|(i, _)| *i);
+    curves.retain(|(_, curve)| !curve.points.is_empty());
+    let title = "Training: F1 on the dev set after every epoch";
+    let mut plot = Plot::new(title, Axis::linear("epochs"), Axis::linear("dev F1, per cent"));
+    plot.series = curves.into_iter().map(|(_, curve)| curve).collect();
+    (!plot.series.is_empty()).then_some(plot)
 }
 
 fn folder_of<E: Experiment>(network: &E::Network, places: &Places<'_>) -> Option<PathBuf> {

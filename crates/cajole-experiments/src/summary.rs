@@ -46,12 +46,11 @@ pub(crate) fn converted_steps(repairs: &[Repair]) -> Vec<usize> {
     steps
 }
 
-/// The percentage of `failures` converted within each number of steps, for a logarithmic axis:
-/// conversions in zero steps are shown at one.
+/// The percentage of `failures` converted within each number of steps.
 pub(crate) fn conversion_curve(steps: &[usize], failures: usize) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (i, &s) in steps.iter().enumerate() {
-        let point = (s.max(1) as f64, 100.0 * (i + 1) as f64 / failures as f64);
+        let point = (s as f64, 100.0 * (i + 1) as f64 / failures as f64);
         match points.last_mut() {
             Some(last) if last.0 == point.0 => *last = point,
             _ => points.push(point),

@@ -410,7 +410,8 @@ fn cost_plot(rows: &[Row], metric: Option<&str>) -> Plot {
     };
     let measure = metric.unwrap_or("satisfaction");
     let title = format!("Cost and {measure}");
-    let mut plot = Plot::new(title, Axis::log("network passes per failure"), Axis::linear(label));
+    let mut plot =
+        Plot::new(title, Axis::log_and_zero("network passes per failure"), Axis::linear(label));
     let engines = rows.iter().skip(1);
     plot.series = engines
         .map(|row| {

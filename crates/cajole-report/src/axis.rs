@@ -21,7 +21,12 @@ pub enum Scale {
     Linear,
     /// Equal ratios take equal space; positive values only.
     Log,
+    /// The same, and zero has a place of its own on the left.
+    LogAndZero,
 }
+
+/// The share of an axis between zero and the first tick of a logarithmic scale.
+pub(super) const GAP: f64 = 0.08;
 
 /// Values beyond this, or so close to zero that their reciprocal is, are not shown.
 const LIMIT: f64 = 1e150;
@@ -37,25 +42,53 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Log }
     }
 
+    /// A logarithmic axis on which zero is marked as well.
+    pub fn log_and_zero(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), scale: Scale::LogAndZero }
+    }
+
     /// Whether the axis can show `value`.
     pub(super) fn admits(&self, value: f64) -> bool {
         match self.scale {
             Scale::Linear => value.abs() < LIMIT,
             Scale::Log => (1.0 / LIMIT..LIMIT).contains(&value),
+            Scale::LogAndZero => value == 0.0 || (1.0 / LIMIT..LIMIT).contains(&value),
         }
     }
 
     /// At least two round numbers that cover all `values`, in increasing order.
     pub(super) fn ticks(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
-        let range = values.filter(|&value| self.admits(value)).fold(None, |range, value| {
+        let mut has_zero = false;
+        let is_apart = |value: f64| self.scale == Scale::LogAndZero && value == 0.0;
+        let values = values.filter(|&value| {
+            has_zero |= is_apart(value);
+            self.admits(value) && !is_apart(value)
+        });
+        let range = values.fold(None, |range, value| {
             let (lo, hi) = range.unwrap_or((value, value));
             Some((value.min(lo), value.max(hi)))
         });
-        match (self.scale, range) {
+        let ticks = match (self.scale, range) {
             (Scale::Linear, Some((lo, hi))) => linear_ticks(lo, hi),
             (Scale::Linear, None) => linear_ticks(0.0, 1.0),
-            (Scale::Log, Some((lo, hi))) => log_ticks(lo, hi),
-            (Scale::Log, None) => log_ticks(1.0, 10.0),
+            (Scale::Log | Scale::LogAndZero, Some((lo, hi))) => log_ticks(lo, hi),
+            (Scale::Log | Scale::LogAndZero, None) => log_ticks(1.0, 10.0),
+        };
+        has_zero.then_some(0.0).into_iter().chain(ticks).collect()
+    }
+
+    /// Whether these ticks begin with a zero that is set apart.
+    pub(super) fn has_gap(&self, ticks: &[f64]) -> bool {
+        self.scale == Scale::LogAndZero && ticks.first() == Some(&0.0)
+    }
+
+    /// The position of `value` between the first tick (0) and the last (1).
+    pub(super) fn place(&self, value: f64, ticks: &[f64]) -> f64 {
+        let (first, last) = (ticks[0], ticks[ticks.len() - 1]);
+        match self.has_gap(ticks) {
+            false => self.fraction(value, first, last),
+            true if value == 0.0 => 0.0,
+            true => GAP + (1.0 - GAP) * self.fraction(value, ticks[1], last),
         }
     }
 
@@ -74,7 +107,7 @@ impl Axis {
     /// decimals.
     fn labels(&self, values: &[f64], step: f64) -> Vec<String> {
         let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        if self.scale == Scale::Log || step < 1e-6 || largest >= 1e4 {
+        if self.scale != Scale::Linear || step < 1e-6 || largest >= 1e4 {
             return values.iter().map(|&value| number::brief(value)).collect();
         }
         let most = (-(step * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize;
@@ -86,7 +119,11 @@ impl Axis {
     pub(super) fn fraction(&self, value: f64, lo: f64, hi: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - lo) / (hi - lo),
-            Scale::Log => (value.log10() - lo.log10()) / (hi.log10() - lo.log10()),
+            // From zero there is no ratio: what was holds.
+            Scale::LogAndZero if lo == 0.0 => 0.0,
+            Scale::Log | Scale::LogAndZero => {
+                (value.log10() - lo.log10()) / (hi.log10() - lo.log10())
+            }
         }
     }
 
@@ -94,7 +131,8 @@ impl Axis {
     pub(super) fn value(&self, fraction: f64, lo: f64, hi: f64) -> f64 {
         match self.scale {
             Scale::Linear => lo + fraction * (hi - lo),
-            Scale::Log => lo * (hi / lo).powf(fraction),
+            Scale::LogAndZero if lo == 0.0 || hi == 0.0 => lo,
+            Scale::Log | Scale::LogAndZero => lo * (hi / lo).powf(fraction),
         }
     }
 }
@@ -202,5 +240,18 @@ mod tests {
             assert!(!Axis::linear("x").admits(value) && !Axis::log("x").admits(value));
         }
         assert!(!Axis::log("x").admits(0.0) && !Axis::log("x").admits(-1.0));
+    }
+
+    #[test]
+    fn zero_is_set_apart_on_a_logarithmic_axis() {
+        let axis = Axis::log_and_zero("steps");
+        check(&axis, &[0.0, 1.0, 10.0], &["0", "1", "2", "5", "10"]);
+        check(&axis, &[1.0, 10.0], &["1", "2", "5", "10"]);
+        let ticks = axis.ticks([0.0, 1.0, 100.0].into_iter());
+        let places = [0.0, 1.0, 10.0, 100.0].map(|value| axis.place(value, &ticks));
+        assert_eq!(places[0], 0.0);
+        assert!((places[1] - super::GAP).abs() < 1e-9 && (places[3] - 1.0).abs() < 1e-9);
+        assert!((places[2] - (places[1] + places[3]) / 2.0).abs() < 1e-9, "{places:?}");
+        assert!(!axis.admits(-1.0) && axis.admits(0.0) && !Axis::log("x").admits(0.0));
     }
 }

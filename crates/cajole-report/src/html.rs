@@ -1,6 +1,7 @@
 //! Renders the report as one self-contained web page: no script, no font, no network.
 
-use super::{CaseStudy, Plot, Report, Table};
+use super::look::Looks;
+use super::{CaseStudy, Report, Table};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -11,7 +12,8 @@ impl Report {
         let paragraphs = |texts: &[String]| -> String {
             texts.iter().map(|text| element("p", &escape(text))).collect()
         };
-        let plots: String = self.plots.iter().map(Plot::to_html).collect();
+        let looks = Looks::of(&self.plots);
+        let plots: String = self.plots.iter().map(|plot| plot.html_with(&looks)).collect();
         let notes: String = self.notes.iter().map(|note| element("li", &escape(note))).collect();
         let sections = [
             section("Results", &self.tables.iter().map(Table::to_html).collect::<String>()),

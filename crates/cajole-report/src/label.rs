@@ -44,10 +44,14 @@ pub(super) struct Label {
     pub(super) is_far: bool,
 }
 
+/// A label may lose this share of its area to others, or to the edge.
+const HIDDEN: f64 = 0.1;
+
 /// The gap between a point and an adjacent label.
 const NEAR: f64 = 8.0;
 
-/// Places a label next to one of `points`, inside `frame` and clear of `taken`.
+/// Places a label next to one of `points`, inside `frame` and clear of `taken`; `None` if there is no
+/// room.
 pub(super) fn place(
     (width, height): (f64, f64),
     points: &[(f64, f64)],
@@ -78,7 +82,12 @@ pub(super) fn place(
             }
         }
     }
-    best.map(|(_, label)| label)
+    let is_clear = |label: &Label| {
+        let outside = label.rect.area() - label.rect.overlap(frame);
+        let covered: f64 = taken.iter().map(|other| label.rect.overlap(other)).sum();
+        covered + outside < HIDDEN * label.rect.area()
+    };
+    best.map(|(_, label)| label).filter(is_clear)
 }
 
 #[cfg(test)]
@@ -110,6 +119,13 @@ mod tests {
             assert!(taken.iter().all(|other| label.rect.overlap(other) == 0.0), "{label:?}");
             taken.push(label.rect);
         }
+    }
+
+    #[test]
+    fn where_there_is_no_room_there_is_no_label() {
+        let taken = [Rect { left: 0.0, top: 0.0, right: 500.0, bottom: 300.0 }];
+        assert!(place((60.0, 14.0), &[(250.0, 150.0)], &taken, &FRAME).is_none());
+        assert!(place((600.0, 14.0), &[(250.0, 150.0)], &[], &FRAME).is_none(), "too long");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The colour, marker and dash that together distinguish the series of a plot, so that none depends
 //! on colour alone.
 
+use super::Plot;
+
 /// The look of the series with this index.
 ///
 /// The colours are Okabe and Ito's, which colour-blind readers can distinguish. After the last
@@ -42,9 +44,45 @@ impl Look {
     }
 }
 
+/// The looks of series by name, the same in all plots of a page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looks<'a>(Vec<&'a str>);
+
+impl<'a> Looks<'a> {
+    /// Looks for every series of these plots, in order of first occurrence.
+    pub(super) fn of(plots: impl IntoIterator<Item = &'a Plot>) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for series in plots.into_iter().flat_map(|plot| &plot.series) {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        Looks(names)
+    }
+
+    /// The look of a series.
+    pub(super) fn get(&self, name: &str) -> Look {
+        Look(self.0.iter().position(|known| *known == name).unwrap_or(self.0.len()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Look;
+    use super::super::{Axis, Plot, Series};
+    use super::{Look, Looks};
+
+    #[test]
+    fn a_name_looks_the_same_in_all_plots() {
+        let plot = |names: &[&str]| {
+            let mut plot = Plot::new("t", Axis::linear("x"), Axis::linear("y"));
+            plot.series = names.iter().map(|name| Series::points(*name, vec![])).collect();
+            plot
+        };
+        let plots = [plot(&["beam", "gbi"]), plot(&["gbi", "A*", "beam"])];
+        let looks = Looks::of(&plots);
+        let places = ["beam", "gbi", "A*", "other"].map(|name| looks.get(name).0);
+        assert_eq!(places, [0, 1, 2, 3]);
+    }
 
     #[test]
     fn the_first_looks_all_differ() {

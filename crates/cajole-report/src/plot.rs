@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::html::{self, escape};
+use super::look::Looks;
 use super::{Axis, Table, markdown};
 
 /// Series of points on two axes.
@@ -90,13 +91,18 @@ impl Plot {
 
     /// The drawing, its caption and the numbers behind it, as an HTML figure.
     pub fn to_html(&self) -> String {
+        self.html_with(&Looks::of([self]))
+    }
+
+    /// The same with the looks of a page.
+    pub(super) fn html_with(&self, looks: &Looks<'_>) -> String {
         let caption = html::element("figcaption", &escape(&self.caption));
         let tables: String = self.to_tables().iter().map(Table::to_html).collect();
         let numbers = match tables.as_str() {
             "" => String::new(),
             tables => format!("<details>\n<summary>Numbers</summary>\n{tables}</details>\n"),
         };
-        format!("<figure>\n{}{caption}{numbers}</figure>\n", self.to_svg())
+        format!("<figure>\n{}{caption}{numbers}</figure>\n", self.svg_with(looks))
     }
 
     /// The points of `series` that both axes can show.

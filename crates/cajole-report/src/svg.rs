@@ -3,9 +3,10 @@
 //! Text takes the colour of the surrounding page; a standalone drawing follows the reader's
 //! preference for light or dark.
 
+use super::axis::GAP;
 use super::html::escape;
-use super::label::{self, Rect};
-use super::look::Look;
+use super::label::{self, Label, Rect};
+use super::look::{Look, Looks};
 use super::number::brief;
 use super::text::fit;
 use super::{Plot, Series, SeriesStyle};
@@ -21,7 +22,12 @@ const STYLE: &str = include_str!("plot.css");
 impl Plot {
     /// The drawing as an `<svg>` element that scales to its container.
     pub fn to_svg(&self) -> String {
-        let drawing = Drawing::new(self);
+        self.svg_with(&Looks::of([self]))
+    }
+
+    /// The same with the looks of a page.
+    pub(super) fn svg_with(&self, looks: &Looks<'_>) -> String {
+        let drawing = Drawing::new(self, looks);
         let height = drawing.height();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"cajole-plot\" role=\"img\" \
@@ -60,12 +66,14 @@ struct Drawing<'a> {
 struct Drawn<'a> {
     series: &'a Series,
     look: Look,
+    /// Where its name is, if it has single points and there is room next to one of them.
+    label: Option<Label>,
     /// The data and drawing coordinates of each point.
     points: Vec<((f64, f64), (f64, f64))>,
 }
 
 impl<'a> Drawing<'a> {
-    fn new(plot: &'a Plot) -> Drawing<'a> {
+    fn new(plot: &'a Plot, looks: &Looks<'_>) -> Drawing<'a> {
         let shown: Vec<Vec<(f64, f64)>> = plot.series.iter().map(|s| plot.shown(s)).collect();
         let x_ticks = plot.x.ticks(shown.iter().flatten().map(|point| point.0));
         let y_ticks = plot.y.ticks(shown.iter().flatten().map(|point| point.1));
@@ -77,21 +85,38 @@ impl<'a> Drawing<'a> {
         let right = WIDTH - (text_width(&last_label) / 2.0).max(18.0);
         let field = Rect { left: label_width + 14.0, top, right, bottom: top + FIELD_HEIGHT };
         let mut drawing = Drawing { plot, title, x_ticks, y_ticks, field, series: Vec::new() };
-        drawing.series = (plot.series.iter().zip(shown).enumerate())
-            .map(|(at, (series, shown))| Drawn {
+        drawing.series = (plot.series.iter().zip(shown))
+            .map(|(series, shown)| Drawn {
                 series,
-                look: Look(at),
+                look: looks.get(&series.name),
+                label: None,
                 points: shown.into_iter().map(|point| (point, drawing.at(point))).collect(),
             })
             .collect();
+        drawing.place_labels();
         drawing
+    }
+
+    /// Puts the names of single points next to one of them, where there is room.
+    fn place_labels(&mut self) {
+        const MOST_ANCHORS: usize = 20;
+        let outlines = self.series.iter().flat_map(Drawn::outline);
+        let mut taken: Vec<Rect> = outlines.map(|at| Rect::around(at, 5.0)).collect();
+        let field = self.field;
+        for drawn in self.series.iter_mut().filter(|drawn| drawn.is_points()) {
+            let stride = drawn.points.len().div_ceil(MOST_ANCHORS).max(1);
+            let anchors = drawn.points.iter().step_by(stride).map(|point| point.1);
+            let at: Vec<(f64, f64)> = anchors.collect();
+            let size = (text_width(&drawn.series.name), 15.0);
+            drawn.label = label::place(size, &at, &taken, &field);
+            taken.extend(drawn.label.map(|label| label.rect));
+        }
     }
 
     /// The drawing coordinates of a point.
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let Rect { left, top, right, bottom } = self.field;
-        let x = self.plot.x.fraction(x, self.x_ticks[0], self.x_ticks[self.x_ticks.len() - 1]);
-        let y = self.plot.y.fraction(y, self.y_ticks[0], self.y_ticks[self.y_ticks.len() - 1]);
+        let (x, y) = (self.plot.x.place(x, &self.x_ticks), self.plot.y.place(y, &self.y_ticks));
         (left + x * (right - left), bottom - y * (bottom - top))
     }
 
@@ -120,6 +145,12 @@ impl<'a> Drawing<'a> {
             }
         }
         svg += &format!("<path class=\"base\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>\n");
+        if self.plot.x.has_gap(&self.x_ticks) {
+            // The axis is broken between zero and the first power.
+            let x = left + GAP / 2.0 * (right - left);
+            let marks = format!("M{:.1} {:.1}l4 -8m4 0l-4 8", x - 4.0, bottom + 4.0);
+            svg += &format!("<path class=\"base\" d=\"{marks}\"/>\n");
+        }
         if self.series.iter().all(|drawn| drawn.points.is_empty()) {
             let middle = ((left + right) / 2.0, (top + bottom) / 2.0);
             svg += &text("axis middle", middle.0, middle.1, "no data");
@@ -150,20 +181,12 @@ impl<'a> Drawing<'a> {
 
     /// Single points, with each series' name next to one of them.
     fn points(&self) -> String {
-        const MOST_ANCHORS: usize = 20;
-        let outlines = self.series.iter().flat_map(Drawn::outline);
-        let mut taken: Vec<Rect> = outlines.map(|at| Rect::around(at, 5.0)).collect();
         let (mut markers, mut names) = (String::new(), String::new());
         for drawn in self.series.iter().filter(|drawn| drawn.is_points()) {
             for &(value, at) in &drawn.points {
                 markers += &drawn.marker(value, at);
             }
-            let name = &drawn.series.name;
-            let stride = drawn.points.len().div_ceil(MOST_ANCHORS).max(1);
-            let anchors = drawn.points.iter().step_by(stride).map(|point| point.1);
-            let at: Vec<(f64, f64)> = anchors.collect();
-            let size = (text_width(name), 15.0);
-            let Some(label) = label::place(size, &at, &taken, &self.field) else { continue };
+            let Some(label) = drawn.label else { continue };
             let Rect { left, top, right, bottom } = label.rect;
             let (x, class) = match label.side {
                 1.. => (left, "name"),
@@ -176,13 +199,13 @@ impl<'a> Drawing<'a> {
                     "<path class=\"leader\" d=\"M{from_x:.1} {from_y:.1}L{x:.1} {to_y:.1}\"/>\n"
                 );
             }
-            names += &text(class, x, bottom - 3.5, name);
-            taken.push(label.rect);
+            names += &text(class, x, bottom - 3.5, &drawn.series.name);
         }
         names + &markers
     }
 
-    /// Connected series by name below the plot, and any series without data.
+    /// Connected series by name below the plot, and any series without data or without room for its
+    /// name.
     fn legend(&self) -> String {
         let mut svg = String::new();
         for (drawn, x, row) in self.legend_places() {
@@ -200,7 +223,7 @@ impl<'a> Drawing<'a> {
     /// The legend entries in even columns, each with its left edge and row.
     fn legend_places(&self) -> Vec<(&Drawn<'a>, f64, usize)> {
         let entries: Vec<&Drawn> =
-            self.series.iter().filter(|t| !t.is_points() || t.points.is_empty()).collect();
+            self.series.iter().filter(|t| !t.is_points() || t.label.is_none()).collect();
         let widths = entries.iter().map(|drawn| 56.0 + text_width(&drawn.legend_name()));
         let width = widths.fold(1.0, f64::max);
         let most_columns = ((WIDTH / width) as usize).max(1);

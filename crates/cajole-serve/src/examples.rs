@@ -6,7 +6,7 @@ use serde_json::Value;
 const EXAMPLES: &str = include_str!("../examples.json");
 
 /// Those of a built-in network; none, if there are none.
-pub(crate) fn of(network: &str) -> Vec<Value> {
+pub fn of(network: &str) -> Vec<Value> {
     let all: Value = serde_json::from_str(EXAMPLES).unwrap_or_default();
     all.get(network).and_then(Value::as_array).cloned().unwrap_or_default()
 }

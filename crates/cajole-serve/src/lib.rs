@@ -17,7 +17,7 @@ mod answers;
 mod app;
 mod body;
 mod compute;
-mod examples;
+pub mod examples;
 mod guard;
 pub mod limits;
 mod metrics;

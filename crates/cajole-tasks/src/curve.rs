@@ -15,10 +15,14 @@ const CURVE_FILE: &str = "curve.json";
 /// One epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
+    /// Its number, from 1; by default, its place in the curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<usize>,
     /// The score on the dev set, in per cent.
     pub f1: f64,
-    /// The mean training loss.
-    pub loss: f64,
+    /// The mean training loss, if it was kept.
+    #[serde(default)]
+    pub loss: Option<f64>,
 }
 
 /// Reads the curve in a checkpoint folder; empty if it has none.
@@ -51,7 +55,7 @@ mod tests {
     #[test]
     fn a_resumed_run_goes_on_where_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let epoch = |f1| Epoch { f1, loss: 1.0 };
+        let epoch = |f1| Epoch { epoch: None, f1, loss: Some(1.0) };
         assert_eq!(read(folder.path()).unwrap(), []);
         for (number, f1) in [(1, 10.0), (2, 20.0), (3, 30.0), (3, 31.0), (4, 40.0)] {
             add(folder.path(), number, epoch(f1)).unwrap();
@@ -59,6 +63,9 @@ mod tests {
         assert_eq!(read(folder.path()).unwrap(), [10.0, 20.0, 31.0, 40.0].map(epoch));
         add(folder.path(), 1, epoch(5.0)).unwrap();
         assert_eq!(read(folder.path()).unwrap(), [epoch(5.0)], "begun anew");
+        std::fs::write(folder.path().join(CURVE_FILE), r#"[{"epoch": 5, "f1": 7.0, "failed": 1}]"#)
+            .unwrap();
+        assert_eq!(read(folder.path()).unwrap(), [Epoch { epoch: Some(5), f1: 7.0, loss: None }]);
         std::fs::write(folder.path().join(CURVE_FILE), "[{").unwrap();
         assert!(read(folder.path()).unwrap_err().to_string().contains(CURVE_FILE));
     }

@@ -12,6 +12,7 @@ mod overrides;
 pub mod pairs;
 pub mod parsing;
 mod presets;
+pub mod seeds;
 pub mod srl;
 pub mod training;
 pub mod transduction;

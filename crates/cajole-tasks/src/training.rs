@@ -81,7 +81,11 @@ impl<'a, N: Trainable> Training<'a, N> {
                 if every == 1 {
                     watch.say(&format!("  epoch {epoch:>3}: loss {loss:.4}{note}"));
                     if let Some(folder) = folder {
-                        curve::add(folder, epoch, Epoch { f1: measured, loss: f64::from(loss) })?;
+                        curve::add(
+                            folder,
+                            epoch,
+                            Epoch { epoch: None, f1: measured, loss: Some(f64::from(loss)) },
+                        )?;
                     }
                 }
                 if let Some(file) = &file {

@@ -9,8 +9,9 @@ use cajole_infer::runnable::Each;
 use cajole_infer::source::{Listed, Numbered};
 use cajole_infer::{Ask, Opened, Settings};
 use cajole_rules::Rules;
+use cajole_serve::examples;
 use cajole_tasks::transduction::{Splits, Text, parse, transduce};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Session;
 use crate::asking::Asking;
@@ -85,6 +86,42 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
 fn listed(inputs: &[String]) -> Listed {
     let lines = (1..).zip(inputs).map(|(i, text)| -> Numbered<LineError> { (i, Ok(text.clone())) });
     Listed { name: "input".to_owned(), lines: lines.collect() }
+}
+
+/// Shows a repair where there was none to explain: the first built-in example of the network called
+/// `built_in` whose output this network gets wrong.
+pub(super) fn show_example(
+    network: &Opened,
+    built_in: &str,
+    rules: Option<&Rules<'_>>,
+    settings: &Settings,
+) -> anyhow::Result<()> {
+    let inputs: Vec<String> = examples::of(built_in)
+        .iter()
+        .filter_map(|example| match example.get("input")? {
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        })
+        .collect();
+    let mut studies = Vec::new();
+    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+        for answer in records.iter().flat_map(|record| record.answers.iter().flatten()) {
+            let failing = answer.trace.as_ref().filter(|_| answer.answer.g_before != 0.0);
+            studies.extend(failing.map(|trace| trace.study.clone()));
+        }
+        Ok(())
+    };
+    let ask = Ask { traces: true, ..Ask::new(rules, settings) };
+    let tally = Tally::default();
+    let mut lines = listed(&inputs);
+    let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &|_| {} };
+    network.infer_each(&ask, each)?;
+    let Some(mut study) = studies.into_iter().next() else {
+        return screen::print("\nNothing here needs a repair, nor does any built-in example.");
+    };
+    study.title = "a built-in example that does".to_owned();
+    screen::print("\nNothing here needs a repair. To show one:\n")?;
+    screen::print(&study.to_text(screen::width(), screen::has_colour()))
 }
 
 /// An input of the transducer, with what should come out if that is known.

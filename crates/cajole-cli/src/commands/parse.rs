@@ -12,6 +12,7 @@ use cajole_infer::source::Source;
 use cajole_treebank::{Pretty, penn};
 use serde_json::{Value, json};
 
+use super::explain::show_example;
 use super::infer::{self, Infer};
 use crate::Session;
 use crate::asking::{Asking, EngineName};
@@ -38,7 +39,7 @@ pub(crate) struct Parse {
     #[command(flatten)]
     output: Output,
 
-    /// Show what was decoded at every step, and why it is no tree
+    /// Show what was decoded at every step, and why it is no tree; if everything is, also an example
     #[arg(long)]
     explain: bool,
 
@@ -57,6 +58,7 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
     let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
+    let mut is_repaired = false;
     for path in files(&what.files) {
         let mut source = what.asking.source(path)?;
         let mut printer = Printer::new(what, &source, session);
@@ -65,10 +67,14 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
         let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
         network.infer_each(&ask, each)?;
+        is_repaired |= printer.is_repaired;
         printer.blanks(Tally::get(&tally.lines) + 1)?;
         bad += Tally::get(&tally.bad);
         unmeasured += Tally::get(&tally.unmeasured);
         timed_out += Tally::get(&tally.timed_out);
+    }
+    if what.explain && !session.json && !is_repaired {
+        show_example(&network, "parser", rules.as_ref(), &settings)?;
     }
     warn_of_time(timed_out);
     check_measured(unmeasured)?;
@@ -96,17 +102,21 @@ struct Printer<'a> {
     source: Option<String>,
     /// The last line that was printed.
     line: u64,
+    /// Whether any output was no tree at first.
+    is_repaired: bool,
 }
 
 impl<'a> Printer<'a> {
     fn new(what: &'a Parse, source: &Source, session: &Session) -> Self {
         let source = (1 < what.files.len()).then(|| source.name.clone());
-        Printer { what, json: session.json, source, line: 0 }
+        Printer { what, json: session.json, source, line: 0, is_repaired: false }
     }
 
     fn print(&mut self, record: &Record) -> Result<(), InferError> {
         self.blanks(record.line)?;
         self.line = record.line;
+        let mut answers = record.answers.iter().flatten();
+        self.is_repaired |= answers.any(|answer| answer.answer.g_before != 0.0);
         if self.json {
             return screen::write(&with_source(record, self.source.as_deref()).to_string());
         }

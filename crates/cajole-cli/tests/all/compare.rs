@@ -117,6 +117,41 @@ fn lines_may_have_no_right_output_and_no_failures() {
 }
 
 #[test]
+fn lines_for_another_network_end_it_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("in"), "The dog barked .\n".repeat(30)).unwrap();
+    let output = cajole(at, &["compare", "in", "--engines=beam"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && output.stdout.is_empty());
+    for part in ["none of the first 20 lines of in", "in:1: ", "--model"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_rule_that_costs_accuracy_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // The network is right, and the rule is wrong.
+    fs::write(at.join("rule.toml"), "arithmetic = 'count(out,\"a\") = 0'\n").unwrap();
+    let lines = ["az", "azbz", "bzaz"].map(|x| json!({"input": x, "output": right(x)}).to_string());
+    fs::write(at.join("in"), lines.join("\n")).unwrap();
+    let args = ["compare", "in", "--constraint=rule.toml", "--engines=beam,gbi"];
+    let text = printed(at, &args);
+    assert!(text.contains("warning: Satisfying these rules costs accuracy"), "{text}");
+    assert!(text.contains("on the 3 failures") && text.contains("accuracy 100.0"), "{text}");
+    let page = printed(at, &[&args[..], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&page).unwrap();
+    assert_eq!(report["notes"].as_array().unwrap().len(), 1);
+    let outputs = &report["tables"][1]["rows"][0][2]["text"];
+    assert!(outputs.as_str().unwrap().starts_with(['✓', '✗']), "{outputs}");
+    // What the usual rules ask for is right.
+    let text = printed(at, &["compare", "in", "--engines=beam"]);
+    assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
 fn bad_lines_are_passed_over_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -344,3 +344,18 @@ fn sizes_of_nothing_are_refused_where_they_are_read() {
         check_error(folder.path(), &["train", task, "--quick", &set], &[setting, "at least 1"]);
     }
 }
+
+#[test]
+fn explain_shows_an_example_where_nothing_needs_a_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("in"), "The dog barked .\n").unwrap();
+    let text = printed(at, &["parse", "in", "--explain"]);
+    let (_, example) = text.split_once("Nothing here needs a repair. To show one:").unwrap();
+    assert!(
+        example.contains("a built-in example") && example.contains("Satisfied after"),
+        "{text}"
+    );
+    assert!(!printed(at, &["parse", "in"]).contains("repair"));
+    assert!(!printed(at, &["parse", "in", "--explain", "--json"]).contains("Nothing here"));
+}

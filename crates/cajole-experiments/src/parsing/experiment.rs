@@ -173,7 +173,7 @@ impl Run<'_> {
         let found =
             || failures.get_or_init(|| Failures::find(self.parser, config.beam(1), dev, watch));
         let of_one = |study: &Study| {
-            if !study.networks.iter().any(|name| name == self.name) {
+            if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
             study.measure(self.name, &config.gbi, step_size, self.kept, |name, preset| {

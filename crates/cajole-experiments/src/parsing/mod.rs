@@ -5,6 +5,7 @@ mod config;
 mod experiment;
 mod methods;
 mod paper;
+mod seeds;
 mod tables;
 
 pub use case_study::trace_of;

@@ -11,6 +11,7 @@ use super::config::ParsingConfig;
 use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
 use super::paper::{self, Repaired};
+use super::seeds::seeds_table;
 use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
 
 /// Assembles the report.
@@ -27,6 +28,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
             .to_owned(),
     ];
     report.tables.push(networks_table(networks));
+    report.tables.extend(seeds_table(networks));
     report.tables.push(repairs_table(networks));
     report.tables.push(rivals_table(networks));
     report.tables.push(conversions_table(networks));
@@ -65,6 +67,9 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
          A pass is one run of the network over one sequence, forward or backward."
             .to_owned(),
         LEGEND.to_owned(),
+        "In case studies, “g” is the constraint loss, “log p” the log-probability of the output under \
+         the nudged weights, and “distance” how far the weights have moved, ‖W_λ − W‖."
+            .to_owned(),
         format!("Beams rank finished outputs {}.", match config.ranking {
             Ranking::Total => "by their log-probability",
             Ranking::PerSymbol => "by their log-probability per symbol",
@@ -407,7 +412,7 @@ fn f1_plot(network: &OfNetwork) -> Option<Plot> {
 fn conversion_plot(networks: &[OfNetwork]) -> Plot {
     let mut plot = Plot::new(
         "Conversion against steps, greedy decoding",
-        Axis::log("steps"),
+        Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
     plot.caption = "Every preset; restarts continue the count.".to_owned();

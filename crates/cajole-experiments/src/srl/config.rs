@@ -103,18 +103,10 @@ impl SrlConfig {
     /// If one has not.
     pub fn check(&self) -> Result<(), ExperimentError> {
         let networks = self.seeded();
-        let names = || networks.iter().map(|network| &network.name);
-        ExperimentError::unless_distinct(names())?;
+        ExperimentError::unless_distinct(networks.iter().map(|network| &network.name))?;
         networks.iter().try_for_each(|network| self.recipe(network).map(drop))?;
         self.parts.iter().try_for_each(|part| part.config(&self.gbi, 1.0).map(drop))?;
-        let of_study = self.collapse.iter().flat_map(|collapse| &collapse.networks);
-        if let Some(name) =
-            self.every_kind.iter().chain(of_study).find(|n| !names().any(|m| m == *n))
-        {
-            let known = names().cloned().collect::<Vec<_>>().join(", ");
-            return Err(ExperimentError::NoNetwork { name: name.clone(), known });
-        }
-        self.studies.iter().try_for_each(|study| study.check(&self.gbi, names()))
+        self.studies.iter().try_for_each(|study| study.check(&self.gbi))
     }
 
     /// The networks, one for every seed.

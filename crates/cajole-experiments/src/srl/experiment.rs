@@ -189,7 +189,7 @@ impl Run<'_> {
         let instances = OnceCell::new();
         let found = OnceCell::new();
         let of_one = |study: &Study| {
-            if !study.networks.iter().any(|name| name == self.name) {
+            if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
             study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {

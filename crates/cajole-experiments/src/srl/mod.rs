@@ -7,6 +7,8 @@ mod config;
 mod experiment;
 mod methods;
 mod paper;
+mod plots;
+mod run_time;
 mod search;
 mod tables;
 

@@ -1,7 +1,7 @@
 //! The experiment's tables and plots: the paper's Table 1, the SRL half of its Table 5, noisy
 //! constraints, run time, and the cost of step limits.
 
-use cajole_report::{Axis, Cell, Figure, Plot, Report, Row, Series, Table};
+use cajole_report::{Cell, Figure, Report, Row, Table};
 use cajole_tasks::srl::NetworkConfig;
 use cajole_tasks::srl::instance::Noise;
 use cajole_treebank::roles::nodes::Reading;
@@ -11,8 +11,10 @@ use super::choice::Caution;
 use super::config::{SrlConfig, groups};
 use super::experiment::OfNetwork;
 use super::paper;
+use super::plots::{conversion_plot, cost_plot};
+use super::run_time::{limits_table, steps, time_table};
 use super::search::collapse_table;
-use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
+use crate::{LEGEND, OURS, Tallies, Tally, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -92,6 +94,9 @@ fn notes(config: &SrlConfig) -> Vec<String> {
          itself is free. A pass is one run of the network over one sequence, forward or backward."
             .to_owned(),
         LEGEND.to_owned(),
+        "In case studies, “g” is the constraint loss, “log p” the log-probability of the output under \
+         the nudged weights, and “distance” how far the weights have moved, ‖W_λ − W‖."
+            .to_owned(),
         "“Noise-free” constraints apply to the sentences whose gold arguments are all nodes of \
          the gold tree; “noisy” ones to every sentence; “predicted” ones to every sentence, with \
          the trees of cajole's built-in parser. “Phrasal” nodes are phrases; \
@@ -342,43 +347,6 @@ fn noise_table(network: &OfNetwork) -> Table {
     table
 }
 
-/// The cost and benefit of a step limit, for one network.
-fn limits_table(network: &OfNetwork) -> Option<Table> {
-    let measured = network.test.first()?;
-    let caption = format!(
-        "{}: Algorithm 1 by step limit, on the failures under {} constraints",
-        network.config.name,
-        measured.noise.name()
-    );
-    let header = ["preset", "steps", "converted", "F1", "exact", "test F1", "cost"];
-    let mut table = Table::new(caption, header);
-    for row in &measured.limits {
-        table = table.row([
-            Cell::plain(row.method.trim_start_matches("gbi ")),
-            Cell::plain(row.figure(Figure::Limit).to_string()),
-            Cell::number(row.figure(Figure::Conversion), 1),
-            Cell::number(row.figure(Figure::F1After), 1),
-            Cell::number(row.figure(Figure::ExactAfter), 1),
-            Cell::number(row.figure(Figure::WholeF1After), 2),
-            Cell::number(row.figure(Figure::RepairCost), 1),
-        ]);
-    }
-    Some(table)
-}
-
-/// Steps within which given percentages of the failures were converted.
-fn steps(networks: &[OfNetwork]) -> Table {
-    let rows = networks.iter().flat_map(|network| {
-        let measured = network.test.iter().take(1);
-        measured.flat_map(move |m| {
-            let noise = m.noise.name();
-            m.rows.iter().map(move |row| (network.config.name.as_str(), noise.to_owned(), row))
-        })
-    });
-    let caption = "Steps to convert 25, 50, 80 and 95 % of the failures";
-    steps_table(caption, "constraints", rows)
-}
-
 /// The SRL half of the paper's Table 5: other genres, for one network.
 fn domains_table(network: &OfNetwork) -> Table {
     let caption = format!(
@@ -435,66 +403,6 @@ fn domains_table(network: &OfNetwork) -> Table {
     table
 }
 
-/// The paper's study of run time: whole test sets, relative to Viterbi decoding one by one.
-fn time_table(networks: &[OfNetwork]) -> Table {
-    let header = [
-        "net",
-        "data",
-        "inputs",
-        "ms",
-        "A*",
-        "exact MAP",
-        "paper 10",
-        "paper 30",
-        "best 10",
-        "small",
-        "paper: GBI-10",
-        "paper: A*",
-    ];
-    let caption = "Run time of a whole set relative to Viterbi decoding of one input at a time, and \
-                   in brackets the cost of one repair in units of one Viterbi pass; presets by step \
-                   limit (the paper's appendix E; one repair of its GBI-10 costs 16.7, of its A* 25.0)";
-    let mut table = Table::new(caption, header);
-    for network in networks {
-        for measured in network.test.iter().take(1).chain(&network.domains) {
-            let Some(first) = measured.rows.first() else { continue };
-            let method = |name: &str| measured.rows.iter().find(|row| row.method == name);
-            let limited = |name: &str, limit: f64| {
-                let mut rows = measured.limits.iter();
-                rows.find(|r| r.method == name && r.figure(Figure::Limit) == limit)
-            };
-            let cost = |row: Option<&Row>| {
-                let cost = row.map_or(f64::NAN, |row| row.figure(Figure::RepairCost));
-                let whole = 1.0 + cost * first.failures as f64 / first.total as f64;
-                match cost.is_finite() {
-                    true => Cell::plain(format!("{whole:.2} ({cost:.1})")),
-                    false => Cell::number(f64::NAN, 1),
-                }
-            };
-            let is_meant = matches!(network.config.name.as_str(), "srl-100" | "srl-nw");
-            let is_meant =
-                is_meant && (network.config.name == "srl-100") == (measured.data == "test");
-            let times = paper::times(&measured.data).filter(|_| is_meant);
-            let [gbi, a_star] = times.unwrap_or([f64::NAN; 2]);
-            table = table.row([
-                Cell::plain(network.config.name.as_str()),
-                Cell::plain(measured.data.as_str()),
-                Cell::plain(first.total.to_string()),
-                Cell::number(first.figure(Figure::ViterbiMs), 2),
-                cost(method("A*")),
-                cost(method("exact MAP")),
-                cost(limited("gbi paper", 10.0)),
-                cost(limited("gbi paper", 30.0)),
-                cost(limited("gbi best", 10.0)),
-                cost(method("gbi small")),
-                Cell::number(gbi, 2).muted(),
-                Cell::number(a_star, 2).muted(),
-            ]);
-        }
-    }
-    table
-}
-
 /// F1 by role, before and after the best preset, for one network.
 fn roles_table(network: &OfNetwork) -> Option<Table> {
     /// Rarer roles tell little.
@@ -515,47 +423,4 @@ fn roles_table(network: &OfNetwork) -> Option<Table> {
         ]);
     }
     Some(table)
-}
-
-/// F1 on the failures against the cost of a repair, for one network.
-fn cost_plot(network: &OfNetwork) -> Option<Plot> {
-    let measured = network.test.first()?;
-    let mut plot = Plot::new(
-        format!("F1 against cost: {}", network.config.name),
-        Axis::log("cost of a repair, Viterbi passes"),
-        Axis::linear("F1 on failures, per cent"),
-    );
-    plot.caption = format!(
-        "Test failures under {} constraints; Algorithm 1 by step limit.",
-        measured.noise.name()
-    );
-    let point = |row: &Row| (row.figure(Figure::RepairCost).max(0.1), row.figure(Figure::F1After));
-    let limited = ["gbi paper", "gbi best"];
-    for row in measured.rows.iter().filter(|row| !limited.contains(&row.method.as_str())) {
-        plot.series.push(Series::points(row.method.as_str(), vec![point(row)]));
-    }
-    for method in limited {
-        let rows = measured.limits.iter().filter(|row| row.method == method);
-        plot.series.push(Series::line(method, rows.map(point).collect()));
-    }
-    Some(plot)
-}
-
-/// The percentage of failures converted within a number of steps.
-fn conversion_plot(networks: &[OfNetwork]) -> Plot {
-    let mut plot = Plot::new(
-        "Conversion against steps",
-        Axis::log("steps"),
-        Axis::linear("failures converted, per cent"),
-    );
-    plot.caption = "The best preset on the test set; restarts continue the count.".to_owned();
-    for network in networks {
-        let Some(measured) = network.test.first() else { continue };
-        let failures = measured.rows.first().map_or(0, |row| row.failures).max(1);
-        for (_, steps) in measured.steps.iter().filter(|(method, _)| method == "gbi best") {
-            let points = conversion_curve(steps, failures);
-            plot.series.push(Series::steps(network.config.name.as_str(), points));
-        }
-    }
-    plot
 }

@@ -54,8 +54,7 @@ pub fn reproduce(
     if let Some(n) = config.test_inputs {
         splits = splits.with_test_inputs(n);
     }
-    let names: Vec<String> = names(config);
-    let check = |study: &Study| study.check(&config.gbi, names.iter());
+    let check = |study: &Study| study.check(&config.gbi);
     config.studies.iter().try_for_each(check).map_err(Box::new)?;
     let (mut measured, mut cases) = (Vec::new(), Vec::new());
     let mut studies = vec![Vec::new(); config.studies.len()];
@@ -88,15 +87,6 @@ pub fn reproduce(
     Ok(tables::report(config, &measured, &studies, cases))
 }
 
-/// The names of all networks.
-fn names(config: &TransductionConfig) -> Vec<String> {
-    let of_state = |state: &StartState| {
-        let name = state.name();
-        config.seeds.iter().map(move |seed| format!("{name}-{seed}"))
-    };
-    config.start_states.iter().flat_map(of_state).collect()
-}
-
 /// The rows of a study, if it is about this network: on failures among longer inputs.
 fn measure_study(
     study: &Study,
@@ -106,7 +96,7 @@ fn measure_study(
     splits: &Splits,
     watch: &dyn Watch,
 ) -> Result<Vec<Row>, ExperimentError> {
-    if !study.networks.iter().any(|network| network == name) {
+    if !study.is_about(name) {
         return Ok(Vec::new());
     }
     let failures = Failures::find(model, ConstraintKind::Count, &splits.tune);

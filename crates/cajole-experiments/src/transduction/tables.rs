@@ -61,6 +61,12 @@ pub(super) fn report(
          share the time."
             .to_owned(),
         "An output cut off at the length cap counts as violating.".to_owned(),
+        "In case studies, “g” is the constraint loss, “log p” the log-probability of the output under \
+         the nudged weights, and “distance” how far the weights have moved, ‖W_λ − W‖."
+            .to_owned(),
+        "The paper is Lee et al., “Gradient-based Inference for Networks with Output Constraints”, \
+         AAAI 2019."
+            .to_owned(),
     ];
     report
 }
@@ -154,7 +160,7 @@ fn per_network(kind: ConstraintKind, measured: &[Measured]) -> Table {
 fn conversion_plot(state: StartState, group: &[&Measured]) -> Plot {
     let mut plot = Plot::new(
         format!("Conversion against steps, decoder started from {}", state.describe()),
-        Axis::log("steps"),
+        Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
     plot.caption =

@@ -5,6 +5,7 @@ use cajole_nn::settings::{depth, dropout, optional_size, positive, positive_numb
 use serde::{Deserialize, Serialize};
 
 use crate::corpora::Source;
+use crate::seeds;
 use crate::words::Reads;
 
 /// A corpus.
@@ -64,15 +65,8 @@ pub struct NetworkConfig {
 impl NetworkConfig {
     /// One network per seed; the first keeps the name.
     pub fn seeded(&self, default: u64) -> Vec<Self> {
-        let seeds = if self.seeds.is_empty() { &[default][..] } else { &self.seeds };
-        let network = |(i, &seed): (usize, &u64)| {
-            let name = match i {
-                0 => self.name.clone(),
-                _ => format!("{}-seed{seed}", self.name),
-            };
-            NetworkConfig { name, seeds: vec![seed], ..self.clone() }
-        };
-        seeds.iter().enumerate().map(network).collect()
+        let all = seeds::networks(&self.name, &self.seeds, default);
+        all.map(|(name, seed)| Self { name, seeds: vec![seed], ..self.clone() }).collect()
     }
 }
 

@@ -29,6 +29,7 @@ use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
 use crate::asking::{Asking, RuleFile};
+use crate::commands::explain::show_example;
 use crate::note;
 use crate::output::Output;
 use crate::range::within;
@@ -106,7 +107,8 @@ pub(crate) struct Tag {
     #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     patience: Option<usize>,
 
-    /// Show what was decoded at every step, and which arguments are no nodes
+    /// Show what was decoded at every step, and which arguments are no nodes; if all are, also an
+    /// example
     #[arg(long)]
     explain: bool,
 }
@@ -148,6 +150,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         explain: what.explain,
         unmeasured: Cell::new(0),
         timed_out: Cell::new(0),
+        is_repaired: Cell::new(false),
     };
     let mut forest = Forest::new(&what.trees, session)?;
     let printer =
@@ -169,6 +172,10 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     }
     forest.finish()?;
     sink.finish().context("cannot write the output")?;
+    let is_shown = what.output.out.is_none() && format == Format::Text;
+    if what.explain && is_shown && !job.is_repaired.get() {
+        show_example(&network, "tagger", Some(&rules), &job.given)?;
+    }
     warn_of_time(job.timed_out.get());
     check_measured(job.unmeasured.get())?;
     check_bad(bad, "tagged")
@@ -331,6 +338,8 @@ struct Job<'a> {
     unmeasured: Cell<u64>,
     /// Inputs so far that ran out of time.
     timed_out: Cell<u64>,
+    /// Whether any output violated the rules at first.
+    is_repaired: Cell<bool>,
 }
 
 impl Job<'_> {
@@ -363,6 +372,9 @@ impl Job<'_> {
             self.timed_out.set(self.timed_out.get() + Tally::get(&tally.timed_out));
         }
         records.sort_by_key(|record| record.line);
+        let mut answers = records.iter().flat_map(|record| record.answers.iter().flatten());
+        let is_repaired = answers.any(|answer| answer.answer.g_before != 0.0);
+        self.is_repaired.set(self.is_repaired.get() || is_repaired);
         for (sentence, record) in sentences.into_iter().zip(&records) {
             match printer.show(name, sentence, record) {
                 Ok(Some(text)) => {
