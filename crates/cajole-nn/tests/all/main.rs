@@ -21,3 +21,4 @@ mod seq2seq_training;
 mod small_nudges;
 mod structured;
 mod tagger;
+mod transformer;

@@ -2,6 +2,7 @@
 
 mod networks;
 
+use cajole_core::decoders::Beam;
 use cajole_core::decoders::Greedy;
 use cajole_core::model::{Candidate, Symbol};
 use cajole_core::{Force, Found, Model, Move, Pass, Recording, StepRule, Stepper, Workspace};
@@ -24,7 +25,7 @@ fn iterate<N: Network>(
     let set: Vec<_> =
         nudges.map(|(x, own)| Pass { nudge: Some(&own.nudge), ..Pass::base(*x) }).collect();
     let mut found = vec![Found::default(); xs.len()];
-    let decoder = model.decoder(1);
+    let decoder = model.decoder(Beam::of(1));
     decoder.decode(&mut workspace.session(model), &set, &mut found).unwrap();
     for (own, found) in moves.iter_mut().zip(&found) {
         let best = found.best().unwrap();
