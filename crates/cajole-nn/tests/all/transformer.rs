@@ -1,7 +1,6 @@
 //! Encoder-decoders: drafts change nothing, steps are what is forced, training learns.
 
-mod networks;
-
+use crate::networks::{encoder_decoder, moved_by, symbols, vectors, wild};
 use cajole_core::decoders::Beam;
 use cajole_core::decoders::Greedy;
 use cajole_core::model::{Candidate, Symbol};
@@ -9,7 +8,6 @@ use cajole_core::{Force, Found, Model, Move, Pass, Recording, StepRule, Stepper,
 use cajole_nn::layers::norm::NormKind;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderDecoderConfig};
 use cajole_nn::{Decay, Example, Network, Nudge, TrainConfig, Trained, Trainer};
-use networks::{encoder_decoder, moved_by, symbols, vectors, wild};
 
 const KINDS: [NormKind; 2] = [NormKind::Layer, NormKind::Rms];
 
@@ -96,7 +94,7 @@ fn steps_are_what_is_forced() {
         model.force(scratch, &mut set).unwrap();
         let set = [Pass::base(x.as_slice())];
         model.begin(scratch, &set, Recording::None).unwrap();
-        let (mut log_prob, mut log_probs) = (0.0, Vec::new());
+        let (mut log_prob, mut log_probs) = (0.0_f32, Vec::new());
         let before = [model.end()].into_iter().chain(y.iter().copied());
         for (symbol, next) in before.zip(y.iter().copied().chain([model.end()])) {
             model.step(scratch, &set, &[symbol], &mut log_probs).unwrap();
