@@ -57,9 +57,12 @@ impl Tallies {
     }
 }
 
+/// One figure of a tally.
+pub(crate) type Measure = fn(&Tally) -> f64;
+
 /// A tally of all comparisons: on how many failure sets ours is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
-pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, fn(&Tally) -> f64)]) -> Table {
+pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Measure)]) -> Table {
     /// The difference of smaller sets is chance.
     const FEWEST: usize = 10;
     let big = |set: &&&Tallies| set.of(OURS).is_some_and(|ours| FEWEST <= ours.len());

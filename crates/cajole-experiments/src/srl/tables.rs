@@ -36,7 +36,8 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
         }
     }
     report.tables.extend(parts_table(networks));
-    let figures: [(&str, fn(&Tally) -> f64); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
+    let figures: [(&str, crate::comparison::Measure); 2] =
+        [("F1", Tally::f1), ("exact", Tally::exact)];
     for &noise in &config.noise {
         let sets = sets(networks, noise);
         if !sets.is_empty() {
