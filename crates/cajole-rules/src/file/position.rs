@@ -3,10 +3,13 @@
 //! An error knows its rule and its key; formulas and grammars also know how far into the value they
 //! were read. Editors want to show the very place.
 
+use std::sync::LazyLock;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::RuleError;
+use super::table::KINDS;
 use crate::ebnf::EbnfError;
 use crate::formula::FormulaError;
 
@@ -54,9 +57,13 @@ fn keys(error: &RuleError) -> &[&str] {
         RuleError::Weight { .. } => &["weight"],
         RuleError::NoCommands { .. } => &["shift-reduce"],
         RuleError::UnknownRole { .. } => &["unique-roles", "free-roles", "consistent", "valid"],
-        RuleError::TwoGrammars | RuleError::NoFolder { .. } | RuleError::File(_) => KEYS_OF_FILES,
+        RuleError::TwoGrammars => &["grammar-file"],
+        // The one key that says what kind of rule it is.
+        RuleError::NoFolder { .. }
+        | RuleError::File(_)
+        | RuleError::NoPrograms { .. }
+        | RuleError::Checker(_) => &KEYS_OF_KINDS,
         RuleError::Invalid { key, .. } => std::slice::from_ref(key),
-        RuleError::NoPrograms { .. } | RuleError::Checker(_) => &["checker", "valid"],
         RuleError::Formula(_) => &["arithmetic"],
         RuleError::Pattern(_) => &["pattern"],
         RuleError::Ebnf { .. } => &["symbols", "grammar", "grammar-file"],
@@ -64,8 +71,9 @@ fn keys(error: &RuleError) -> &[&str] {
     }
 }
 
-/// The keys of rules that name files.
-const KEYS_OF_FILES: &[&str] = &["grammar-file", "copies", "json-schema-file", "sql"];
+/// The keys of all kinds of rules.
+static KEYS_OF_KINDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| KINDS.iter().flat_map(|kind| kind.keys).map(|(key, _)| *key).collect());
 
 /// The keys whose values are grammars.
 const KEYS_OF_TEXT: [&str; 2] = ["symbols", "grammar"];
@@ -129,6 +137,8 @@ mod tests {
         check("[[all]]\nmust-have = ['a']\nweight = 0", 3, 1);
         check("# a program\nchecker = { command = ['sh'] }", 2, 1);
         check("name = 'é'\ngrammar-file = 'x.ebnf'", 2, 17);
+        check("name = 'x'\nsql = { schema-file = 'x.sql' }", 2, 1);
+        check("name = 'x'\ncopies = { pattern = '(' }", 2, 1);
         check("# nothing\nname = 'x'", 2, 1);
         check("must-have = [", 1, 14);
         check("a = 1", 1, 1);
