@@ -19,8 +19,8 @@ use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
 use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
-use crate::products;
 use crate::tape::{Op, Owners, Tape, Var};
+use crate::uses::Uses;
 use crate::vectors::{Shifts, Vectors};
 
 /// State of the backward pass, reused from one recording to the next.
@@ -44,17 +44,6 @@ struct Reach {
     live: Vec<bool>,
     /// At least the level of everything it depends on.
     levels: Vec<u8>,
-}
-
-/// Uses of each parameter, collected by the backward pass.
-#[derive(Default)]
-struct Uses {
-    /// Per parameter: offsets of `x` in the values and of `dy` in the gradients, row by row.
-    products: Vec<Vec<(u32, u32)>>,
-    /// Per parameter: the same for uses of its transpose, `y = x · Wᵀ`.
-    transposed: Vec<Vec<(u32, u32)>>,
-    /// Per parameter: row index and offset of its gradient, for lookups and biases.
-    lookups: Vec<Vec<(u32, u32)>>,
 }
 
 /// What to differentiate with respect to.
@@ -165,37 +154,42 @@ impl Tape {
                 level = pass.reach.levels[i];
                 pass.deferred.settle(w, values, pass.grads, pass.panel);
             }
-            match &ops[i] {
-                Op::Leaf => {}
-                Op::Param(p) => {
-                    for row in 0..p.rows {
-                        pass.note_lookup(*p, row, (pass.inflows[i].0 + row * p.cols) as usize);
-                    }
-                }
-                Op::Activation(op) => op.backward(&mut pass),
-                Op::Affine(op) => op.backward(&mut pass),
-                Op::Attention(op) => op.backward(&mut pass),
-                Op::Concat(op) => op.backward(&mut pass),
-                Op::Embedding(op) => op.backward(&mut pass),
-                Op::Gated(op) => op.backward(&mut pass),
-                Op::MultiHead(op) => op.backward(&mut pass),
-                Op::Norm(op) => op.backward(&mut pass),
-                Op::Rows(op) => op.backward(&mut pass),
-                Op::Scale(op) => op.backward(&mut pass),
-                Op::Scores(op) => op.backward(&mut pass),
-                Op::Lstm(op) => op.backward(&mut pass),
-                Op::LstmLayer(op) => op.backward(&mut pass),
-                Op::Mix(op) => op.backward(&mut pass),
-                Op::LogSoftmax(op) => op.backward(&mut pass),
-                Op::Dropout(op) => op.backward(&mut pass),
-                Op::Sum(op) => op.backward(&mut pass),
-                Op::Custom(op) => op.backward(&mut pass),
-            }
+            ops[i].walk_back(i, &mut pass);
         }
     }
 }
 
 impl Op {
+    /// Adds the gradients of what operation `i` depends on.
+    fn walk_back(&self, i: usize, pass: &mut Backward<'_>) {
+        match self {
+            Op::Leaf => {}
+            Op::Param(p) => {
+                for row in 0..p.rows {
+                    pass.note_lookup(*p, row, (pass.inflows[i].0 + row * p.cols) as usize);
+                }
+            }
+            Op::Activation(op) => op.backward(pass),
+            Op::Affine(op) => op.backward(pass),
+            Op::Attention(op) => op.backward(pass),
+            Op::Concat(op) => op.backward(pass),
+            Op::Embedding(op) => op.backward(pass),
+            Op::Gated(op) => op.backward(pass),
+            Op::MultiHead(op) => op.backward(pass),
+            Op::Norm(op) => op.backward(pass),
+            Op::Rows(op) => op.backward(pass),
+            Op::Scale(op) => op.backward(pass),
+            Op::Scores(op) => op.backward(pass),
+            Op::Lstm(op) => op.backward(pass),
+            Op::LstmLayer(op) => op.backward(pass),
+            Op::Mix(op) => op.backward(pass),
+            Op::LogSoftmax(op) => op.backward(pass),
+            Op::Dropout(op) => op.backward(pass),
+            Op::Sum(op) => op.backward(pass),
+            Op::Custom(op) => op.backward(pass),
+        }
+    }
+
     /// Whether a parameter of this operation moves.
     fn has_moving(&self, inputs: &[Input], of: &Of<'_>) -> bool {
         let is = |p: Param| of.moves(p);
@@ -282,64 +276,6 @@ impl Reach {
         for (i, level) in self.levels.iter().enumerate() {
             ends[*level as usize] -= 1;
             order[ends[*level as usize]] = i as u32;
-        }
-    }
-}
-
-impl Uses {
-    fn clear(&mut self, params: usize) {
-        for lists in [&mut self.products, &mut self.transposed, &mut self.lookups] {
-            lists.resize_with(params, Vec::new);
-            lists.iter_mut().for_each(Vec::clear);
-        }
-    }
-
-    /// Turns the collected uses into the gradient, with one product per matrix.
-    fn gather(
-        &mut self,
-        layout: &Layout,
-        values: &[f32],
-        grads: &[f32],
-        panel: &mut Panel,
-        grad: &mut Gradient,
-    ) {
-        grad.clear();
-        let Uses { products, transposed, lookups } = self;
-        for (i, p) in layout.entries().iter().map(|entry| entry.param).enumerate() {
-            let (products, transposed, lookups) = (&products[i], &transposed[i], &mut lookups[i]);
-            let (rows, cols) = (p.rows as usize, p.cols as usize);
-            if !grad.moves(&p.range()) {
-                continue;
-            }
-            if !(products.is_empty() && transposed.is_empty()) {
-                let shape = (rows, cols);
-                let uses = kernels::Uses { shape, xs: values, dys: grads, rows: products };
-                let is_plain = lookups.is_empty() && transposed.is_empty();
-                if is_plain && products::keep(grad, p.range(), &uses) {
-                    continue;
-                }
-                let dw = grad.touch(p.range());
-                kernels::outer_sum(dw, &uses, panel);
-                if !transposed.is_empty() {
-                    let uses = kernels::Uses { shape, xs: grads, dys: values, rows: transposed };
-                    kernels::add_outer_sum(dw, &uses, panel);
-                }
-                for &(row, dy_at) in lookups.iter() {
-                    let dw = &mut dw[row as usize * cols..][..cols];
-                    kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
-                }
-                continue;
-            }
-            // Lookups touch only their own rows, so the rest of a large embedding is skipped.
-            lookups.sort_unstable();
-            for same in lookups.chunk_by(|a, b| a.0 == b.0) {
-                let start = p.at as usize + same[0].0 as usize * cols;
-                let dw = grad.touch(start..start + cols);
-                dw.copy_from_slice(&grads[same[0].1 as usize..][..cols]);
-                for &(_, dy_at) in &same[1..] {
-                    kernels::add_to(dw, &grads[dy_at as usize..][..cols]);
-                }
-            }
         }
     }
 }

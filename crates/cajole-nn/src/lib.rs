@@ -41,6 +41,7 @@ mod subnormal_tests;
 mod tagging;
 pub mod tape;
 mod train;
+mod uses;
 mod vector;
 mod vectors;
 

@@ -374,11 +374,18 @@ impl Back<'_> {
             kernels::add_product(dk, turned, q, tq, size); // the scale is in q
             add(of.from.k, &span.keys, dk, 1.0);
         }
-        if let Some(Relative { table, buckets }) = of.relative.as_ref().filter(|_| wants_bias) {
-            for (i, dscores) in dweights.chunks_exact(tk).enumerate() {
-                for (j, dscore) in dscores.iter().enumerate() {
-                    before[table.row_at(buckets.of(i, j)) + h] += dscore;
-                }
+        if let Some(relative) = of.relative.as_ref().filter(|_| wants_bias) {
+            relative.add_gradient(before, dweights, tk, h);
+        }
+    }
+}
+
+impl Relative {
+    /// Adds the gradients `(Tq, Tk)` of the scores of head `h` to those of the table.
+    fn add_gradient(&self, grads: &mut [f32], dscores: &[f32], tk: usize, h: usize) {
+        for (i, dscores) in dscores.chunks_exact(tk).enumerate() {
+            for (j, dscore) in dscores.iter().enumerate() {
+                grads[self.table.row_at(self.buckets.of(i, j)) + h] += dscore;
             }
         }
     }

@@ -103,6 +103,7 @@ impl Folder {
             to.table(&format!("{stack}.distances"), &[&distances])?;
             to.norm(&format!("{stack}.norm"), &format!("{stack}.final_layer_norm"))?;
             let last = if stack == "encoder" { 1 } else { 2 };
+            let up: &[&str] = if net.config.encoder.is_gated { &["wi_0", "wi_1"] } else { &["wi"] };
             for i in 0..layers {
                 let from = |part: &str| format!("{stack}.block.{i}.layer.{part}");
                 let own = |part: &str| format!("{stack}.{i}.{part}");
@@ -117,10 +118,7 @@ impl Folder {
                 to.linear(&own("cross.out"), &[from("1.EncDecAttention.o")])?;
                 to.norm(&own("cross.norm"), &from("1.layer_norm"))?;
                 let feed = |part: &str| from(&format!("{last}.DenseReluDense.{part}"));
-                match net.config.encoder.is_gated {
-                    true => to.linear(&own("feed.up"), &["wi_0", "wi_1"].map(feed))?,
-                    false => to.linear(&own("feed.up"), &[feed("wi")])?,
-                }
+                to.linear(&own("feed.up"), &up.iter().map(|part| feed(part)).collect::<Vec<_>>())?;
                 to.linear(&own("feed.down"), &[feed("wo")])?;
                 to.norm(&own("feed.norm"), &from(&format!("{last}.layer_norm")))?;
             }
