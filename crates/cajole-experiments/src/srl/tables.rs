@@ -359,8 +359,8 @@ fn domains_table(network: &OfNetwork) -> Table {
         .first()
         .map_or_else(Vec::new, |m| m.rows.iter().map(|row| row.method.as_str()).collect());
     let ends = [
-        "paper converts",
-        "best converts",
+        "gbi paper converts",
+        "gbi best converts",
         "paper: failures, %",
         "paper: converted",
         "paper: before",
