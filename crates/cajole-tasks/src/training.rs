@@ -84,7 +84,7 @@ impl<'a, N: Trainable> Training<'a, N> {
                         curve::add(
                             folder,
                             epoch,
-                            Epoch { epoch: None, f1: measured, loss: Some(f64::from(loss)) },
+                            Epoch { epoch: None, f1: measured, loss: Some(loss) },
                         )?;
                     }
                 }

@@ -14,7 +14,7 @@ use super::paper;
 use super::plots::{conversion_plot, cost_plot};
 use super::run_time::{limits_table, steps, time_table};
 use super::search::collapse_table;
-use crate::{LEGEND, OURS, Tallies, Tally, tally_table};
+use crate::{LEGEND, OURS, Score, Tallies, Tally, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -36,7 +36,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
         }
     }
     report.tables.extend(parts_table(networks));
-    let figures: [(&str, fn(&Tally) -> f64); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
+    let figures: [(&str, Score); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
     for &noise in &config.noise {
         let sets = sets(networks, noise);
         if !sets.is_empty() {
@@ -234,7 +234,7 @@ fn figures(net: &str, measured: &Measured, row: &Row) -> Vec<Cell> {
         Some(Cell::number(paper.as_ref().map_or(f64::NAN, figure), digits).muted())
     };
     let number = |figure, digits| Cell::number(row.figure(figure), digits);
-    let scored = |figure, of: fn(&Tally) -> f64| {
+    let scored = |figure, of: Score| {
         let mark = measured.tallies.mark(&row.method, of);
         let cell = match figure {
             Figure::F1After => measured.tallies.f1(&row.method).map(Cell::plain),
