@@ -33,6 +33,9 @@ pub(crate) struct Tally {
     pub(crate) outputs: u32,
 }
 
+/// A figure of what was got right.
+pub(crate) type Score = fn(&Tally) -> f64;
+
 impl Tally {
     /// F1 in per cent; NaN if there is nothing to find.
     pub(crate) fn f1(&self) -> f64 {
@@ -102,12 +105,12 @@ pub(crate) enum Verdict {
 
 impl Interval {
     /// A figure of one method.
-    pub(crate) fn of(tallies: &[Tally], figure: fn(&Tally) -> f64) -> Self {
+    pub(crate) fn of(tallies: &[Tally], figure: Score) -> Self {
         Interval::drawn(tallies.len(), |draw| figure(&draw.iter().map(|&i| tallies[i]).sum()))
     }
 
     /// The difference between two methods on the same failures.
-    pub(crate) fn between(ours: &[Tally], theirs: &[Tally], figure: fn(&Tally) -> f64) -> Self {
+    pub(crate) fn between(ours: &[Tally], theirs: &[Tally], figure: Score) -> Self {
         let n = ours.len().min(theirs.len());
         Interval::drawn(n, |draw| {
             let [ours, theirs] =

@@ -3,7 +3,7 @@
 use cajole_report::{Cell, Table};
 use serde::{Deserialize, Serialize};
 
-use crate::{Interval, Tally, Verdict};
+use crate::{Interval, Score, Tally, Verdict};
 
 /// What every method got right on each failure of one set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -35,12 +35,12 @@ impl Tallies {
     }
 
     /// How far ours is ahead of a rival, if both were measured.
-    fn ahead(&self, rival: &str, figure: fn(&Tally) -> f64) -> Option<Interval> {
+    fn ahead(&self, rival: &str, figure: Score) -> Option<Interval> {
         Some(Interval::between(self.of(OURS)?, self.of(rival)?, figure))
     }
 
     /// † if ours is significantly better than this method, ‡ if it is significantly worse.
-    pub(crate) fn mark(&self, method: &str, figure: fn(&Tally) -> f64) -> &'static str {
+    pub(crate) fn mark(&self, method: &str, figure: Score) -> &'static str {
         match self.ahead(method, figure).filter(|_| method != OURS).map(|d| d.verdict()) {
             Some(Verdict::Won) => "†",
             Some(Verdict::Lost) => "‡",
@@ -57,12 +57,9 @@ impl Tallies {
     }
 }
 
-/// One figure of a tally.
-pub(crate) type Measure = fn(&Tally) -> f64;
-
 /// A tally of all comparisons: on how many failure sets ours is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
-pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Measure)]) -> Table {
+pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Score)]) -> Table {
     /// The difference of smaller sets is chance.
     const FEWEST: usize = 10;
     let big = |set: &&&Tallies| set.of(OURS).is_some_and(|ours| FEWEST <= ours.len());

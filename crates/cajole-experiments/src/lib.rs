@@ -19,7 +19,7 @@ mod summary;
 pub mod transduction;
 mod tuning;
 
-pub(crate) use bootstrap::{Interval, Tally, Verdict};
+pub(crate) use bootstrap::{Interval, Score, Tally, Verdict};
 pub(crate) use comparison::{LEGEND, OURS, Tallies, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
 pub(crate) use example::{NEAREST, choose, edit_distance};

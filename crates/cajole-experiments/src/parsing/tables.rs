@@ -214,8 +214,8 @@ fn repairs_table(networks: &[OfNetwork]) -> Table {
 
 /// Failure rate, conversion, and F1 before and after, each with the paper's.
 fn beside_paper(row: &Row, paper: Option<Repaired>) -> Vec<Cell> {
-    type Column = (Figure, fn(&Repaired) -> f64);
-    let columns: [Column; 4] = [
+    type OfPaper = fn(&Repaired) -> f64;
+    let columns: [(Figure, OfPaper); 4] = [
         (Figure::FailureRate, |paper| paper.failures),
         (Figure::Conversion, |paper| paper.converted),
         (Figure::F1Before, |paper| paper.before),

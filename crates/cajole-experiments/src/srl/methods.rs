@@ -125,7 +125,8 @@ impl<'a> Failures<'a> {
         self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
     }
 
-    /// Gradient-based inference. Objectives that raise an output take it from exact decoding.
+    /// Gradient-based inference. Objectives that raise an output take it from exact decoding, unless
+    /// the settings have no sources: then the constraint is a black box.
     /// `name` labels the progress report.
     ///
     /// # Errors
@@ -172,8 +173,11 @@ impl<'a> Failures<'a> {
         watch: &dyn Watch,
     ) -> Result<Vec<Nudged>, UnknownParameter> {
         let model = &self.tagger.model;
-        let gbi = Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi()));
-        let gbi = gbi.sources(vec![Box::new(self.exact_search())]);
+        let has_source = !config.sources.is_empty();
+        let mut gbi = Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi()));
+        if has_source {
+            gbi = gbi.sources(vec![Box::new(self.exact_search())]);
+        }
         watch.begin(name, xs.len() as u64);
         let runs = with_gbi(model, &gbi, &self.constraint, xs, watch);
         watch.end();

@@ -14,7 +14,7 @@ use super::paper;
 use super::plots::{conversion_plot, cost_plot};
 use super::run_time::{limits_table, steps, time_table};
 use super::search::collapse_table;
-use crate::{LEGEND, OURS, Tallies, Tally, tally_table};
+use crate::{LEGEND, OURS, Score, Tallies, Tally, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -36,8 +36,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
         }
     }
     report.tables.extend(parts_table(networks));
-    let figures: [(&str, crate::comparison::Measure); 2] =
-        [("F1", Tally::f1), ("exact", Tally::exact)];
+    let figures: [(&str, Score); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
     for &noise in &config.noise {
         let sets = sets(networks, noise);
         if !sets.is_empty() {
@@ -235,7 +234,7 @@ fn figures(net: &str, measured: &Measured, row: &Row) -> Vec<Cell> {
         Some(Cell::number(paper.as_ref().map_or(f64::NAN, figure), digits).muted())
     };
     let number = |figure, digits| Cell::number(row.figure(figure), digits);
-    let scored = |figure, of: fn(&Tally) -> f64| {
+    let scored = |figure, of: Score| {
         let mark = measured.tallies.mark(&row.method, of);
         let cell = match figure {
             Figure::F1After => measured.tallies.f1(&row.method).map(Cell::plain),
@@ -360,8 +359,8 @@ fn domains_table(network: &OfNetwork) -> Table {
         .first()
         .map_or_else(Vec::new, |m| m.rows.iter().map(|row| row.method.as_str()).collect());
     let ends = [
-        "paper converts",
-        "best converts",
+        "gbi paper converts",
+        "gbi best converts",
         "paper: failures, %",
         "paper: converted",
         "paper: before",
