@@ -247,7 +247,7 @@ fn writers_agree_with_pytorch() {
         assert_close(&name, &got, &want);
         let greedy = decode(&model, &Greedy, &cases.inputs);
         assert_eq!(greedy, cases.greedy, "{name}");
-        let beams = decode(&model, &Beam::new(cases.width), &cases.inputs);
+        let beams = decode(&model, &Beam::of(cases.width), &cases.inputs);
         let n = beams.iter().zip(&cases.beams).filter(|(got, want)| got == want).count();
         assert!(LEAST_BEAMS <= n, "{name}: only {n} of {} beams are the same", beams.len());
     }

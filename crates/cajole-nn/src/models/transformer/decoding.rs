@@ -87,6 +87,10 @@ impl Decoding {
         let said = net.log_probs(g, x); // (R, V)
         log_probs.clear();
         log_probs.extend_from_slice(g.tape.value(said));
+        let own = log_probs.chunks_exact_mut(net.config.writes.symbols);
+        for (own, &row) in own.zip(rows.iter()) {
+            net.generation.apply(own, cache.nodes[row as usize].depth as usize);
+        }
         g.tape.rewind(start);
         Ok(())
     }
@@ -299,8 +303,10 @@ impl Network for EncoderDecoder {
             force.passes = 1;
             force.forced.clear();
             force.forced.output.extend_from_slice(force.output);
-            for &symbol in force.output.iter().chain([&self.config.end]) {
-                force.forced.log_prob += g.tape.value(said.row(row))[symbol as usize];
+            for (t, &symbol) in force.output.iter().chain([&self.config.end]).enumerate() {
+                if !self.generation.is_certain(t) {
+                    force.forced.log_prob += g.tape.value(said.row(row))[symbol as usize];
+                }
                 force.forced.marks.push(g.tape.mark(said, row, symbol as usize));
                 row += 1;
             }
