@@ -15,7 +15,7 @@ use cajole_tasks::Watch;
 use crate::attempt::g_of;
 use crate::engine::{Answer, Engine, Status};
 use crate::line::{Line, LineError};
-use crate::study::study;
+use crate::study::{self, study};
 use crate::task::{Case, Output, Task};
 use crate::worker::{Failing, Settings, Worker};
 
@@ -208,7 +208,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         let own: Vec<Vec<Symbol>> = failures.iter().map(own).collect();
         let whole = |row: Row, outputs: &[Vec<Symbol>]| {
             let all = outputs_of(cases, firsts, failures, outputs);
-            let exact = all.iter().filter_map(|(c, y)| Some(share(c.gold.as_ref()? == y)));
+            let exact = all.iter().filter_map(|(c, y)| self.task.is_right(c, y).map(share));
             let exact = mean(exact);
             row.with(Figure::WholeMetric, self.task.score(&all).1).with(Figure::WholeExact, exact)
         };
@@ -261,7 +261,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         outputs: &[Vec<Symbol>],
     ) -> Row {
         let pairs = failures.iter().zip(outputs);
-        let exact = pairs.filter_map(|(f, y)| Some(share(f.case.gold.as_ref()? == y)));
+        let exact = pairs.filter_map(|(f, y)| self.task.is_right(f.case, y).map(share));
         Row::new(T::NAME, method, self.of.rules_name.as_str())
             .counted(total, failures.len())
             .with(Figure::Exact, mean(exact))
@@ -294,13 +294,15 @@ impl<'t, T: Task> Comparison<'t, T> {
         );
         let outputs = tried.iter().map(|_| Align::Left);
         table = table.aligned([Align::Left, Align::Left].into_iter().chain(outputs));
-        let separator = self.task.vocabulary().separator();
         for (i, Failure { case, first, .. }) in failures.iter().take(self.of.shown).enumerate() {
             let verdicts = tried.iter().map(|t| {
-                let cell = verdict(case, &t.answers[i]);
+                let cell = verdict(
+                    &t.answers[i],
+                    self.task.is_right(case, &t.answers[i].output) == Some(true),
+                );
                 Cell { text: format!("{} {}", cell.text, self.text(&t.answers[i].output)), ..cell }
             });
-            let texts = [case.subject.symbols.join(separator), self.text(&first.output)];
+            let texts = [study::source(self.task, case), self.text(&first.output)];
             table = table.row(texts.map(Cell::plain).into_iter().chain(verdicts));
         }
         table
@@ -360,8 +362,7 @@ fn outputs_of<'c, I>(
     all.collect()
 }
 
-fn verdict<I>(case: &Case<I>, answer: &Answer) -> Cell {
-    let is_right = case.gold.as_ref() == Some(&answer.output);
+fn verdict(answer: &Answer, is_right: bool) -> Cell {
     match (answer.status, is_right) {
         (Status::Satisfied, true) => Cell::plain("✓ =").best(),
         (Status::Satisfied, false) => Cell::plain("✓"),

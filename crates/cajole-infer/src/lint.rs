@@ -70,7 +70,8 @@ impl Look {
         if line.fields.contains_key("srl") {
             return self.roles(line, group.as_deref());
         }
-        let value = line.input()?;
+        let tokens = line.fields.get("tokens").filter(|_| !line.fields.contains_key("input"));
+        let value = tokens.cloned().map_or_else(|| line.input(), Ok)?;
         let gold = line.gold().ok_or(LineError::NoGold)?;
         let output = self.symbols("output", gold)?;
         let subject = Subject::new(self.symbols("input", &value)?, value);

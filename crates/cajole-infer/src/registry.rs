@@ -13,7 +13,7 @@ use cajole_tasks::srl::RoleTagger;
 use cajole_tasks::transduction::Net as Transducer;
 
 use crate::runnable::Runnable;
-use crate::tasks::{Pairs, Parsing, Roles, Transduction};
+use crate::tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, huggingface};
 
 /// A network that can be run, whatever its task.
 pub type Opened = Box<dyn Runnable>;
@@ -65,13 +65,16 @@ impl Registry {
             .with_task("parsing", |folder| Ok(Box::new(Parsing::new(Parser::load(folder)?.0))))
             .with_task("srl", |folder| Ok(Box::new(Roles::new(RoleTagger::load(folder)?.0))))
             .with_task("pairs", |folder| Ok(Box::new(Pairs::new(PairsModel::load(folder)?.0))))
+            .with_task("writer", |folder| Ok(Box::new(Writer::open(folder)?)))
+            .with_task("labels", |folder| Ok(Box::new(Labels::open(folder)?)))
             .with_network("transducer", || Box::new(Transduction::new(Transducer::built_in())))
             .with_network("parser", || Box::new(Parsing::new(Parser::built_in())))
             .with_network("tagger", || Box::new(Roles::new(RoleTagger::built_in())))
             .with_network("expressions", || Box::new(Pairs::new(PairsModel::built_in())))
     }
 
-    /// Adds a task: `open` reads a folder whose `config.json` names it as its `task`.
+    /// Adds a task: `open` reads a folder whose `config.json` names it as its `task`. Hugging Face
+    /// folders name none: those of encoder-decoders go to `writer`, those of encoders to `labels`.
     #[must_use]
     pub fn with_task(
         mut self,
@@ -100,7 +103,8 @@ impl Registry {
         self.built_in.iter().map(|(name, _)| *name)
     }
 
-    /// The network of this name, or in this checkpoint folder, which says itself what it is for.
+    /// The network of this name, or in this folder, a checkpoint or Hugging Face's, which says itself
+    /// what it is for.
     ///
     /// # Errors
     /// If there is none, or the folder is not a checkpoint of a registered task.
@@ -113,7 +117,7 @@ impl Registry {
             let known = self.built_in().collect::<Vec<_>>().join(", ");
             return Err(OpenError::Unknown { name: name.to_owned(), known });
         }
-        let task = task_of(folder)?;
+        let task = huggingface::task_of(folder).unwrap_or_else(|| task_of(folder))?;
         let Some((_, open)) = self.tasks.iter().find(|(known, _)| *known == task) else {
             let path = folder.join("config.json").display().to_string();
             let known = self.tasks.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

@@ -54,11 +54,20 @@ pub(crate) fn study<T: Task>(
     let note = describe(answer, &rows);
     Some(CaseStudy {
         title,
-        source: case.subject.symbols.join(vocabulary.separator()),
+        source: source(task, case),
         target: case.gold.as_ref().map_or_else(String::new, |gold| vocabulary.text(gold)),
         steps: rows.into_iter().map(|(step, _)| step).collect(),
         note,
     })
+}
+
+/// An input as people read it: its symbols, or its text if outputs are text.
+pub(crate) fn source<T: Task>(task: &T, case: &Case<T::Input>) -> String {
+    let vocabulary = task.vocabulary();
+    match vocabulary.spelling() {
+        Some(_) => case.subject.text().into_owned(),
+        None => case.subject.symbols.join(vocabulary.separator()),
+    }
 }
 
 /// The positions that faults point at. A fault of the output as a whole points nowhere.
@@ -74,22 +83,35 @@ pub(crate) fn pieces(
     gold: Option<&[Symbol]>,
     blamed: &[Range<usize>],
 ) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (at, wrong) in runs(y, gold, blamed) {
+        if let Some(last) = pieces.last_mut() {
+            last.text += vocabulary.separator();
+        }
+        let names: Vec<&str> = y[at].iter().map(|&symbol| vocabulary.name(symbol)).collect();
+        pieces.push(Piece { text: names.join(vocabulary.separator()), wrong });
+    }
+    pieces
+}
+
+/// The runs of sound and wrong positions.
+pub(crate) fn runs(
+    y: &[Symbol],
+    gold: Option<&[Symbol]>,
+    blamed: &[Range<usize>],
+) -> Vec<(Range<usize>, bool)> {
     let is_wrong = |i: usize| match (blamed, gold) {
         ([], Some(gold)) => gold.get(i) != Some(&y[i]),
         (blamed, _) => blamed.iter().any(|at| at.contains(&i)),
     };
-    let mut pieces: Vec<Piece> = Vec::new();
-    for (i, &symbol) in y.iter().enumerate() {
-        let (name, wrong) = (vocabulary.name(symbol), is_wrong(i));
-        if let Some(last) = pieces.last_mut() {
-            last.text += vocabulary.separator();
-        }
-        match pieces.last_mut() {
-            Some(last) if last.wrong == wrong => last.text += name,
-            _ => pieces.push(Piece { text: name.to_owned(), wrong }),
+    let mut runs: Vec<(Range<usize>, bool)> = Vec::new();
+    for i in 0..y.len() {
+        match runs.last_mut() {
+            Some((at, wrong)) if *wrong == is_wrong(i) => at.end = i + 1,
+            _ => runs.push((i..i + 1, is_wrong(i))),
         }
     }
-    pieces
+    runs
 }
 
 /// What is wrong at every step shown, and how it ended.

@@ -177,6 +177,11 @@ pub trait Task: Send + Sync {
         None
     }
 
+    /// Whether an output is the right one, if that is known.
+    fn is_right(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Option<bool> {
+        Some(case.gold.as_deref()? == y)
+    }
+
     /// How good outputs are, in per cent, with the name of the measure: the share of right symbols, or
     /// the task's own.
     fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64) {

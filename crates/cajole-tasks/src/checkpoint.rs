@@ -198,6 +198,9 @@ pub enum LoadError {
         /// How many weights it would have.
         weights: usize,
     },
+    /// What else speaks against it, for tasks of your own.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
     /// The checkpoint is for another task.
     #[error("{path} is a checkpoint for the task {task:?}, not {expected:?}", path = path.display())]
     OtherTask {
@@ -211,6 +214,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// What else speaks against a checkpoint: a message, or an error of your own.
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        LoadError::Other(error.into())
+    }
+
     /// For `map_err`: attaches `path` to an I/O error.
     pub fn io(path: &Path) -> impl FnOnce(io::Error) -> LoadError + use<> {
         let path = path.to_owned();

@@ -18,6 +18,7 @@ pub mod training;
 pub mod transduction;
 mod watch;
 pub mod words;
+pub mod writer;
 
 pub use changes::changes;
 pub use checkpoint::Checkpoint;

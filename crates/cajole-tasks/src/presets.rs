@@ -43,6 +43,10 @@ impl Presets {
     pub const SRL: &'static str = include_str!("srl/presets.toml");
     /// Presets of users' own pairs.
     pub const PAIRS: &'static str = include_str!("pairs/presets.toml");
+    /// Presets of encoder-decoders that write text.
+    pub const WRITER: &'static str = include_str!("writer/presets.toml");
+    /// Presets of encoders that label words.
+    pub const LABELS: &'static str = include_str!("labels/presets.toml");
 
     /// Parses built-in presets.
     ///
@@ -116,7 +120,7 @@ fn change(table: &mut Table, changes: Table) {
 
 #[cfg(test)]
 mod tests {
-    use cajole_core::{Objective, StepRule};
+    use cajole_core::{Moving, Objective, StepRule};
 
     use super::*;
 
@@ -162,9 +166,10 @@ mod tests {
 
     #[test]
     fn built_in_presets_are_complete() {
-        for text in [Presets::TRANSDUCTION, Presets::PARSING, Presets::SRL, Presets::PAIRS] {
+        let of_tasks = [Presets::TRANSDUCTION, Presets::PARSING, Presets::SRL, Presets::PAIRS];
+        for text in of_tasks.into_iter().chain([Presets::WRITER, Presets::LABELS]) {
             let presets = Presets::built_in(text);
-            let is_bias = |pattern: &String| pattern.ends_with('b');
+            let is_bias = |pattern: &String| pattern.ends_with('b') || pattern == Moving::VECTORS;
             assert!(presets.small.moves.iter().all(is_bias), "{:?}", presets.small.moves);
             assert_eq!(presets.paper.width, 1);
             assert!(presets.paper.sources.is_empty() && presets.paper.restarts.is_empty());

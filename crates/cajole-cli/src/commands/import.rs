@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use cajole_nn::checkpoint::Precision;
+use cajole_nn::models::transformer::EncoderDecoderConfig;
 use cajole_tasks::checkpoint::{self, Checkpoint};
 use cajole_tasks::srl::{self, ElmoFiles};
+use cajole_tasks::writer;
 
 use crate::Session;
 use crate::output::lock_folder;
@@ -35,6 +37,47 @@ pub(crate) enum Origin {
     ///     cajole import allennlp model.tar.gz --options options.json --weights weights.hdf5 --out srl
     #[command(verbatim_doc_comment)]
     Allennlp(Allennlp),
+    /// An encoder-decoder of PyTorch's nn.Transformer that reads and writes characters
+    ///
+    /// FILE is a state dict that torch.save wrote. Nothing in it is executed. The mapping file names
+    /// the tensors around nn.Transformer and the vocabulary, and says what shapes cannot:
+    ///
+    ///     [network]
+    ///     transformer = "transformer"     # the prefix of nn.Transformer's tensors
+    ///     reads = "src_emb.weight"        # the table of what is read
+    ///     writes = "trg_emb.weight"       # the table of what is written
+    ///     output = "generator"            # the linear layer that scores symbols
+    ///     ignored = ["positions.pe"]      # tensors that the network does without
+    ///     heads = 8
+    ///     positions = 5000                # sines and cosines in turn
+    ///     scales-symbols = true           # rows of symbols times the root of their width
+    ///
+    ///     [symbols]
+    ///     vocabulary = "vocab.json"       # characters and their numbers, beside this file
+    ///     start = "<SOS>"
+    ///     end = "<EOS>"
+    ///     unknown = "<UNK>"
+    ///     special = ["<PAD>"]
+    ///     ends-input = true
+    ///     max-length = 64
+    ///
+    /// Hugging Face folders need no import: --model FOLDER reads them as they are.
+    #[command(verbatim_doc_comment)]
+    Torch(Torch),
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Torch {
+    /// The state dict
+    pub(crate) file: PathBuf,
+
+    /// The mapping file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: PathBuf,
+
+    /// Where the checkpoint goes
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(clap::Args, Debug)]
@@ -58,7 +101,32 @@ pub(crate) struct Allennlp {
 pub(crate) fn run(what: &Import, session: &Session) -> anyhow::Result<()> {
     match &what.from {
         Origin::Allennlp(what) => allennlp(what, session),
+        Origin::Torch(what) => torch(what, session),
     }
+}
+
+fn torch(what: &Torch, session: &Session) -> anyhow::Result<()> {
+    let Torch { file, mapping, out } = what;
+    if checkpoint::exists(out) {
+        bail!("{} holds a checkpoint already: name another folder", out.display());
+    }
+    let (writer, card) = writer::import::torch(file, mapping)
+        .with_context(|| format!("cannot import {}", file.display()))?;
+    let _locked = lock_folder(out)?;
+    writer.save(out, &card, Precision::F32)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let EncoderDecoderConfig { reads, encoder, writes, decoder, .. } = &card.network;
+    screen::print(&format!(
+        "{}: {} + {} layers of {} units; {} symbols read, {} written.",
+        out.display(),
+        encoder.layers,
+        decoder.layers,
+        encoder.width,
+        reads.symbols,
+        writes.symbols,
+    ))
 }
 
 fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {

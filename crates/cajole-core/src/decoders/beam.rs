@@ -224,6 +224,9 @@ impl Hypotheses {
         for (i, (row, log_probs)) in (0..).zip(rows) {
             each_allowed(row.state, n_symbols, end, mask, left, &mut |symbol| {
                 let log_prob = log_probs[symbol as usize];
+                if log_prob == f32::NEG_INFINITY {
+                    return; // the network never writes it
+                }
                 let log_prob = if log_prob.is_nan() { f32::NEG_INFINITY } else { log_prob };
                 self.extensions.push(Extension { row: i, symbol, score: row.score + log_prob });
             });

@@ -1,13 +1,19 @@
 //! The tasks whose checkpoints can be run: one file each, and one for what those that write symbol
-//! by symbol have in common.
+//! by symbol have in common. `huggingface.rs` and `tokens.rs` are for Hugging Face folders.
 
+pub(crate) mod huggingface;
+mod labels;
 mod pairs;
 mod parsing;
 pub mod sequences;
 mod srl;
+mod tokens;
 mod transduction;
+mod writer;
 
+pub use labels::Labels;
 pub use pairs::Pairs;
 pub use parsing::Parsing;
 pub use srl::Roles;
 pub use transduction::Transduction;
+pub use writer::Writer;

@@ -1,6 +1,6 @@
 //! `config.json`: settings of a network, by key, with their limits.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -23,8 +23,7 @@ pub struct Config {
 }
 
 impl Config {
-    pub(super) fn open(folder: &Path) -> Result<Config, ImportError> {
-        let path = folder.join("config.json");
+    pub(super) fn open(path: PathBuf) -> Result<Config, ImportError> {
         let value = json_of(&path)?;
         Ok(Config { path, value })
     }
@@ -83,6 +82,29 @@ impl Config {
     /// A symbol below `n`.
     pub(super) fn symbol(&self, key: &str, n: usize) -> Result<u32, ImportError> {
         Ok(self.needed(key, self.whole(key, 0, n.saturating_sub(1))?)? as u32)
+    }
+
+    /// A symbol below `n`, if there is one.
+    pub(super) fn symbol_if(&self, key: &str, n: usize) -> Result<Option<u32>, ImportError> {
+        Ok(self.whole(key, 0, n.saturating_sub(1))?.map(|symbol| symbol as u32))
+    }
+
+    /// A list of symbols below `n`, each of which may stand in a list of its own; empty if left out.
+    pub(super) fn symbols(&self, key: &str, n: usize) -> Result<Vec<u32>, ImportError> {
+        let Some(value) = self.get(key) else { return Ok(Vec::new()) };
+        let symbol = |item: &Value| {
+            let item = item.as_array().filter(|list| list.len() == 1).map_or(item, |list| &list[0]);
+            item.as_u64().filter(|&symbol| symbol < n as u64).map(|symbol| symbol as u32)
+        };
+        let symbols = value.as_array().and_then(|list| list.iter().map(symbol).collect());
+        symbols.ok_or_else(|| {
+            self.problem(format!("{key:?} is {value}; it must be a list of symbols below {n}"))
+        })
+    }
+
+    /// A whole number from 1, if there is one.
+    pub(super) fn count_if(&self, key: &str) -> Result<Option<usize>, ImportError> {
+        self.whole(key, 1, MOST_SIZE)
     }
 
     /// A number.

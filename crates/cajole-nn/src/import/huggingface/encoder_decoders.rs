@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::ImportError;
 use super::super::placing::{Placing, Source};
 use super::encoders::like_bert;
-use super::{Config, Family, Folder};
+use super::{Family, Folder};
 use crate::layers::norm::NormKind;
 use crate::layers::positions::Waves;
 use crate::models::transformer::{
@@ -39,12 +39,14 @@ impl Folder {
     /// BART, or Marian: sinusoids, and no norm of what is read.
     fn bart(&self, is_marian: bool) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
         let c = &self.config;
-        let mut config = bart(c, is_marian)?;
+        let mut config = bart(self, is_marian)?;
+        let generation = self.generation(&mut config)?;
         let prefixes = ["model.", ""];
         // Whatever the settings say, what there is decides.
         config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none()
             || c.flag_or("tie_word_embeddings", true)?;
-        let net = EncoderDecoder::new(config);
+        let mut net = EncoderDecoder::new(config);
+        net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &prefixes);
         to.table(
             "reads.symbols",
@@ -88,10 +90,11 @@ impl Folder {
 
     /// T5: RMS norms first, no biases, distances instead of positions.
     fn t5(&self) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
-        let c = &self.config;
-        let mut config = t5(c)?;
+        let mut config = t5(self)?;
+        let generation = self.generation(&mut config)?;
         config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none();
-        let net = EncoderDecoder::new(config);
+        let mut net = EncoderDecoder::new(config);
+        net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &[""]);
         to.table("reads.symbols", &["shared.weight", "encoder.embed_tokens.weight"])?;
         to.table("output.symbols", &["lm_head.weight"])?;
@@ -128,7 +131,8 @@ impl Folder {
     }
 }
 
-fn bart(c: &Config, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError> {
+fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError> {
+    let c = &folder.config;
     let symbols = c.size("vocab_size")?;
     let shares_symbols = c.flag_or("share_encoder_decoder_embeddings", true)?;
     let written = if shares_symbols { symbols } else { c.size("decoder_vocab_size")? };
@@ -173,13 +177,14 @@ fn bart(c: &Config, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError
         ties_output: true,
         has_output_bias: true,
         output_scale: 1.0,
-        start: c.symbol("decoder_start_token_id", written)?,
+        start: folder.start(written)?,
         end: c.symbol("eos_token_id", written)?,
         cap: positions.min(CAP),
     })
 }
 
-fn t5(c: &Config) -> Result<EncoderDecoderConfig, ImportError> {
+fn t5(folder: &Folder) -> Result<EncoderDecoderConfig, ImportError> {
+    let c = &folder.config;
     let (symbols, width, heads) = (c.size("vocab_size")?, c.size("d_model")?, c.size("num_heads")?);
     let buckets = c.size_or("relative_attention_num_buckets", 32)?;
     let furthest = c.size_or("relative_attention_max_distance", 128)?;
@@ -237,7 +242,7 @@ fn t5(c: &Config) -> Result<EncoderDecoderConfig, ImportError> {
         ties_output: true,
         has_output_bias: false,
         output_scale: if is_scaled { 1.0 / (width as f32).sqrt() } else { 1.0 },
-        start: c.symbol("decoder_start_token_id", symbols)?,
+        start: folder.start(symbols)?,
         end: c.symbol("eos_token_id", symbols)?,
         cap: CAP,
     })

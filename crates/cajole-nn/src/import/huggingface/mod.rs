@@ -12,6 +12,7 @@
 mod config;
 mod encoder_decoders;
 mod encoders;
+mod generation;
 mod weights;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use super::{ImportError, damaged, io};
 use crate::regular;
 pub use config::Config;
+pub use generation::Beams;
 pub use weights::Weights;
 
 /// Bytes of a JSON file, beyond which it is refused.
@@ -31,6 +33,8 @@ const MOST_JSON_BYTES: u64 = 1 << 26;
 pub struct Folder {
     path: PathBuf,
     config: Config,
+    /// How outputs are generated, if the folder says so in a file of its own.
+    generation: Option<Config>,
     weights: Weights,
 }
 
@@ -49,8 +53,11 @@ impl Folder {
     /// # Errors
     /// If a file is missing or damaged.
     pub fn open(path: &Path) -> Result<Folder, ImportError> {
-        let (config, weights) = (Config::open(path)?, Weights::open(path)?);
-        Ok(Folder { path: path.to_owned(), config, weights })
+        let config = Config::open(path.join("config.json"))?;
+        let generation = path.join("generation_config.json");
+        let generation = generation.exists().then(|| Config::open(generation)).transpose()?;
+        let weights = Weights::open(path)?;
+        Ok(Folder { path: path.to_owned(), config, generation, weights })
     }
 
     /// The folder.
@@ -63,14 +70,26 @@ impl Folder {
     /// # Errors
     /// If it is a kind of network that is not supported.
     pub fn family(&self) -> Result<Family, ImportError> {
-        match self.config.model_type()? {
-            "bert" | "roberta" | "xlm-roberta" | "camembert" | "distilbert" => Ok(Family::Encoder),
-            "bart" | "marian" | "t5" | "mt5" => Ok(Family::EncoderDecoder),
-            other => Err(self.config.problem(format!(
-                "\"model_type\" is {other:?}; supported are bert, roberta, xlm-roberta, camembert, \
-                 distilbert, bart, marian, t5 and mt5"
-            ))),
-        }
+        family(&self.config)
+    }
+}
+
+/// What a folder holds, by its `config.json` alone.
+///
+/// # Errors
+/// If there is none, or it is of a kind of network that is not supported.
+pub fn family_of(folder: &Path) -> Result<Family, ImportError> {
+    family(&Config::open(folder.join("config.json"))?)
+}
+
+fn family(config: &Config) -> Result<Family, ImportError> {
+    match config.model_type()? {
+        "bert" | "roberta" | "xlm-roberta" | "camembert" | "distilbert" => Ok(Family::Encoder),
+        "bart" | "marian" | "t5" | "mt5" => Ok(Family::EncoderDecoder),
+        other => Err(config.problem(format!(
+            "\"model_type\" is {other:?}; supported are bert, roberta, xlm-roberta, camembert, \
+             distilbert, bart, marian, t5 and mt5"
+        ))),
     }
 }
 

@@ -135,6 +135,9 @@ impl Decoding {
             rows[row as usize] = node;
         }
         inputs.iter().zip(&*rows).for_each(|(&input, &node)| drafts.reach(input, node));
+        for (own, &node) in log_probs.chunks_exact_mut(n).zip(&*rows) {
+            net.generation.apply(own, cache.nodes[node as usize].depth as usize);
+        }
         Ok(())
     }
 }
@@ -374,8 +377,10 @@ impl Network for EncoderDecoder {
             force.passes = 1;
             force.forced.clear();
             force.forced.output.extend_from_slice(force.output);
-            for &symbol in force.output.iter().chain([&self.config.end]) {
-                force.forced.log_prob += g.tape.value(said.row(row))[symbol as usize];
+            for (t, &symbol) in force.output.iter().chain([&self.config.end]).enumerate() {
+                if !self.generation.is_certain(t) {
+                    force.forced.log_prob += g.tape.value(said.row(row))[symbol as usize];
+                }
                 force.forced.marks.push(g.tape.mark(said, row, symbol as usize));
                 row += 1;
             }

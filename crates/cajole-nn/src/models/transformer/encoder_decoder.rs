@@ -6,13 +6,13 @@
 use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
-use super::embedding::{Embedding, EmbeddingConfig};
+use super::embedding::{Embedding, EmbeddingConfig, Positions};
 use super::in_a_row;
 use super::stack::{Stack, StackConfig};
 use super::tagger::PiecesError;
 use crate::layers::multi_head::Span;
 use crate::layout::{Init, Layout, Param};
-use crate::settings::size;
+use crate::settings::{MOST_SIZE, size};
 use crate::tape::{Graph, Var};
 
 /// The size of a network.
@@ -44,11 +44,86 @@ pub struct EncoderDecoderConfig {
     pub cap: usize,
 }
 
+/// The most floats of a table of sinusoids, which is computed before there is anything to compare it
+/// with.
+const MOST_WAVES: usize = 1 << 26;
+
+impl EncoderDecoderConfig {
+    /// What is wrong with these sizes, if they come from a file.
+    ///
+    /// # Errors
+    /// If they contradict each other, or ask for too much.
+    pub fn check(&self) -> Result<(), String> {
+        let EncoderDecoderConfig { reads, encoder, writes, decoder, start, end, .. } = self;
+        for (stack, part) in [(encoder, reads), (decoder, writes)] {
+            let (heads, size) = (stack.heads, stack.head_size);
+            if size == 0 || MOST_SIZE < heads.saturating_mul(size) {
+                return Err(format!("{heads} heads of size {size}"));
+            }
+            let rows = part.positions.most().unwrap_or(0);
+            if MOST_WAVES < rows.saturating_mul(stack.width) {
+                let width = stack.width;
+                return Err(format!(
+                    "{rows} positions of width {width}; at most {MOST_WAVES} values"
+                ));
+            }
+            if let Positions::Relative { buckets, furthest } = part.positions
+                && (buckets < 4 || furthest <= buckets / 2 || 1 << 16 < furthest)
+            {
+                return Err(format!("{buckets} buckets of distances up to {furthest}"));
+            }
+        }
+        let width = (encoder.width, decoder.width);
+        if width.0 != width.1 {
+            return Err(format!("the encoder's width is {}, the decoder's {}", width.0, width.1));
+        }
+        if self.shares_symbols && reads.symbols != writes.symbols {
+            let (reads, writes) = (reads.symbols, writes.symbols);
+            return Err(format!(
+                "{reads} symbols are read and {writes} written, and they are shared"
+            ));
+        }
+        let beyond = [*start, *end].into_iter().find(|&symbol| writes.symbols <= symbol as usize);
+        match beyond {
+            Some(symbol) => Err(format!("symbol {symbol} of {} begins or ends", writes.symbols)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What decoding is told beside the weights. It has no gradient.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Generation {
+    /// The symbol that every output begins with.
+    pub first: Option<Symbol>,
+    /// Symbols that are never written.
+    pub never: Vec<Symbol>,
+}
+
+impl Generation {
+    /// Changes the log-probabilities `(V)` of what follows a prefix of `depth` symbols.
+    pub(super) fn apply(&self, log_probs: &mut [f32], depth: usize) {
+        if let Some(first) = self.first.filter(|_| depth == 0) {
+            log_probs.fill(f32::NEG_INFINITY);
+            log_probs[first as usize] = 0.0;
+            return;
+        }
+        self.never.iter().for_each(|&symbol| log_probs[symbol as usize] = f32::NEG_INFINITY);
+    }
+
+    /// Whether the symbol at this position is certain.
+    pub(super) fn is_certain(&self, at: usize) -> bool {
+        at == 0 && self.first.is_some()
+    }
+}
+
 /// The network.
 #[derive(Clone, Debug)]
 pub struct EncoderDecoder {
     /// Its size.
     pub config: EncoderDecoderConfig,
+    /// What decoding is told beside the weights; nothing in a new network.
+    pub generation: Generation,
     pub(super) layout: Layout,
     reads: Embedding,
     encoder: Stack,
@@ -82,7 +157,8 @@ impl EncoderDecoder {
         };
         let bias = config.has_output_bias.then(|| l.bias("output.b", symbols, Init::Zero));
         let layout = std::mem::take(l);
-        EncoderDecoder { config, layout, reads, encoder, writes, decoder, output: (table, bias) }
+        let (generation, output) = (Generation::default(), (table, bias));
+        EncoderDecoder { config, generation, layout, reads, encoder, writes, decoder, output }
     }
 
     /// Checks that the network can read an input. Passes over an input that it cannot read panic.

@@ -1,0 +1,30 @@
+//! Hugging Face folders: which task they are for.
+
+use std::path::Path;
+
+use cajole_nn::import::huggingface::{Family, family_of};
+use cajole_tasks::checkpoint::LoadError;
+use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
+use cajole_treebank::text_of;
+use serde_json::Value;
+
+use super::{Labels, Writer};
+use crate::task::Task;
+
+/// The task of a folder that `save_pretrained` wrote; nothing, if it is another folder.
+///
+/// # Errors
+/// If its architecture is not supported.
+pub(crate) fn task_of(folder: &Path) -> Option<Result<String, LoadError>> {
+    let config = text_of(&folder.join("config.json"), MOST_VOCABULARY_BYTES).ok()?;
+    let config: Value = serde_json::from_str(&config).ok()?;
+    let has = |key: &str| config.get(key).is_some();
+    if has("task") || !(has("model_type") || has("architectures")) {
+        return None;
+    }
+    let task = family_of(folder).map(|family| match family {
+        Family::Encoder => Labels::NAME.to_owned(),
+        Family::EncoderDecoder => Writer::NAME.to_owned(),
+    });
+    Some(task.map_err(LoadError::from))
+}

@@ -1,0 +1,159 @@
+//! Text as the pieces that a network reads, by the `tokenizer.json` of its folder.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use cajole_core::Symbol;
+use cajole_nn::models::transformer::{Pieces, PiecesError};
+use cajole_rules::{TokenizerError, Vocabulary, read_tokenizer};
+use cajole_tasks::checkpoint::LoadError;
+use serde_json::Value;
+use tokenizers::{Encoding, InputSequence, Tokenizer};
+
+use crate::line::LineError;
+
+/// The file of a tokenizer.
+const TOKENIZER: &str = "tokenizer.json";
+
+/// Symbols that a network may have beyond its tokenizer's pieces, whatever its size: sizes are
+/// rounded up.
+const MOST_UNNAMED: usize = 128;
+
+/// A tokenizer.
+pub(super) struct Tokens {
+    path: PathBuf,
+    tokenizer: Tokenizer,
+    /// Whether pieces of words that follow a blank differ from those that do not, and words come
+    /// without it.
+    needs_blanks: bool,
+}
+
+/// Why a folder's tokenizer cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum TokensError {
+    #[error(
+        "{folder} has no tokenizer.json: write it with \
+         `AutoTokenizer.from_pretrained(NAME).save_pretrained({folder:?})`",
+        folder = folder.display()
+    )]
+    Missing { folder: PathBuf },
+    #[error("{path}: {source}; is it the tokenizer of this network?", path = path.display())]
+    Unfit { path: PathBuf, source: TokenizerError },
+    #[error(
+        "{path} has {pieces} pieces, but the network has {n_symbols} symbols: it is the tokenizer of \
+         another network",
+        path = path.display()
+    )]
+    TooFew { path: PathBuf, pieces: usize, n_symbols: usize },
+}
+
+/// Why a text has no pieces.
+#[derive(Debug, thiserror::Error)]
+enum EncodeError {
+    #[error("{path}: {problem}", path = path.display())]
+    Tokenizer { path: PathBuf, problem: String },
+    #[error("word {word}, {text:?}, has no piece: leave it out")]
+    NoPiece { word: usize, text: String },
+    #[error("the text has no pieces")]
+    Nothing,
+}
+
+impl Tokens {
+    /// The tokenizer of a folder whose network has this many symbols.
+    ///
+    /// # Errors
+    /// If there is none, or it is another network's.
+    pub(super) fn open(folder: &Path, n_symbols: usize) -> Result<Tokens, LoadError> {
+        let path = folder.join(TOKENIZER);
+        if !path.exists() {
+            return Err(LoadError::other(TokensError::Missing { folder: folder.to_owned() }));
+        }
+        let mut tokenizer = read_tokenizer(&path).map_err(LoadError::other)?;
+        // Both are settings of training: here inputs are whole, and never padded.
+        tokenizer.with_padding(None);
+        tokenizer.with_truncation(None).map_err(LoadError::Other)?;
+        let pieces = tokenizer.get_vocab_size(true);
+        let unnamed = n_symbols.saturating_sub(pieces);
+        if MOST_UNNAMED <= unnamed && n_symbols < 4 * unnamed {
+            return Err(LoadError::other(TokensError::TooFew { path, pieces, n_symbols }));
+        }
+        let before = serde_json::to_value(tokenizer.get_pre_tokenizer()).unwrap_or_default();
+        let is_byte_level = |part: &Value| part["type"] == "ByteLevel";
+        let parts = before["pretokenizers"].as_array();
+        let needs_blanks =
+            is_byte_level(&before) || parts.is_some_and(|parts| parts.iter().any(is_byte_level));
+        Ok(Tokens { path, tokenizer, needs_blanks })
+    }
+
+    /// The pieces as output symbols of a network.
+    ///
+    /// # Errors
+    /// If there are more than the network has symbols, or their text depends on their neighbours.
+    pub(super) fn vocabulary(&self, n_symbols: usize) -> Result<Vocabulary, LoadError> {
+        let unfit = |source| TokensError::Unfit { path: self.path.clone(), source };
+        let vocabulary = Vocabulary::of_tokenizer(&self.tokenizer, n_symbols);
+        vocabulary.map_err(|source| LoadError::other(unfit(source)))
+    }
+
+    /// Checks that a network that reads `n_symbols` knows all pieces.
+    ///
+    /// # Errors
+    /// If there are more.
+    pub(super) fn check(&self, n_symbols: usize) -> Result<(), LoadError> {
+        let pieces = self.tokenizer.get_vocab(true);
+        let beyond = pieces.into_iter().filter(|(_, number)| n_symbols <= *number as usize);
+        let Some((name, number)) = beyond.min_by_key(|(_, number)| *number) else { return Ok(()) };
+        let source = TokenizerError::TooMany { name, number, n_symbols };
+        Err(LoadError::other(TokensError::Unfit { path: self.path.clone(), source }))
+    }
+
+    /// The pieces of a text, with what marks its beginning and end.
+    ///
+    /// # Errors
+    /// If the tokenizer fails, or there are none.
+    pub(super) fn read(&self, text: &str) -> Result<Vec<Symbol>, LineError> {
+        let encoding = self.encode(text.into())?;
+        match encoding.get_ids() {
+            [] => Err(LineError::other(EncodeError::Nothing)),
+            pieces => Ok(pieces.to_vec()),
+        }
+    }
+
+    /// The pieces of words, the first of which carries a word's label.
+    ///
+    /// # Errors
+    /// If the tokenizer fails, or a word has no piece.
+    pub(super) fn read_words(&self, words: &[String]) -> Result<Pieces, LineError> {
+        let blank = if self.needs_blanks { " " } else { "" };
+        let own: Vec<String> = words.iter().map(|word| format!("{blank}{word}")).collect();
+        let encoding = self.encode(InputSequence::from(own))?;
+        let of_pieces = encoding.get_word_ids();
+        let mut firsts = vec![None; words.len()];
+        for (piece, word) in (0u32..).zip(of_pieces) {
+            if let Some(first) = word.and_then(|word| firsts.get_mut(word as usize)) {
+                first.get_or_insert(piece);
+            }
+        }
+        if let Some(word) = firsts.iter().position(Option::is_none) {
+            let text = words[word].clone();
+            return Err(LineError::other(EncodeError::NoPiece { word, text }));
+        }
+        let firsts = firsts.into_iter().flatten().collect();
+        Ok(Pieces { pieces: encoding.get_ids().to_vec(), firsts })
+    }
+
+    fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, LineError> {
+        let failed = |problem: String| {
+            LineError::other(EncodeError::Tokenizer { path: self.path.clone(), problem })
+        };
+        // The crate asserts some of what it expects of a file.
+        let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(input, true)));
+        let encoded = encoded.map_err(|_| failed("the tokenizer contradicts itself".to_owned()))?;
+        encoded.map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// An input that the network cannot read.
+pub(super) fn unreadable(error: PiecesError) -> LineError {
+    LineError::other(error)
+}

@@ -1,0 +1,261 @@
+//! Hugging Face folders as they are: text and words through their tokenizers, rules over what users
+//! see, every engine, and errors for folders that do not fit together.
+
+use std::fs;
+use std::path::Path;
+
+use cajole_core::Cancel;
+use cajole_infer::engine::{Engine, Rival, Status};
+use cajole_infer::line::Line;
+use cajole_infer::{Ask, Opened, Registry, Settings};
+use cajole_rules::Rules;
+use cajole_testing::folders::{LABELS, LETTERS, write_labels, write_writer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What texts of [`write_writer`] seldom are.
+const PAIRS: &str = "pattern = '([ab][cde ])*'\n";
+
+/// What tags of [`write_labels`] seldom are.
+const AT_MOST: &str = r#"[[all]]
+arithmetic = 'count(out, "B-PER") + count(out, "B-ORG") <= 2'
+
+[[all]]
+consistent = true
+"#;
+
+fn folder(write: fn(&Path, u64), seed: u64) -> (TempDir, Opened) {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), seed);
+    let opened = open(dir.path()).unwrap_or_else(|error| panic!("{error}"));
+    (dir, opened)
+}
+
+fn open(folder: &Path) -> Result<Opened, String> {
+    Registry::standard().open(folder.to_str().unwrap()).map_err(|error| error.to_string())
+}
+
+fn settings(network: &Opened, engine: Engine) -> Settings {
+    let presets = network.presets();
+    let config = presets.get(presets.default).clone();
+    Settings { engine, config, limits: network.limits(), cancel: Cancel::default() }
+}
+
+fn lines(texts: &[String]) -> Vec<Line> {
+    let line = |(text, i): (&String, u64)| Line::parse(i, text.clone()).unwrap().unwrap();
+    texts.iter().zip(1..).map(line).collect()
+}
+
+/// The records of these lines, all at once.
+fn records(network: &Opened, rules: &str, engine: Engine, texts: &[String]) -> Vec<Value> {
+    let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
+    let settings = settings(network, engine);
+    let lines = lines(texts).into_iter().map(Ok).collect();
+    let records = network.answer(lines, &Ask::new(Some(&rules), &settings)).unwrap();
+    records.iter().map(|record| record.to_json(false)).collect()
+}
+
+/// Words of the letters that the writer knows.
+fn texts(n: usize) -> Vec<String> {
+    let letters: Vec<char> = LETTERS.chars().filter(|c| *c != ' ').collect();
+    let text = |i: usize| -> String {
+        (0..3 + i % 7).map(|t| letters[(i * (t + 3) + t * t) % letters.len()]).collect()
+    };
+    (0..n).map(text).collect()
+}
+
+fn sentences(n: usize) -> Vec<String> {
+    let words = ["ann", "lee", "paid", "acme", "on", "may", "9", "bob"];
+    let sentence = |i: usize| {
+        let tokens: Vec<&str> =
+            (0..4 + i % 6).map(|t| words[(i * (t + 1) + 3 * t) % words.len()]).collect();
+        json!({ "tokens": tokens }).to_string()
+    };
+    (0..n).map(sentence).collect()
+}
+
+#[test]
+fn writers_write_what_the_rules_allow() {
+    let (_dir, network) = folder(write_writer, 5);
+    assert_eq!(network.task(), "writer");
+    let texts = texts(24);
+    let own = records(&network, PAIRS, Engine::Network, &texts);
+    let is_pairs = |text: &str| {
+        let letters: Vec<char> = text.chars().collect();
+        letters
+            .chunks(2)
+            .all(|pair| matches!(pair, [a, b] if "ab".contains(*a) && "cde ".contains(*b)))
+    };
+    let failures = own.iter().filter(|record| record["g_before"] != json!(0.0)).count();
+    assert!(12 < failures, "{failures} of 24 fail");
+    for (record, text) in own.iter().zip(&texts) {
+        let output = record["output"].as_str().unwrap();
+        assert_eq!(record["g_after"] == json!(0.0), is_pairs(output), "{text}: {record}");
+        assert!(output.chars().count() < 13 && output.chars().all(|c| LETTERS.contains(c)));
+    }
+    for engine in [Engine::Gbi, Engine::Rival(Rival::Masked), Engine::Auto] {
+        for record in records(&network, PAIRS, engine, &texts) {
+            assert_eq!(record["status"], "satisfied", "{}: {record}", engine.name());
+            assert!(is_pairs(record["output"].as_str().unwrap()), "{record}");
+        }
+    }
+    for rival in [Rival::Beam, Rival::Exact, Rival::Sample] {
+        for record in records(&network, PAIRS, Engine::Rival(rival), &texts) {
+            let is_satisfied = record["status"] == "satisfied";
+            assert_eq!(is_satisfied, is_pairs(record["output"].as_str().unwrap()), "{record}");
+        }
+    }
+}
+
+#[test]
+fn labels_obey_rules_over_words() {
+    let (_dir, network) = folder(write_labels, 3);
+    assert_eq!(network.task(), "labels");
+    assert!(network.vocabulary().names().iter().eq(LABELS));
+    let sentences = sentences(24);
+    let own = records(&network, AT_MOST, Engine::Network, &sentences);
+    let failures = own.iter().filter(|record| record["g_before"] != json!(0.0)).count();
+    assert!(6 < failures, "{failures} of 24 fail");
+    for record in records(&network, AT_MOST, Engine::Gbi, &sentences) {
+        assert_eq!(record["status"], "satisfied", "{record}");
+        let tags: Vec<&str> = record["output"].as_str().unwrap().split(' ').collect();
+        let tokens = record["tokens"].as_array().unwrap();
+        assert_eq!(tags.len(), tokens.len());
+        let begun = tags.iter().filter(|tag| tag.starts_with("B-")).count();
+        let arguments = record["arguments"].as_array().unwrap();
+        assert!(begun == arguments.len() && begun <= 2, "{record}");
+        for argument in arguments {
+            let at = |end: &str| argument[end].as_u64().unwrap() as usize;
+            let words: Vec<&str> =
+                tokens[at("start")..at("end")].iter().filter_map(Value::as_str).collect();
+            assert_eq!(argument["text"], words.join(" "), "{record}");
+        }
+    }
+}
+
+#[test]
+fn text_is_split_into_words_and_words_into_pieces() {
+    let (_dir, network) = folder(write_labels, 3);
+    let engine = Engine::Network;
+    let of_text = records(&network, AT_MOST, engine, &["Ann paid Bob.".to_owned()]);
+    assert_eq!(of_text[0]["tokens"], json!(["Ann", "paid", "Bob", "."]));
+    let tokens = json!({"tokens": ["Ann", "paid", "Bob", "."]}).to_string();
+    let of_tokens = records(&network, AT_MOST, engine, &[tokens]);
+    assert_eq!(of_text[0]["output"], of_tokens[0]["output"]);
+    let gold = json!({"input": "a b", "gold": "O X"}).to_string();
+    let bad = &records(&network, AT_MOST, engine, &[gold])[0];
+    assert!(bad["error"].as_str().unwrap().contains("\"X\""), "{bad}");
+    let long = records(&network, AT_MOST, engine, &["a ".repeat(63)]);
+    assert!(long[0]["error"].as_str().unwrap().contains("at most 64"), "{}", long[0]);
+}
+
+#[test]
+fn outputs_do_not_depend_on_threads_or_batches() {
+    let jobs: [(fn(&Path, u64), &str, Vec<String>); 2] =
+        [(write_writer, PAIRS, texts(20)), (write_labels, AT_MOST, sentences(20))];
+    for (write, rules, texts) in jobs {
+        let (_dir, network) = folder(write, 7);
+        let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
+        let settings = settings(&network, Engine::Gbi);
+        let at = |threads: usize, batch: usize| -> Vec<Value> {
+            let ask = Ask { threads, ..Ask::new(Some(&rules), &settings) };
+            let lines = lines(&texts);
+            let answered = lines.chunks(batch).flat_map(|some| {
+                network.answer(some.iter().cloned().map(Ok).collect(), &ask).unwrap()
+            });
+            answered.map(|record| record.to_json(false)).collect()
+        };
+        let alone = at(1, 1);
+        assert_eq!(at(2, 20), alone);
+        assert_eq!(at(1, 7), alone);
+    }
+}
+
+#[test]
+fn comparisons_know_texts_that_are_right() {
+    let (_dir, network) = folder(write_writer, 5);
+    let inputs = texts(12);
+    let own = records(&network, PAIRS, Engine::Network, &inputs);
+    let lines = inputs
+        .iter()
+        .zip(&own)
+        .map(|(text, record)| json!({"input": text, "output": record["output"]}).to_string());
+    let lines = self::lines(&lines.collect::<Vec<_>>());
+    let rules = Rules::parse("here", PAIRS, None, network.vocabulary()).unwrap();
+    let settings = settings(&network, Engine::Gbi);
+    let ask = Ask::new(Some(&rules), &settings);
+    let of = cajole_infer::compare::Options {
+        rules_name: "pairs".to_owned(),
+        engines: network.engines(),
+        shown: 3,
+    };
+    let (report, bad) = network.compare(&ask, &of, &lines, &cajole_tasks::Silent).unwrap();
+    assert!(bad.is_empty());
+    assert_eq!(report.rows[0].figure(cajole_report::Figure::WholeExact), 100.0);
+    assert_eq!(network.measure(), "characters");
+    assert_eq!(report.rows.len(), 1 + network.engines().len());
+}
+
+/// A folder after a change, as an error.
+fn refused(write: fn(&Path, u64), change: impl FnOnce(&Path)) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), 1);
+    change(dir.path());
+    open(dir.path()).err().expect("it does not open")
+}
+
+fn edit(folder: &Path, name: &str, change: impl FnOnce(&mut Value)) {
+    let path = folder.join(name);
+    let mut value: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, value.to_string()).unwrap();
+}
+
+#[test]
+fn folders_that_do_not_fit_together_are_refused() {
+    let missing = |folder: &Path| fs::remove_file(folder.join("tokenizer.json")).unwrap();
+    for write in [write_writer as fn(&Path, u64), write_labels] {
+        let error = refused(write, missing);
+        assert!(error.contains("tokenizer.json") && error.contains("save_pretrained"), "{error}");
+    }
+    // The tokenizer of the other network has more pieces than this one has symbols.
+    let other = |folder: &Path| {
+        let dir = tempfile::tempdir().unwrap();
+        write_labels(dir.path(), 1);
+        fs::copy(dir.path().join("tokenizer.json"), folder.join("tokenizer.json")).unwrap();
+    };
+    let error = refused(write_writer, other);
+    assert!(error.contains("tokenizer.json") && error.contains("10 symbols"), "{error}");
+    let error = refused(write_labels, |folder| {
+        edit(folder, "config.json", |config| config["model_type"] = json!("gpt2"));
+    });
+    let names = ["\"gpt2\"", "bert", "distilbert", "marian", "t5"];
+    assert!(names.iter().all(|name| error.contains(name)), "{error}");
+    let error = refused(write_writer, |folder| {
+        edit(folder, "generation_config.json", |own| own["forced_bos_token_id"] = json!(10));
+    });
+    assert!(error.contains("generation_config.json") && error.contains("10"), "{error}");
+    let error = refused(write_writer, |folder| {
+        fs::write(folder.join("tokenizer.json"), "{}").unwrap();
+    });
+    assert!(error.contains("tokenizer.json"), "{error}");
+}
+
+#[test]
+fn labels_need_not_be_tags() {
+    let dir = tempfile::tempdir().unwrap();
+    write_labels(dir.path(), 3);
+    let names = ["ADJ", "NOUN", "VERB", "DET", "X"];
+    edit(dir.path(), "config.json", |config| {
+        let labels = names.iter().enumerate().map(|(i, name)| (i.to_string(), json!(name)));
+        config["id2label"] = labels.collect();
+    });
+    let network = open(dir.path()).unwrap();
+    let rules = "arithmetic = 'count(out, \"NOUN\") = 2'\n";
+    for record in records(&network, rules, Engine::Gbi, &sentences(8)) {
+        assert_eq!(record["status"], json!(Status::Satisfied), "{record}");
+        let output = record["output"].as_str().unwrap();
+        assert_eq!(output.split(' ').filter(|tag| *tag == "NOUN").count(), 2);
+        assert!(output.split(' ').all(|tag| names.contains(&tag)), "{record}");
+    }
+}
