@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use super::{ImportError, damaged, io};
 use crate::regular;
 pub use config::Config;
+pub use encoders::ImportedTagger;
 pub use weights::Weights;
 
 /// Bytes of a JSON file, beyond which it is refused.
