@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use super::{ImportError, damaged, io};
 use crate::regular;
 pub use config::Config;
+pub use encoders::ImportedTagger;
 pub use generation::Beams;
 pub use weights::Weights;
 
