@@ -151,8 +151,8 @@ fn text_is_split_into_words_and_words_into_pieces() {
 
 #[test]
 fn outputs_do_not_depend_on_threads_or_batches() {
-    let jobs: [(fn(&Path, u64), &str, Vec<String>); 2] =
-        [(write_writer, PAIRS, texts(20)), (write_labels, AT_MOST, sentences(20))];
+    type Job = (fn(&Path, u64), &'static str, Vec<String>);
+    let jobs: [Job; 2] = [(write_writer, PAIRS, texts(20)), (write_labels, AT_MOST, sentences(20))];
     for (write, rules, texts) in jobs {
         let (_dir, network) = folder(write, 7);
         let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
