@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// What texts of [`write_writer`] seldom are.
-const PAIRS: &str = "pattern = '([ab][cde ])+'\n";
+const PAIRS: &str = "pattern = '([ab][cde ])*'\n";
 
 /// What tags of [`write_labels`] seldom are.
 const AT_MOST: &str = r#"[[all]]
