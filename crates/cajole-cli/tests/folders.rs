@@ -28,11 +28,11 @@ fn records(text: &str) -> Vec<Value> {
 
 /// All commands that answer lines, on a folder with `lines` whose outputs the network gets right but
 /// for the rules.
-fn check_commands(write: fn(&Path, u64), rules: &str, inputs: &[Value]) {
+fn check_commands((write, seed): (fn(&Path, u64), u64), rules: &str, inputs: &[Value]) {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();
     fs::create_dir(at.join("net")).unwrap();
-    write(&at.join("net"), 5);
+    write(&at.join("net"), seed);
     fs::write(at.join("rules.toml"), rules).unwrap();
     let text = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     fs::write(at.join("in"), text(inputs)).unwrap();
@@ -73,14 +73,14 @@ fn check_commands(write: fn(&Path, u64), rules: &str, inputs: &[Value]) {
 #[test]
 fn writers_have_all_commands() {
     let inputs = ["abc", "deeda", "cab", "eda", "bead", "ace"].map(|text| json!({"input": text}));
-    check_commands(write_writer, PAIRS, &inputs);
+    check_commands((write_writer, 5), PAIRS, &inputs);
 }
 
 #[test]
 fn labels_have_all_commands() {
     let inputs = ["ann paid bob", "acme sold bob a car", "lee left", "may 9 is on a sunday"]
         .map(|text| json!({"tokens": text.split(' ').collect::<Vec<_>>()}));
-    check_commands(write_labels, FEW, &inputs);
+    check_commands((write_labels, 3), FEW, &inputs);
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn outputs_do_not_depend_on_threads_or_batches() {
     type Job = (fn(&Path, u64), &'static str, Vec<String>);
     let jobs: [Job; 2] = [(write_writer, PAIRS, texts(20)), (write_labels, AT_MOST, sentences(20))];
     for (write, rules, texts) in jobs {
-        let (_dir, network) = folder(write, 7);
+        let (_dir, network) = folder(write, 3);
         let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
         let settings = settings(&network, Engine::Gbi);
         let at = |threads: usize, batch: usize| -> Vec<Value> {
