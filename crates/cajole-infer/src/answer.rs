@@ -321,7 +321,8 @@ impl<'t, T: Task> Answering<'t, T> {
         answer: Answer,
         traces: bool,
     ) -> Answered {
-        let fields = self.task.record(case, &answer.output);
+        let mut fields = self.task.about(case);
+        fields.extend(self.task.record(case, &answer.output));
         let moves = &self.settings.config.moves;
         let trace = traces.then(|| Traced::of(self.task, case, rules, &answer, moves));
         let trace = trace.flatten();

@@ -132,6 +132,12 @@ pub trait Task: Send + Sync {
     /// If the network cannot read them.
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
 
+    /// What stands in a record before the output, such as the predicate.
+    fn about(&self, case: &Case<Self::Input>) -> Map<String, Value> {
+        let _ = case;
+        Map::new()
+    }
+
     /// What stands in the record of an output: its text, or its symbols if the input was a list.
     fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value> {
         sequences::record(self.vocabulary(), case, y)

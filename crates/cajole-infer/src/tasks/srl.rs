@@ -131,6 +131,17 @@ impl Task for Roles {
         Ok(self.cases_of(sentence, tree_from, rules))
     }
 
+    fn about(&self, case: &Case<Asked>) -> Map<String, Value> {
+        let Asked { instance, lemma, tree_from } = &case.input;
+        let fields = [
+            ("predicate", Some(json!(instance.features.predicate))),
+            ("lemma", Some(json!(lemma))),
+            ("tokens", Some(json!(*case.subject.symbols))),
+            ("tree_from", tree_from.as_ref().map(|from| json!(**from))),
+        ];
+        fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
     fn record(&self, case: &Case<Asked>, y: &[Symbol]) -> Map<String, Value> {
         let tokens = &case.subject.symbols;
         let arguments = self.tagger.vocabulary.arguments(y).into_iter();
@@ -140,16 +151,10 @@ impl Task for Roles {
                 json!({"role": role, "start": at.start, "end": at.end, "text": text})
             })
             .collect();
-        let Asked { instance, lemma, tree_from } = &case.input;
-        let fields = [
-            ("predicate", Some(json!(instance.features.predicate))),
-            ("lemma", Some(json!(lemma))),
-            ("tokens", Some(json!(**tokens))),
-            ("tree_from", tree_from.as_ref().map(|from| json!(**from))),
-            ("output", Some(json!(self.vocabulary.text(y)))),
-            ("arguments", Some(json!(arguments))),
-        ];
-        fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        Map::from_iter([
+            ("output".to_owned(), json!(self.vocabulary.text(y))),
+            ("arguments".to_owned(), json!(arguments)),
+        ])
     }
 
     fn pieces(&self, case: &Case<Asked>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
