@@ -158,6 +158,10 @@ impl Task for Labels {
         Ok(vec![Case { input, subject: Subject::new(words, value), gold }])
     }
 
+    fn about(&self, case: &Case<Pieces>) -> Map<String, Value> {
+        Map::from_iter([("tokens".to_owned(), json!(*case.subject.symbols))])
+    }
+
     fn record(&self, case: &Case<Pieces>, y: &[Symbol]) -> Map<String, Value> {
         let tokens = &case.subject.symbols;
         let spans = self.spans(y).into_iter().map(|(at, role)| {
@@ -165,7 +169,6 @@ impl Task for Labels {
             json!({"role": role, "start": at.start, "end": at.end, "text": text})
         });
         Map::from_iter([
-            ("tokens".to_owned(), json!(**tokens)),
             ("output".to_owned(), json!(self.vocabulary.text(y))),
             ("arguments".to_owned(), spans.collect()),
         ])
