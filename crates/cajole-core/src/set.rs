@@ -121,7 +121,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
             self.own.found.push(found);
             self.own.descents.push(descent);
             let mut wanted = Wanted::new(input, constraint);
-            wanted.watcher = watcher;
+            (wanted.watcher, wanted.cancel) = (watcher, Some(cancel.clone()));
             self.wanted.push(wanted);
         }
         Ok(self.len() != 0)

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::time::Instant;
 
+use crate::cancel::Cancel;
 use crate::constraint::{Constraint, Violation};
 use crate::constraints::Automaton;
 use crate::model::Candidate;
@@ -18,12 +19,15 @@ pub struct Wanted<'a, X: ?Sized> {
     pub until: Option<Instant>,
     /// Whoever waits for what they find.
     pub watcher: Option<&'a dyn Watcher>,
+    /// Ends searches for all inputs of a run.
+    pub cancel: Option<Cancel>,
 }
 
 impl<'a, X: ?Sized> Wanted<'a, X> {
     /// Requires an output for `input` to satisfy `constraint`.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
-        Wanted { input, constraint, automaton: OnceCell::new(), until: None, watcher: None }
+        let automaton = OnceCell::new();
+        Wanted { input, constraint, automaton, until: None, watcher: None, cancel: None }
     }
 
     /// `x`.
@@ -56,9 +60,10 @@ impl<'a, X: ?Sized> Wanted<'a, X> {
         automaton.as_deref().map(|automaton| automaton as &dyn Automaton)
     }
 
-    /// Whether the deadline has passed, or nobody waits any more.
+    /// Whether the deadline has passed, the run was cancelled, or nobody waits any more.
     pub fn is_late(&self) -> bool {
-        self.has_left() || self.until.is_some_and(|until| until <= Instant::now())
+        let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_set);
+        is_cancelled || self.has_left() || self.until.is_some_and(|until| until <= Instant::now())
     }
 
     /// Whether nobody waits any more.

@@ -346,6 +346,7 @@ impl<'t, T: Task> Worker<'t, T> {
             let wanted = |&i: &usize| {
                 let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);
                 (wanted.until, wanted.watcher) = (attempts[i].until, attempts[i].watcher());
+                wanted.cancel = Some(self.settings.cancel.clone());
                 wanted
             };
             let wanted: Vec<Wanted<'_, _>> = batch.iter().map(wanted).collect();
