@@ -196,10 +196,11 @@ class Plain(torch.nn.Module):
             self.register_buffer("places_out", waves)
 
     def names(self):
-        names = dict(transformer="core", reads="source", writes="target", output="top", heads=4, start=1,
-                     end=2, cap=CAP)  # fmt: skip
-        other = dict(positions=["places", "places_out"], activation="gelu") if self.is_learned else {}
-        return {**names, **other, "norm-first": self.is_learned, "scales": not self.is_learned, "longest": 64}
+        names = dict(transformer="core", reads="source", writes="target", output="top", heads=4, longest=64)
+        names |= {"norm-first": self.is_learned, "scales": not self.is_learned}
+        places = ["places", "places_out"]
+        names |= dict(positions=places, activation="gelu") if self.is_learned else dict(ignored=places)
+        return names, dict(start=1, end=2, cap=CAP)
 
     def forward(self, ids, mask, before):
         scale = 1 if self.is_learned else 32**0.5

@@ -7,7 +7,6 @@
 pub mod allennlp;
 pub mod hdf5;
 pub mod huggingface;
-pub mod nn_transformer;
 mod pickle;
 mod placing;
 pub mod torch;

@@ -3,6 +3,7 @@
 //! PyTorch's linear layers hold `(output, input)`, ours `(input, output)`, and ours join queries,
 //! keys and values. All shapes are checked before any weight is read or has room made for it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{ImportError, missing};
@@ -156,6 +157,11 @@ impl<'a, S: Source> Placing<'a, S> {
             self.add(&[&format!("{from}.{tensor}")], to, &[to.cols as usize], place)?;
         }
         Ok(())
+    }
+
+    /// The tensors that have a place, as the file calls them.
+    pub(super) fn tensors(&self) -> BTreeSet<&str> {
+        self.jobs.iter().map(|job| job.tensor.as_str()).collect()
     }
 
     /// The weights; parameters that are `new` keep the values that `initial` gives all.

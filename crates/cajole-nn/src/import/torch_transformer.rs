@@ -1,8 +1,9 @@
 //! Networks around PyTorch's `nn.Transformer`: embeddings, the transformer, a linear layer on top.
 //!
 //! A state dict has the weights but not how they are used, and embeddings have no fixed names. A few
-//! [`Names`] say what is missing; sizes follow from the tensors.
+//! [`Names`] and [`Ends`] say what is missing; sizes follow from the tensors.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use cajole_core::model::Symbol;
@@ -31,10 +32,13 @@ pub struct Names {
     pub writes: String,
     /// The `nn.Linear` on top.
     pub output: String,
-    /// Tables of learned positions, of what is read and of what is written; without them, positions
+    /// Tensors of learned positions, of what is read and of what is written; without them, positions
     /// are sinusoids.
     #[serde(default)]
     pub positions: Option<(String, String)>,
+    /// Tensors that the network does without, such as stored sinusoids.
+    #[serde(default)]
+    pub ignored: Vec<String>,
     /// Longest sequence, where positions are sinusoids.
     #[serde(default = "longest", deserialize_with = "size")]
     pub longest: usize,
@@ -50,6 +54,15 @@ pub struct Names {
     /// `activation` of the transformer.
     #[serde(default = "relu")]
     pub activation: Nonlinearity,
+    /// Dropout rate in training.
+    #[serde(default, deserialize_with = "dropout")]
+    pub dropout: f32,
+}
+
+/// How outputs begin and end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ends {
     /// What the decoder reads first.
     pub start: Symbol,
     /// The symbol that ends an output.
@@ -57,9 +70,6 @@ pub struct Names {
     /// Length limit of outputs, including the end symbol.
     #[serde(deserialize_with = "size")]
     pub cap: usize,
-    /// Dropout rate in training.
-    #[serde(default, deserialize_with = "dropout")]
-    pub dropout: f32,
 }
 
 fn longest() -> usize {
@@ -116,6 +126,23 @@ impl StateDict<'_> {
         }
     }
 
+    /// Checks that the network uses every tensor, or is told to ignore it.
+    fn check_all_placed(
+        &self,
+        placed: &BTreeSet<&str>,
+        ignored: &[String],
+    ) -> Result<(), ImportError> {
+        let is_known = |name: &str| placed.contains(name) || ignored.iter().any(|i| i == name);
+        match self.tensors.iter().find(|(name, _)| !is_known(name)) {
+            None => Ok(()),
+            Some((name, tensor)) => Err(ImportError::Surplus {
+                path: self.path.to_owned(),
+                name: name.clone(),
+                found: tensor.shape.clone(),
+            }),
+        }
+    }
+
     fn problem(&self, problem: String) -> ImportError {
         ImportError::Options { path: self.path.to_owned(), problem }
     }
@@ -124,14 +151,18 @@ impl StateDict<'_> {
 /// The network that a state dict holds, and its weights; `path` is used in error messages.
 ///
 /// # Errors
-/// If a tensor is missing, of another shape, or not finite, or the names do not fit.
+/// If a tensor is missing, of another shape, not finite, or has no place in the network, or the names
+/// do not fit.
 pub fn read(
     path: &Path,
     tensors: &Tensors,
     names: &Names,
+    ends: Ends,
 ) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
     let source = StateDict { path, tensors };
-    let net = EncoderDecoder::new(config(&source, names)?);
+    let config = config(&source, names, ends)?;
+    config.check().map_err(|problem| source.problem(problem))?;
+    let net = EncoderDecoder::new(config);
     let width = net.config.encoder.width;
     let mut to = Placing::new(&source, net.layout(), &[""]);
     to.table("reads.symbols", &[&format!("{}.weight", names.reads)])?;
@@ -166,18 +197,23 @@ pub fn read(
             to.norm(&own("feed.norm"), &from(last_norm))?;
         }
     }
+    source.check_all_placed(&to.tensors(), &names.ignored)?;
     let weights = to.read(&[], |layout| vec![0.0; layout.len()])?;
     Ok((net, weights))
 }
 
-fn config(source: &StateDict<'_>, names: &Names) -> Result<EncoderDecoderConfig, ImportError> {
+fn config(
+    source: &StateDict<'_>,
+    names: &Names,
+    ends: Ends,
+) -> Result<EncoderDecoderConfig, ImportError> {
     let (read, width) = source.matrix(&format!("{}.weight", names.reads))?;
     let (written, _) = source.matrix(&format!("{}.weight", names.writes))?;
     if !width.is_multiple_of(names.heads) {
         let problem = format!("{} heads do not divide embeddings of {width}", names.heads);
         return Err(source.problem(problem));
     }
-    for (name, symbol) in [("start", names.start), ("end", names.end)] {
+    for (name, symbol) in [("start", ends.start), ("end", ends.end)] {
         if written <= symbol as usize {
             let problem = format!("{name} is {symbol}, and {written} symbols are written");
             return Err(source.problem(problem));
@@ -211,9 +247,9 @@ fn config(source: &StateDict<'_>, names: &Names) -> Result<EncoderDecoderConfig,
         ties_output: false,
         has_output_bias: source.tensors.contains_key(&format!("{}.bias", names.output)),
         output_scale: 1.0,
-        start: names.start,
-        end: names.end,
-        cap: names.cap,
+        start: ends.start,
+        end: ends.end,
+        cap: ends.cap,
     })
 }
 

@@ -20,7 +20,7 @@ use cajole_core::{
     Workspace,
 };
 use cajole_nn::import::huggingface::{Family, Folder};
-use cajole_nn::import::torch_transformer::Names;
+use cajole_nn::import::torch_transformer::{Ends, Names};
 use cajole_nn::import::{torch, torch_transformer};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderTagger, Pieces};
@@ -239,10 +239,10 @@ fn plain_transformers_agree_with_pytorch() {
     for path in folders(None) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let names = fs::read(path.join("names.json")).unwrap();
-        let names: Names = serde_json::from_slice(&names).unwrap();
+        let (names, ends): (Names, Ends) = serde_json::from_slice(&names).unwrap();
         let read = |file: &Path| {
             let tensors = torch::read(file).unwrap();
-            torch_transformer::read(file, &tensors, &names).unwrap()
+            torch_transformer::read(file, &tensors, &names, ends).unwrap()
         };
         let (net, weights) = read(&path.join("model.pt"));
         check_writer(&name, &path, &Trained::new(net, weights), |i| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cajole_nn::Trained;
-use cajole_nn::import::nn_transformer::{self, Ends, Mapping};
+use cajole_nn::import::torch_transformer::{self, Ends, Names};
 use cajole_nn::import::{ImportError, torch};
 use cajole_nn::settings::size;
 use cajole_treebank::limits::{MOST_SETTINGS_BYTES, MOST_VOCABULARY_BYTES};
@@ -19,7 +19,7 @@ use crate::checkpoint::{self, LoadError};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct MappingFile {
-    network: Mapping,
+    network: Names,
     symbols: Symbols,
 }
 
@@ -64,7 +64,7 @@ pub fn torch(file: &Path, mapping: &Path) -> Result<(TextWriter, Card), LoadErro
     let (start, end) = (known[&symbols.start], known[&symbols.end]);
     let tensors = torch::read(file)?;
     let ends = Ends { start, end, cap: symbols.max_length };
-    let (net, weights) = nn_transformer::read(&tensors, file, &network, ends)?;
+    let (net, weights) = torch_transformer::read(file, &tensors, &network, ends)?;
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let task = <Card as checkpoint::Card>::TASK.to_owned();
     let card = Card { task, network: net.config.clone(), imported_from: name };
