@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod corpora;
 pub mod curve;
 mod fingerprint;
+mod load_error;
 mod overrides;
 pub mod pairs;
 pub mod parsing;
