@@ -16,6 +16,7 @@ use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use cajole_tasks::Preset;
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
 
 use crate::range::within;
@@ -88,38 +89,30 @@ enum PresetName {
     Small,
 }
 
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EngineName {
-    /// Gradient-based inference: nudge a copy of the weights until the output obeys
-    Gbi,
-    /// Ever wider beams, until something in them obeys
-    Beam,
-    /// Decode only what the rules allow; for rules that can be followed symbol by symbol
-    Masked,
-    /// Best-first search with a limit
-    Astar,
-    /// The most probable output that obeys, proven to be, with a limit
-    Exact,
-    /// Samples of the network's own distribution
-    Sample,
-    /// What can promise to obey first, then the others; of these the most probable output
-    Auto,
-    /// No repair: the network's own output, with what is wrong with it
-    Network,
+/// Reads the name of an engine. `--help` says what each does.
+pub(crate) fn engine() -> impl TypedValueParser<Value = Engine> {
+    let values = Engine::ALL.map(|engine| PossibleValue::new(engine.name()).help(about(engine)));
+    PossibleValuesParser::new(values).try_map(|name| Engine::named(&name).ok_or("no engine"))
 }
 
-impl EngineName {
-    pub(crate) fn engine(self) -> Engine {
-        match self {
-            EngineName::Gbi => Engine::Gbi,
-            EngineName::Beam => Engine::Rival(Rival::Beam),
-            EngineName::Masked => Engine::Rival(Rival::Masked),
-            EngineName::Astar => Engine::Rival(Rival::Astar),
-            EngineName::Exact => Engine::Rival(Rival::Exact),
-            EngineName::Sample => Engine::Rival(Rival::Sample),
-            EngineName::Auto => Engine::Auto,
-            EngineName::Network => Engine::Network,
+fn about(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Gbi => {
+            "Gradient-based inference: nudge a copy of the weights until the output obeys"
         }
+        Engine::Rival(Rival::Beam) => "Ever wider beams, until something in them obeys",
+        Engine::Rival(Rival::Masked) => {
+            "Decode only what the rules allow; for rules that can be followed symbol by symbol"
+        }
+        Engine::Rival(Rival::Astar) => "Best-first search with a limit",
+        Engine::Rival(Rival::Exact) => {
+            "The most probable output that obeys, proven to be, with a limit"
+        }
+        Engine::Rival(Rival::Sample) => "Samples of the network's own distribution",
+        Engine::Auto => {
+            "What can promise to obey first, then the others; of these the most probable output"
+        }
+        Engine::Network => "No repair: the network's own output, with what is wrong with it",
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{Failure, Fault, Symbol, Trace};
 use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::limits::MAX_TOKENS;
 
@@ -70,6 +71,17 @@ impl Engine {
             Engine::Network => "network",
             Engine::Auto => "auto",
         }
+    }
+}
+
+/// By its name.
+impl<'de> Deserialize<'de> for Engine {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Engine, D::Error> {
+        let name = String::deserialize(from)?;
+        Engine::named(&name).ok_or_else(|| {
+            let names: Vec<&str> = Engine::ALL.into_iter().map(Engine::name).collect();
+            D::Error::custom(format!("no engine {name:?}; there are {}", names.join(", ")))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What requests ask for: bodies and query parameters, checked field by field.
 
 use cajole_core::{Cancel, Config};
-use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::engine::Engine;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
 use cajole_infer::line::Line;
 use cajole_infer::{Runnable, Settings};
@@ -36,7 +36,7 @@ pub(crate) struct AskBody {
     inputs: Option<Vec<Value>>,
     pub(crate) model: Option<String>,
     rules: Option<RulesBody>,
-    engine: Option<EngineName>,
+    engine: Option<Engine>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
     width: Option<usize>,
@@ -52,7 +52,7 @@ pub(crate) struct CompareBody {
     inputs: Option<Vec<Value>>,
     pub(crate) model: Option<String>,
     rules: Option<RulesBody>,
-    engines: Option<Vec<EngineName>>,
+    engines: Option<Vec<Engine>>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
     width: Option<usize>,
@@ -74,7 +74,7 @@ pub(crate) struct LintBody {
 pub(crate) struct StreamQuery {
     pub(crate) model: Option<String>,
     rules: Option<String>,
-    engine: Option<EngineName>,
+    engine: Option<Engine>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
     width: Option<usize>,
@@ -88,35 +88,6 @@ struct RulesBody {
     toml: Option<String>,
     table: Option<serde_json::Map<String, Value>>,
     name: Option<String>,
-}
-
-/// An engine, as requests name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum EngineName {
-    Gbi,
-    Beam,
-    Masked,
-    Astar,
-    Exact,
-    Sample,
-    Auto,
-    Network,
-}
-
-impl EngineName {
-    fn engine(self) -> Engine {
-        match self {
-            EngineName::Gbi => Engine::Gbi,
-            EngineName::Beam => Engine::Rival(Rival::Beam),
-            EngineName::Masked => Engine::Rival(Rival::Masked),
-            EngineName::Astar => Engine::Rival(Rival::Astar),
-            EngineName::Exact => Engine::Rival(Rival::Exact),
-            EngineName::Sample => Engine::Rival(Rival::Sample),
-            EngineName::Auto => Engine::Auto,
-            EngineName::Network => Engine::Network,
-        }
-    }
 }
 
 /// How outputs are made to obey, as requests say it.
@@ -173,7 +144,7 @@ impl AskBody {
     pub(crate) fn checked(self) -> Result<Asked, Problem> {
         let AskBody { input, inputs, rules, engine, preset, max_steps, width, .. } = self;
         let manner = Manner {
-            engine: engine.map_or(Engine::Gbi, EngineName::engine),
+            engine: engine.unwrap_or(Engine::Gbi),
             preset,
             max_steps,
             width,
@@ -211,7 +182,6 @@ impl CompareBody {
                 return Err(Problem::malformed(detail).of("/engines"));
             }
         }
-        let engines = engines.map(|names| names.into_iter().map(EngineName::engine).collect());
         Ok((body.checked()?, engines))
     }
 }
@@ -228,7 +198,7 @@ impl StreamQuery {
     /// The rules, and how outputs are made to obey them.
     pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
         let StreamQuery { rules, engine, preset, max_steps, width, deadline_ms, times, .. } = self;
-        let engine = engine.map_or(Engine::Gbi, EngineName::engine);
+        let engine = engine.unwrap_or(Engine::Gbi);
         let times = times.unwrap_or(true);
         let manner = Manner { engine, preset, max_steps, width, deadline_ms, times };
         let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);

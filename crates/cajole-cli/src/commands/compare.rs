@@ -12,7 +12,7 @@ use cajole_report::Report;
 use cajole_tasks::Watch;
 
 use crate::Session;
-use crate::asking::{Asking, EngineName};
+use crate::asking::{self, Asking};
 use crate::output::lock_folder;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
@@ -29,8 +29,8 @@ pub(crate) struct Compare {
     asking: Asking,
 
     /// Only these engines [default: all]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
-    engines: Vec<EngineName>,
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = asking::engine())]
+    engines: Vec<Engine>,
 
     /// Only the first so many lines
     #[arg(long, value_name = "N", value_parser = within(1, MOST_SIZE))]
@@ -51,7 +51,7 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
     let engines = match what.engines.is_empty() {
         true => network.engines(),
-        false => what.engines.iter().map(|name| name.engine()).collect(),
+        false => what.engines.clone(),
     };
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
     let screen = Screen::new();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use cajole_infer::Ask;
+use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::runnable::Stream;
 use cajole_infer::sink::{Opened, Sink};
@@ -12,7 +13,7 @@ use cajole_tasks::Watch;
 use serde_json::json;
 
 use crate::Session;
-use crate::asking::{Asking, EngineName};
+use crate::asking::{self, Asking};
 use crate::note;
 use crate::output::Output;
 use crate::screen::{self, Screen};
@@ -75,8 +76,8 @@ pub(crate) struct Infer {
     pub(super) asking: Asking,
 
     /// How outputs are made to obey
-    #[arg(long, value_enum, default_value_t = EngineName::Gbi)]
-    pub(super) engine: EngineName,
+    #[arg(long, value_name = "ENGINE", default_value = "gbi", value_parser = asking::engine())]
+    pub(super) engine: Engine,
 
     /// Add the trace of every repair to its record (gbi)
     #[arg(long)]
@@ -98,7 +99,7 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, DEFAULT)?;
     let file = what.asking.rule_file(&*network)?;
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, what.engine.engine())?;
+    let settings = what.asking.settings(&*network, what.engine)?;
     let ask = Ask {
         rules: rules.as_ref(),
         settings: &settings,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::explain::show_example;
 use super::infer::{self, Infer};
 use crate::Session;
-use crate::asking::{Asking, EngineName};
+use crate::asking::Asking;
 use crate::output::Output;
 use crate::screen;
 use crate::source::{check_bad, check_measured, files, only, warn_of_time};
@@ -87,7 +87,7 @@ fn to_file(what: &Parse) -> anyhow::Result<Infer> {
         input: only(&what.files)?.to_owned(),
         output: what.output.clone(),
         asking: what.asking.clone().or_model("parser"),
-        engine: EngineName::Gbi,
+        engine: Engine::Gbi,
         explain: what.explain,
         strict: false,
         no_times: true,
