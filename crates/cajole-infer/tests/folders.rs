@@ -74,6 +74,18 @@ fn sentences(n: usize) -> Vec<String> {
     (0..n).map(sentence).collect()
 }
 
+/// Sentences without a word that stands twice: where all words are the same, networks that hardly see
+/// positions tag them all alike, whatever moves.
+fn of_different_words(n: usize) -> Vec<String> {
+    let words = ["ann", "lee", "paid", "acme", "on", "may", "9", "bob"];
+    let sentence = |i: usize| {
+        let mut tokens = words;
+        tokens.rotate_left(i % words.len());
+        json!({ "tokens": tokens[..4 + i % 5] }).to_string()
+    };
+    (0..n).map(sentence).collect()
+}
+
 #[test]
 fn writers_write_what_the_rules_allow() {
     let (_dir, network) = folder(write_writer, 5);
@@ -252,7 +264,7 @@ fn labels_need_not_be_tags() {
     });
     let network = open(dir.path()).unwrap();
     let rules = "arithmetic = 'count(out, \"NOUN\") = 2'\n";
-    for record in records(&network, rules, Engine::Auto, &sentences(8)) {
+    for record in records(&network, rules, Engine::Gbi, &of_different_words(16)) {
         assert_eq!(record["status"], json!(Status::Satisfied), "{record}");
         let output = record["output"].as_str().unwrap();
         assert_eq!(output.split(' ').filter(|tag| *tag == "NOUN").count(), 2);
