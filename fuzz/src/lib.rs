@@ -15,6 +15,12 @@ pub fn with_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> 
     read(&path)
 }
 
+/// What stands before the first NUL byte, and what stands behind it.
+pub fn at_nul(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let at = bytes.iter().position(|&byte| byte == 0);
+    at.map_or((bytes, &[]), |at| (&bytes[..at], &bytes[at + 1..]))
+}
+
 /// Letters without anything between them, as transducers write them; one name is part of another.
 pub fn letters() -> Vocabulary {
     Vocabulary::new(["a", "b", "ab", "é"], "")
