@@ -58,6 +58,13 @@ pub(crate) struct Asking {
     #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     max_steps: Option<usize>,
 
+    /// Let an output be after so many nudges, though it violates, without restarts
+    ///
+    /// A rule may be wrong where the network is right. What a network does not give up within a few
+    /// nudges had better stay. `cajole tag` insists on given trees, and on predicted ones for 1 nudge.
+    #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
+    pub(crate) patience: Option<usize>,
+
     /// Width of the beam that the network decodes with, at most 1024; 1 is greedy [default: the
     /// task's]
     #[arg(long, value_name = "N", value_parser = within(1, MOST_WIDTH))]
@@ -183,6 +190,7 @@ impl Asking {
             preset,
             overrides: self.overrides.clone(),
             max_steps: self.max_steps,
+            patience: self.patience,
             width: self.width,
             deadline: self.deadline_ms.map(Duration::from_millis),
             max_tokens: self.max_tokens,

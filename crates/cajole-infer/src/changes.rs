@@ -19,6 +19,8 @@ pub struct Changes {
     pub overrides: Vec<String>,
     /// Nudges for one input, at most, in each descent.
     pub max_steps: Option<usize>,
+    /// Nudges after which an output is let be, see [`Settings::patient`].
+    pub patience: Option<usize>,
     /// Width of the beam that the network decodes with.
     pub width: Option<usize>,
     /// When to give up on one input.
@@ -33,6 +35,7 @@ impl Default for Changes {
             preset: None,
             overrides: Vec::new(),
             max_steps: None,
+            patience: None,
             width: None,
             deadline: None,
             max_tokens: MAX_TOKENS,
@@ -68,6 +71,10 @@ impl Changes {
         limits.ranking = config.ranking;
         limits.max_tokens = self.max_tokens;
         limits.deadline = self.deadline;
-        Ok(Settings { engine, config, limits, cancel: Cancel::default() })
+        let settings = Settings { engine, config, limits, cancel: Cancel::default() };
+        Ok(match self.patience {
+            Some(nudges) => settings.patient(nudges),
+            None => settings,
+        })
     }
 }

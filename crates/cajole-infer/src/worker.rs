@@ -39,6 +39,15 @@ impl Settings {
         Settings { engine: Engine::Gbi, config, limits: task.limits(), cancel: Cancel::default() }
     }
 
+    /// The same settings with a single descent of so many nudges: what the network does not give up
+    /// by then, it keeps.
+    #[must_use]
+    pub fn patient(mut self, nudges: usize) -> Self {
+        self.config.schedule.max_steps = nudges;
+        self.config.restarts.clear();
+        self
+    }
+
     /// When to give up on what is taken up now and may take this long.
     pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
         Instant::now().checked_add(time(self.deadline()?)?)

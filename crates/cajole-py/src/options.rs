@@ -52,6 +52,7 @@ impl Options {
             width: size("width", self.width, 1, MOST_WIDTH)?,
             deadline: deadline.map(Duration::from_millis),
             max_tokens: max_tokens.unwrap_or(MAX_TOKENS),
+            ..Changes::default()
         };
         changes.settings(network, engine).map_err(|error| settings_error(&error))
     }

@@ -164,6 +164,23 @@ fn the_summary_counts_what_is_in_the_records() {
 }
 
 #[test]
+fn an_impatient_run_lets_outputs_be() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("in"), lines(300)).unwrap();
+    let with = |more: &[&str]| records(&printed(dir.path(), &[&["in"], more].concat()));
+    let own = with(&["--engine=network"]);
+    let failures = own.iter().filter(|record| record["status"] == "unchanged").count();
+    assert!(0 < failures, "some need a repair");
+    for (own, let_be) in own.iter().zip(with(&["--patience=0"])) {
+        assert_eq!((&own["output"], &own["status"]), (&let_be["output"], &let_be["status"]));
+    }
+    let most = |records: Vec<Value>| records.iter().filter_map(|r| r["steps"].as_u64()).max();
+    // Towards each candidate there is a descent of its own.
+    let once = most(with(&["--patience=1"]));
+    assert!(once <= Some(2) && once < most(with(&[])), "{once:?}");
+}
+
+#[test]
 fn an_output_that_is_there_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use cajole_infer::answer::Record;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
-use cajole_infer::limits::{BYTES_IN_FLIGHT, MOST_STEPS};
+use cajole_infer::limits::BYTES_IN_FLIGHT;
 use cajole_infer::line::LineError;
 use cajole_infer::runnable::Each;
 use cajole_infer::sink::{Opened, Sink};
@@ -32,7 +32,6 @@ use crate::asking::{Asking, RuleFile};
 use crate::commands::explain::show_example;
 use crate::note;
 use crate::output::Output;
-use crate::range::within;
 use crate::screen;
 use crate::source::{cannot_read, check_bad, check_measured, files, only, warn_of_time};
 
@@ -100,13 +99,6 @@ pub(crate) struct Tag {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Let an output be after so many nudges, though it violates
-    ///
-    /// A tree may be wrong where the network is right. What a network does not give up within a few
-    /// nudges had better stay. By default, given trees are insisted on, and predicted ones for 1.
-    #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
-    patience: Option<usize>,
-
     /// Show what was decoded at every step, and which arguments are no nodes; if all are, also an
     /// example
     #[arg(long)]
@@ -145,8 +137,8 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let job = Job {
         network: &network,
         rules: &rules,
-        given: patient(&settings, what.patience),
-        predicted: patient(&settings, what.patience.or(Some(CAUTION))),
+        predicted: settings.clone().patient(what.asking.patience.unwrap_or(CAUTION)),
+        given: settings,
         explain: what.explain,
         unmeasured: Cell::new(0),
         timed_out: Cell::new(0),
@@ -194,7 +186,7 @@ fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyh
     }
     let mut note = note::note(&reads, model, &**job.network, Some(file), &ask)?;
     note["trees"] = json!(format!("{:?}", what.trees));
-    note["patience"] = json!(what.patience);
+    note["patience"] = json!(what.asking.patience);
     reads.others.extend(what.asking.constraint.clone());
     // All settings of a run share one flag.
     session.interrupt.cancels(&job.given.cancel);
@@ -233,16 +225,6 @@ fn rule_file(what: &Tag, network: &dyn Runnable) -> anyhow::Result<RuleFile> {
             Ok(RuleFile::of_text("arguments are nodes".to_owned(), text))
         }
     }
-}
-
-/// The same settings with so many nudges at most.
-fn patient(settings: &Settings, nudges: Option<usize>) -> Settings {
-    let mut settings = settings.clone();
-    if let Some(nudges) = nudges {
-        settings.config.schedule.max_steps = nudges;
-        settings.config.restarts.clear();
-    }
-    settings
 }
 
 /// A sentence as it was read, or why it is none: its line, the text, and what the text says.
