@@ -5,6 +5,7 @@ mod compare;
 mod evalb;
 #[path = "../failure/mod.rs"]
 mod failure;
+mod folders;
 mod import;
 mod infer;
 #[path = "../knife/mod.rs"]

@@ -1,9 +1,8 @@
 //! Who and what is refused: tokens, hosts, origins, paths, and rules that reach outside.
 
-mod client;
-
 use cajole_serve::{Options, ServeError, Server, Token};
-use client::{Response, Running, start, written};
+
+use crate::client::{Response, Running, start, written};
 
 const TOKEN: &str = "a-token-of-some-length";
 

@@ -1,13 +1,12 @@
 //! What clients do wrong costs themselves only.
 
-mod client;
-
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use cajole_serve::limits::{MOST_BODY_BYTES, MOST_INPUTS};
-use client::{Running, read, start, written};
 use serde_json::{Value, json};
+
+use crate::client::{Running, read, start, written};
 
 /// A request that takes as long as the server lets it: no output of at most 60 letters has both.
 const ENDLESS: &str = r#"{"input": "azazazazazazazaz", "max_steps": 1000000, "preset": "paper",

@@ -1,7 +1,5 @@
 //! What the service answers is what `infer` writes, byte by byte, however inputs arrive.
 
-mod client;
-
 use std::sync::Arc;
 
 use cajole_core::Cancel;
@@ -11,8 +9,9 @@ use cajole_infer::runnable::Each;
 use cajole_infer::source::Source;
 use cajole_infer::{Ask, Opened, Registry, Settings};
 use cajole_rules::Rules;
-use client::{Running, start};
 use serde_json::{Value, json};
+
+use crate::client::{Running, start};
 
 /// What `infer --no-times` writes for these lines, under the model's own rules.
 fn inferred(network: &Opened, lines: &str, traces: bool) -> Vec<String> {

@@ -1,9 +1,8 @@
 //! The service answers as its description says.
 
-mod client;
-
-use client::{Response, start};
 use serde_json::{Value, json};
+
+use crate::client::{Response, start};
 
 /// The schemas of the description, with one of them at the root.
 fn validator(schema: Value) -> jsonschema::Validator {

@@ -1,5 +1,4 @@
 //! A server of this process, and a client that may misbehave: it sends bytes.
-#![allow(dead_code)] // each test file uses some of it
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,0 +1,6 @@
+//! What the crate does as a whole.
+
+mod evalb;
+mod roles;
+mod shift_reduce;
+mod treebanks;
