@@ -5,15 +5,19 @@
 
 Needs wrk (Debian: apt install wrk). For each model it sends single inputs over 1, 16 and 256 connections,
 once with requests answered together and once one by one, and runs the same inputs through `cajole infer`.
-Then small requests are timed while large ones run, and memory is watched under load.
+wrk needs the same cores as the server, so a second table has what a request costs the server itself: CPU time,
+which other work on the machine changes little. Then small requests are timed while large ones run, and memory is
+watched under load.
 """
 
 import argparse
 import contextlib
 import json
+import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import tempfile
 import threading
@@ -55,8 +59,20 @@ def server(cajole, *flags):
         child.wait(60)
 
 
+def children_s():
+    """CPU time of all programs that were run to their end, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def process_s(child):
+    """CPU time of a program that runs, in seconds."""
+    fields = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def wrk(url, model, lines, connections, seconds):
-    """Requests per second, and the median and 99th percentile of latencies in milliseconds."""
+    """Requests per second, their number, and the median and 99th percentile of latencies in milliseconds."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as bodies:
         for line in lines:
             bodies.write(json.dumps({"model": model, "input": line}) + "\n")
@@ -73,23 +89,35 @@ def wrk(url, model, lines, connections, seconds):
         number, name = re.search(rf"{share}%\s+([\d.]+)(us|ms|s|m)", said).groups()
         return float(number) * unit[name]
 
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]), at(50), at(99)
+    n = int(re.search(r"(\d+) requests in", said)[1])
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1]), n, at(50), at(99)
+
+
+def load(cajole, flags, model, lines, connections, seconds):
+    """What `wrk` says of a server of its own; CPU milliseconds of the server, and of wrk, a request."""
+    with server(cajole, *flags) as (child, url):
+        ask(url, model, lines[:1])
+        own, other = process_s(child), children_s()
+        rate, n, p50, p99 = wrk(url, model, lines, connections, seconds)
+        return rate, p50, p99, 1e3 * (process_s(child) - own) / n, 1e3 * (children_s() - other) / n
 
 
 def infer(cajole, model, lines):
-    """Inputs per second of `cajole infer`, loading not counted."""
+    """Inputs per second of `cajole infer`, and CPU milliseconds of each; loading is not counted."""
 
-    def seconds(some):
+    def taken(some):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write("\n".join(some))
             file.flush()
-            start = time.monotonic()
+            start, used = time.monotonic(), children_s()
             command = [cajole, "infer", "--model", model, file.name]
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-            return time.monotonic() - start
+            return time.monotonic() - start, children_s() - used
 
     many = lines * (10 if model == "transducer" else 1)
-    return (len(many) - 1) / (seconds(many) - seconds(many[:1]))
+    (all_s, all_cpu), (one_s, one_cpu) = taken(many), taken(many[:1])
+    n = len(many) - 1
+    return n / (all_s - one_s), 1e3 * (all_cpu - one_cpu) / n
 
 
 def ask(url, model, lines):
@@ -139,21 +167,22 @@ def main():
     models = [options.only] if options.only else ["transducer", "parser", "tagger"]
     print("| model | connections | together: per second | p50 ms | p99 ms | alone: per second | infer |")
     print("|---|--:|--:|--:|--:|--:|--:|")
+    costs = []
     for model in models:
         lines = inputs(model)
-        own = infer(options.cajole, model, lines)
+        own, own_ms = infer(options.cajole, model, lines)
         for connections in CONNECTIONS:
-            with server(options.cajole) as (_, url):
-                ask(url, model, lines[:1])
-                rate, p50, p99 = wrk(url, model, lines, connections, options.seconds)
-            with server(options.cajole, "--together", "1") as (_, url):
-                ask(url, model, lines[:1])
-                single, _, _ = wrk(url, model, lines, connections, options.seconds)
+            args = model, lines, connections, options.seconds
+            rate, p50, p99, ms, wrk_ms = load(options.cajole, [], *args)
+            single, _, _, single_ms, _ = load(options.cajole, ["--together", "1"], *args)
             print(
                 f"| {model} | {connections} | {rate:.0f} | {p50:.2f} | {p99:.2f} | {single:.0f} "
                 f"| {own:.0f} |",
                 flush=True,
             )
+            costs.append(f"| {model} | {connections} | {ms:.3f} | {single_ms:.3f} | {own_ms:.3f} | {wrk_ms:.3f} |")
+    print("\n| model | connections | together: CPU ms | alone: CPU ms | infer: CPU ms | wrk: CPU ms |")
+    print("|---|--:|--:|--:|--:|--:|", *costs, sep="\n")
     print("\n| small requests | p99 alone, ms | p99 among large ones, ms | ratio |\n|---|--:|--:|--:|")
     for model in models:
         lines = inputs(model)
