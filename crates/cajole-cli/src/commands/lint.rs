@@ -3,21 +3,28 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use cajole_infer::compare::Options;
+use cajole_infer::engine::Engine;
+use cajole_infer::limits::MAX_TOKENS;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
+use cajole_infer::{Ask, Changes};
+use cajole_report::Report;
 use cajole_rules::Vocabulary;
 use cajole_tasks::Watch;
+use serde_json::Value;
 
 use crate::Session;
 use crate::asking::RuleFile;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
-use crate::source::{check_bad, open};
+use crate::source::{check_bad, lines, open};
 
 /// Ask how often right outputs violate a rule, before you insist on it
 ///
 ///     cajole lint rules/spans.toml ewt.dev.jsonl.gz --verbs
 ///     cajole lint copies.toml translations.jsonl --text
+///     cajole lint rules/transduction.toml gold.jsonl --characters --model transducer
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Lint {
@@ -44,6 +51,12 @@ pub(crate) struct Lint {
     /// Outputs are text, as networks write it in pieces; else they are symbols
     #[arg(long, conflicts_with = "characters")]
     text: bool,
+
+    /// Also make this network obey the rules on these lines, and warn if its outputs get worse
+    ///
+    /// A rule that right outputs satisfy may still say too little about what is right.
+    #[arg(long, value_name = "NAME|FOLDER")]
+    model: Option<String>,
 
     /// Examples shown of each rule
     #[arg(long, value_name = "N", default_value = "3", value_parser = within(0, MOST_SHOWN))]
@@ -84,17 +97,50 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let mut lint = Linter::new(&rules, vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
     let report = lint.report(&what.constraint.display().to_string());
-    match session.json {
-        true => screen::print(&report.to_json())?,
-        false => {
-            for table in &report.tables {
-                let text = table.to_text(screen::width(), screen::has_colour());
-                screen::print(&format!("{text}\n"))?;
-                screen::print("")?;
-            }
+    let obeyed = what.model.as_ref().map(|name| obeyed(what, name, &file, (session, &screen)));
+    let obeyed = obeyed.transpose()?.unwrap_or_default();
+    if session.json {
+        let mut all: Value = serde_json::from_str(&report.to_json())?;
+        if what.model.is_some() {
+            let values =
+                obeyed.iter().map(|report| serde_json::from_str::<Value>(&report.to_json()));
+            all["obeyed"] = values.collect::<Result<Value, _>>()?;
         }
+        screen::print(&serde_json::to_string_pretty(&all)?)?;
+        return check_bad(bad as u64, "read");
     }
+    for table in
+        report.tables.iter().chain(obeyed.iter().filter_map(|report| report.tables.first()))
+    {
+        let text = table.to_text(screen::width(), screen::has_colour());
+        screen::print(&format!("{text}\n"))?;
+        screen::print("")?;
+    }
+    obeyed.iter().flat_map(|report| &report.notes).for_each(|note| screen::warn(note));
     check_bad(bad as u64, "read")
+}
+
+/// What obeying the rules does to the outputs of a network, file by file.
+fn obeyed(
+    what: &Lint,
+    name: &str,
+    file: &RuleFile,
+    (session, screen): (&Session, &Screen),
+) -> anyhow::Result<Vec<Report>> {
+    let network = session.registry.open(name).with_context(|| format!("cannot load {name}"))?;
+    let rules = file.parse(network.vocabulary())?;
+    let settings = Changes::default().settings(&*network, Engine::Gbi)?;
+    let ask = Ask::new(Some(&rules), &settings);
+    let of = Options { rules_name: file.title.clone(), engines: vec![Engine::Gbi], shown: 0 };
+    let of_file = |path: &PathBuf| {
+        let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
+        let (report, bad) = network.compare(&ask, &of, &lines, screen)?;
+        for (line, error) in bad {
+            screen.say(&format!("passed over: {}:{line}: {error}", path.display()));
+        }
+        Ok(report)
+    };
+    what.files.iter().map(of_file).collect()
 }
 
 /// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.

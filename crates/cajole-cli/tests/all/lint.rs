@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::check_failed;
 
@@ -257,4 +257,29 @@ fn rules_that_no_data_makes_right_are_refused_before_data_is_read() {
         let all = String::from_utf8_lossy(&ran.stderr);
         assert!(!all.contains("passed over"), "{rule}: no data is read: {all}");
     }
+}
+
+#[test]
+fn rules_that_make_a_network_worse_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let right = |input: &str| input.replace("az", "aaa").replace("bz", "zb");
+    let gold =
+        ["azbz", "bzaz", "azaz"].map(|x| json!({"input": x, "output": right(x)}).to_string());
+    fs::write(at.join("gold"), gold.join("\n")).unwrap();
+    fs::write(at.join("wrong.toml"), "arithmetic = 'len(out) = 1'\n").unwrap();
+    fs::write(at.join("true.toml"), "arithmetic = 'len(out) > len(in)'\n").unwrap();
+    let with = |rules: &str, more: &[&str]| {
+        let args = [&[rules, "gold", "--characters", "--model=transducer"], more].concat();
+        let output = lint(at, &args);
+        assert!(output.status.success(), "{output:?}");
+        output
+    };
+    let warned = |rules| {
+        let said = String::from_utf8(with(rules, &[]).stderr).unwrap();
+        said.contains("costs accuracy")
+    };
+    assert!(warned("wrong.toml") && !warned("true.toml"));
+    let report: Value = serde_json::from_slice(&with("wrong.toml", &["--json"]).stdout).unwrap();
+    assert_eq!(report["obeyed"][0]["rows"][0]["failures"], json!(3));
 }
