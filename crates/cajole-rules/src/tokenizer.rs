@@ -69,7 +69,8 @@ pub enum TokenizerError {
 pub fn read_tokenizer(path: &Path) -> Result<Tokenizer, TokenizerError> {
     let text = text_of(path, MOST_VOCABULARY_BYTES)?;
     let invalid = |reason: String| TokenizerError::Invalid { path: path.to_owned(), reason };
-    // The crate asserts some of what it expects of a file.
+    // The crate panics at broken JSON, and asserts some of what it expects of a file.
+    serde_json::from_str::<Value>(&text).map_err(|error| invalid(error.to_string()))?;
     let read = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(&text)));
     let read = read.map_err(|_| invalid("it contradicts itself".to_owned()))?;
     read.map_err(|error| invalid(error.to_string()))

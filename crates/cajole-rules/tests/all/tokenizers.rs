@@ -121,6 +121,9 @@ fn errors_name_the_file_or_the_piece() {
         assert!(error.contains("tokenizer.json"), "{error}");
     }
     assert!(read_tokenizer(&folder.path().join("none.json")).is_err());
+    std::fs::write(&path, "{\n\"decoder\": {\"type\" \"Fuse\"}}").unwrap();
+    let error = read_tokenizer(&path).unwrap_err().to_string();
+    assert!(error.contains("line 2 column"), "{error}");
     let error = Vocabulary::of_tokenizer(&all()[0], 5).unwrap_err().to_string();
     assert_eq!(error, r#"the tokenizer numbers "s" 5, but the network has 5 symbols"#);
 }
