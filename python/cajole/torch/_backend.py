@@ -17,9 +17,20 @@ import torch
 from torch import Tensor, nn
 
 from cajole.torch import _steps
-from cajole.torch._moved import CannotMove, Moved, warn_of
+from cajole.torch._frozen import Beginning, Diverged
+from cajole.torch._moved import CannotMove, Moved, warn_of, wide
 
 Prepared = tuple[Any, list[str], int, int]
+"""What a network reads, the names of its symbols, its size, and its longest output."""
+
+
+class Input:
+    """An input of one run: another run that reads the same value has another."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        # Of the last set that it was the first of; freed with it.
+        self.beginning: Beginning | None = None
 
 
 class Nudge:
@@ -43,7 +54,7 @@ class Backend:
     ) -> None:
         # A compiled module computes the same; its graphs could not tell inputs apart.
         self.module: nn.Module = getattr(module, "_orig_mod", module)
-        self.prepare = prepare
+        self._prepare = prepare
         self.named = dict(self.module.named_parameters())
         if not self.named:
             raise TypeError(f"{type(self.module).__name__} has no parameters that could move")
@@ -54,6 +65,10 @@ class Backend:
         # A comparison decodes on several threads, each of which walks back its own pass. No
         # threading.local: what it holds would be freed after the thread has left the interpreter.
         self._kept: dict[int, Any] = {}
+
+    def prepare(self, value: Any) -> Prepared:
+        own, *about = self._prepare(value)
+        return Input(own), *about
 
     def parameters(self) -> list[tuple[str, int, bool]]:
         """Name, size, and whether it is a vector that rows can have of their own at little cost."""
@@ -108,7 +123,11 @@ class Backend:
         return torch.stack(shifts)
 
     def moved(
-        self, shifts: Tensor | None, names: list[str], rows: Tensor | None = None
+        self,
+        shifts: Tensor | None,
+        names: list[str],
+        rows: Tensor | None = None,
+        beginning: Beginning | None = None,
     ) -> contextlib.AbstractContextManager[Any]:
         """Runs the module under these shifts `(B, n)`."""
         if shifts is None:
@@ -119,14 +138,39 @@ class Backend:
             part = shifts[:, start : start + parameter.numel()]
             by_id[id(parameter)] = (name, part.view(-1, *parameter.shape))
             start += parameter.numel()
-        return Moved(by_id, rows)
+        return Moved(by_id, rows, beginning)
+
+    def run(
+        self,
+        shifts: Tensor | None,
+        names: list[str],
+        compute: Callable[[Sequence[Any]], Any],
+        inputs: list[Input],
+    ) -> Any:
+        """Computes something of inputs under these shifts. What does not depend on shifts is computed
+        once, as long as the same inputs are in step."""
+        beginning, inputs[0].beginning = inputs[0].beginning, None
+        if beginning is None or not beginning.is_of(inputs, names):
+            beginning = Beginning(inputs, names)
+        values = [own.value for own in inputs]
+        try:
+            with self.moved(shifts, names, None, beginning):
+                result = compute(values)
+            if shifts is not None:
+                inputs[0].beginning = beginning
+        except Diverged:
+            with self.moved(shifts, names):
+                result = compute(values)
+        return result
 
     def leaf(self, nudges: Sequence[Nudge]) -> Tensor:
         """The shifts `(B, n)`, to take a gradient with respect to."""
         shifts = self.stacked(nudges)
         if shifts is None:
-            n = sum(self.named[name].numel() for name in nudges[0].names)
-            shifts = torch.zeros(len(nudges), n, device=self.device)
+            parameters = [self.named[name] for name in nudges[0].names]
+            n = sum(parameter.numel() for parameter in parameters)
+            dtype = wide(parameters[0].dtype) if parameters else torch.float32
+            shifts = torch.zeros(len(nudges), n, dtype=dtype, device=self.device)
         return shifts.requires_grad_()
 
     @staticmethod
@@ -186,14 +230,13 @@ class TaggerBackend(Backend):
         self.log_probs = log_probs
 
     def read(
-        self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool
+        self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool
     ) -> tuple[list[int], bytes]:
         """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be walked back."""
         with self.still(), torch.set_grad_enabled(is_kept):
             names = next((n.names for n in nudges if n is not None), [])
             shifts = self.leaf([n or Nudge(names) for n in nudges]) if is_kept else self.stacked(nudges)
-            with self.moved(shifts, names):
-                scores = list(self.log_probs(inputs))  # B × (T, V)
+            scores = list(self.run(shifts, names, self.log_probs, inputs))  # B × (T, V)
             flat = torch.cat([one.float().reshape(-1) for one in scores])  # (ΣT·V)
             if is_kept and shifts is not None:
                 starts = [0, *itertools.accumulate(one.numel() for one in scores)]
@@ -239,12 +282,11 @@ class Seq2SeqBackend(Backend):
         super().__init__(module, prepare, in_step)
         self.network = network
 
-    def begin(self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
+    def begin(self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
         with self.still(), torch.no_grad():
             names = next((n.names for n in nudges if n is not None), [])
             shifts = self.stacked(nudges)
-            with self.moved(shifts, names):
-                state = self.network.encode(inputs)
+            state = self.run(shifts, names, self.network.encode, inputs)
             if is_kept:
                 self._kept[threading.get_ident()] = inputs
             return _Pass(state, shifts, names, len(inputs), self.device)
@@ -280,7 +322,7 @@ class Seq2SeqBackend(Backend):
             return to_bytes(log_probs[torch.arange(len(rows), device=self.device), last])
 
     def _forced(
-        self, inputs: list[Any], shifts: Tensor | None, names: list[str],
+        self, inputs: list[Input], shifts: Tensor | None, names: list[str],
         outputs: list[list[int]], places: list[int],
     ) -> tuple[Tensor, Tensor]:
         """Log-probabilities of outputs by position `(S, T)`, and which positions there are."""
@@ -289,15 +331,14 @@ class Seq2SeqBackend(Backend):
         padded = self._tensor([[*y, *[end] * (longest - len(y))] for y in outputs])  # (S, T)
         lengths = self._tensor([len(y) for y in outputs])
         rows = self._tensor(places)
-        with self.moved(shifts, names):
-            state = self.network.encode(inputs)
+        state = self.run(shifts, names, self.network.encode, inputs)
         with self.moved(shifts, names, rows):
             log_probs = self.network.force(self.network.select(state, rows), padded)  # (S, T, V)
         picked = log_probs.float().gather(2, padded[:, :, None])[:, :, 0]
         return picked, torch.arange(longest, device=self.device) < lengths[:, None]
 
     def force(
-        self, inputs: list[Any], nudges: list[Nudge | None], outputs: list[list[int]]
+        self, inputs: list[Input], nudges: list[Nudge | None], outputs: list[list[int]]
     ) -> list[float]:
         """`log p(y | x)` of each output under its input's weights."""
         with self.still(), torch.no_grad():
