@@ -135,7 +135,7 @@ def beside_vmap(module: Tagger, inputs: list[list[str]], device: torch.device) -
         nudge.shift = 1e-3 * torch.randn(n_weights, device=device)
     ids, pad = padded(inputs, device)
 
-    read = [Input(x) for x in inputs]
+    read = [Input(x, len(x)) for x in inputs]
 
     def by_rows() -> list[Tensor]:
         backend.read(read, list(nudges), True)

@@ -24,11 +24,15 @@ Prepared = tuple[Any, list[str], int, int]
 """What a network reads, the names of its symbols, its size, and its longest output."""
 
 
+ENOUGH_TOKENS = 256
+"""Rows of a product that are worth a batch of their own on a CPU."""
+
+
 class Input:
     """An input of one run: another run that reads the same value has another."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Any, size: int) -> None:
+        self.value, self.size = value, size
         # Of the last set that it was the first of; freed with it.
         self.beginning: Beginning | None = None
 
@@ -67,8 +71,8 @@ class Backend:
         self._kept: dict[int, Any] = {}
 
     def prepare(self, value: Any) -> Prepared:
-        own, *about = self._prepare(value)
-        return Input(own), *about
+        own, words, size, longest = self._prepare(value)
+        return Input(own, size), words, size, longest
 
     def parameters(self) -> list[tuple[str, int, bool]]:
         """Name, size, and whether it is a vector that rows can have of their own at little cost."""
@@ -149,15 +153,16 @@ class Backend:
     ) -> Any:
         """Computes something of inputs under these shifts. What does not depend on shifts is computed
         once, as long as the same inputs are in step."""
+        values = [own.value for own in inputs]
+        if shifts is None:
+            return compute(values)
         beginning, inputs[0].beginning = inputs[0].beginning, None
         if beginning is None or not beginning.is_of(inputs, names):
             beginning = Beginning(inputs, names)
-        values = [own.value for own in inputs]
         try:
             with self.moved(shifts, names, None, beginning):
                 result = compute(values)
-            if shifts is not None:
-                inputs[0].beginning = beginning
+            inputs[0].beginning = beginning
         except Diverged:
             with self.moved(shifts, names):
                 result = compute(values)
@@ -233,15 +238,37 @@ class TaggerBackend(Backend):
         self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool
     ) -> tuple[list[int], bytes]:
         """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be walked back."""
+        scores: list[Tensor] = [torch.empty(0)] * len(inputs)  # B × (T, V)
+        leaves: list[tuple[list[int], Tensor]] = []
         with self.still(), torch.set_grad_enabled(is_kept):
             names = next((n.names for n in nudges if n is not None), [])
-            shifts = self.leaf([n or Nudge(names) for n in nudges]) if is_kept else self.stacked(nudges)
-            scores = list(self.run(shifts, names, self.log_probs, inputs))  # B × (T, V)
+            for places in self._alike(inputs):
+                own = [nudges[i] for i in places]
+                shifts = self.leaf([n or Nudge(names) for n in own]) if is_kept else self.stacked(own)
+                part = list(self.run(shifts, names, self.log_probs, [inputs[i] for i in places]))
+                if len(part) != len(places):
+                    raise ValueError(f"log_probs gave {len(part)} tensors for {len(places)} inputs")
+                for i, one in zip(places, part, strict=True):
+                    scores[i] = one
+                if is_kept and shifts is not None:
+                    leaves.append((places, shifts))
             flat = torch.cat([one.float().reshape(-1) for one in scores])  # (ΣT·V)
-            if is_kept and shifts is not None:
+            if is_kept:
                 starts = [0, *itertools.accumulate(one.numel() for one in scores)]
-                self._kept[threading.get_ident()] = (flat, starts, shifts)
+                self._kept[threading.get_ident()] = (flat, starts, leaves)
             return [len(one) for one in scores], to_bytes(flat)
+
+    def _alike(self, inputs: Sequence[Input]) -> list[list[int]]:
+        """Places of inputs of similar size, which are padded little. A GPU has them all in one batch."""
+        by_size = sorted(range(len(inputs)), key=lambda i: -inputs[i].size)
+        parts = [by_size[:1]]
+        for i in by_size[1:]:
+            longest = inputs[parts[-1][0]].size
+            is_shorter = inputs[i].size < 0.9 * longest and self.device.type == "cpu"
+            if is_shorter and ENOUGH_TOKENS <= len(parts[-1]) * longest:
+                parts.append([])
+            parts[-1].append(i)
+        return parts
 
     def tag_gradient(
         self, moves: list[tuple[Nudge, int, float, list[int], list[float]]]
@@ -249,15 +276,18 @@ class TaggerBackend(Backend):
         """`∇` of Σ cost · log p over the blamed positions of each input."""
         if threading.get_ident() not in self._kept:
             raise RuntimeError("a gradient needs a pass that was kept")
-        flat, starts, shifts = self._kept.pop(threading.get_ident())
+        flat, starts, leaves = self._kept.pop(threading.get_ident())
         with self.still(), torch.enable_grad():
             at = [starts[place] + i for _, place, _, ats, _ in moves for i in ats]
             costs = [cost for *_, costs in moves for cost in costs]
             picked = flat[torch.tensor(at, dtype=torch.long, device=self.device)]
             total = picked @ torch.tensor(costs, device=self.device)
-            [grad] = torch.autograd.grad(total, [shifts])
-        places = torch.tensor([place for _, place, *_ in moves], device=self.device)
-        return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad[places])
+            grads = torch.autograd.grad(total, [shifts for _, shifts in leaves])
+        places = [place for places, _ in leaves for place in places]
+        order = {place: i for i, place in enumerate(places)}
+        chosen = torch.tensor([order[place] for _, place, *_ in moves], device=self.device)
+        grad = torch.cat(grads)[chosen]
+        return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad)
 
 
 class _Pass:
