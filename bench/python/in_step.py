@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 import cajole
 import cajole.torch
-from cajole.torch._backend import Nudge, TaggerBackend
+from cajole.torch._backend import Input, Nudge, TaggerBackend
 
 STEPS = 10
 SETTINGS = {
@@ -135,8 +135,10 @@ def beside_vmap(module: Tagger, inputs: list[list[str]], device: torch.device) -
         nudge.shift = 1e-3 * torch.randn(n_weights, device=device)
     ids, pad = padded(inputs, device)
 
+    read = [Input(x, len(x)) for x in inputs]
+
     def by_rows() -> list[Tensor]:
-        backend.read(inputs, list(nudges), True)
+        backend.read(read, list(nudges), True)
         blame = [[t * 9 for t in range(len(x))] for x in inputs]
         costs = [[1.0] * len(x) for x in inputs]
         backend.tag_gradient([(u, i, 0.0, blame[i], costs[i]) for i, u in enumerate(nudges)])

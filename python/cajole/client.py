@@ -14,19 +14,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, TypedDict, Union
 from urllib.parse import urlencode, urlsplit
 
 from cajole._model import Engine, Preset
 from cajole._native import CajoleError
 
-__all__ = ["Client", "Record", "ServiceError"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # in typing since Python 3.11
+
+__all__ = ["Asked", "Client", "Record", "ServiceError"]
 
 Record = dict[str, Any]
 """What the server says of one input, as `cajole infer` would."""
 
 RulesLike = Union[str, Mapping[str, Any]]
 """Rules in TOML, or as a table."""
+
+
+class Asked(TypedDict, total=False):
+    """Arguments of `infer`, `explain` and `compare`. What is None, or left out, the server decides."""
+
+    model: Optional[str]
+    rules: Optional[RulesLike]
+    named_rules: Optional[str]
+    """A file of the server's, instead of `rules`."""
+    preset: Optional[Preset]
+    max_steps: Optional[int]
+    width: Optional[int]
+    deadline_ms: Optional[int]
 
 
 class ServiceError(CajoleError):
@@ -52,57 +68,27 @@ class Client:
         self._token, self._timeout = token, timeout
 
     def infer(
-        self,
-        inputs: Sequence[Any],
-        *,
-        model: Optional[str] = None,
-        rules: Optional[RulesLike] = None,
-        named_rules: Optional[str] = None,
-        engine: Optional[Engine] = None,
-        preset: Optional[Preset] = None,
-        max_steps: Optional[int] = None,
-        width: Optional[int] = None,
-        deadline_ms: Optional[int] = None,
+        self, inputs: Sequence[Any], *, engine: Optional[Engine] = None, **asked: Unpack[Asked]
     ) -> list[Record]:
-        """The records of these inputs, in order. `named_rules` is a file of the server's."""
-        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
-        records: list[Record] = self._post("/v1/infer", body | _given(engine=engine))["records"]
-        return records
+        """The records of these inputs, in order. Other arguments are those of `Asked`."""
+        return self._records("/v1/infer", inputs, engine, asked)
 
     def explain(
-        self,
-        inputs: Sequence[Any],
-        *,
-        model: Optional[str] = None,
-        rules: Optional[RulesLike] = None,
-        named_rules: Optional[str] = None,
-        engine: Optional[Engine] = None,
-        preset: Optional[Preset] = None,
-        max_steps: Optional[int] = None,
-        width: Optional[int] = None,
-        deadline_ms: Optional[int] = None,
+        self, inputs: Sequence[Any], *, engine: Optional[Engine] = None, **asked: Unpack[Asked]
     ) -> list[Record]:
         """The same with the trace of every repair."""
-        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
-        records: list[Record] = self._post("/v1/explain", body | _given(engine=engine))["records"]
-        return records
+        return self._records("/v1/explain", inputs, engine, asked)
 
     def compare(
         self,
         inputs: Sequence[Any],
         *,
         engines: Optional[Sequence[Engine]] = None,
-        model: Optional[str] = None,
-        rules: Optional[RulesLike] = None,
-        named_rules: Optional[str] = None,
-        preset: Optional[Preset] = None,
-        max_steps: Optional[int] = None,
-        width: Optional[int] = None,
-        deadline_ms: Optional[int] = None,
+        **asked: Unpack[Asked],
     ) -> Record:
         """Every engine's records for the same inputs, and what each costs."""
-        body = _body(inputs, model, rules, named_rules, preset, max_steps, width, deadline_ms)
-        return self._post("/v1/compare", body | _given(engines=engines and list(engines)))
+        body = _body(inputs, asked) | _given(engines=engines and list(engines))
+        return self._post("/v1/compare", body)
 
     def lint(
         self,
@@ -157,6 +143,13 @@ class Client:
         except ServiceError:
             return False
 
+    def _records(
+        self, path: str, inputs: Sequence[Any], engine: Optional[Engine], asked: Asked
+    ) -> list[Record]:
+        body = _body(inputs, asked) | _given(engine=engine)
+        records: list[Record] = self._post(path, body)["records"]
+        return records
+
     def _get(self, path: str) -> Record:
         return _document(self._send("GET", path))
 
@@ -202,27 +195,15 @@ def _rules(rules: Optional[RulesLike], named: Optional[str]) -> Optional[Record]
     return {"toml": rules} if isinstance(rules, str) else {"table": dict(rules)}
 
 
-def _body(
-    inputs: Sequence[Any],
-    model: Optional[str],
-    rules: Optional[RulesLike],
-    named: Optional[str],
-    preset: Optional[Preset],
-    max_steps: Optional[int],
-    width: Optional[int],
-    deadline_ms: Optional[int],
-) -> Record:
+def _body(inputs: Sequence[Any], asked: Asked) -> Record:
     if isinstance(inputs, (str, bytes)):
         raise ServiceError("inputs is a list; for one input, give a list of one")
-    return _given(
-        inputs=list(inputs),
-        model=model,
-        rules=_rules(rules, named),
-        preset=preset,
-        max_steps=max_steps,
-        width=width,
-        deadline_ms=deadline_ms,
-    )
+    unknown = sorted(asked.keys() - Asked.__annotations__.keys())
+    if unknown:
+        raise TypeError(f"there is no argument {unknown[0]!r}; known are {', '.join(Asked.__annotations__)}")
+    body: Record = {**asked}
+    rules = _rules(body.pop("rules", None), body.pop("named_rules", None))
+    return _given(inputs=list(inputs), rules=rules, **body)
 
 
 def _lots(lines: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -76,5 +76,7 @@ def test_refusals_say_why(client: Client, server: tuple[str, str]) -> None:
         client.infer("az", model="transducer")
     with pytest.raises(ServiceError, match="either"):
         client.infer(["az"], rules=THRICE, named_rules="thrice")
+    with pytest.raises(TypeError, match="no argument 'modle'; known are model, rules"):
+        client.infer(["az"], modle="transducer")  # type: ignore[call-arg]
     with pytest.raises(ServiceError, match="no address"):
         Client("127.0.0.1:8080")

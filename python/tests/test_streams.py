@@ -72,8 +72,10 @@ def test_the_interpreter_is_free_while_a_network_works() -> None:
     assert counted > 20 * elapsed, (counted, elapsed)
 
 
+# A background job's children inherit that SIGINT is ignored; Python then installs no handler of its own.
 INTERRUPTED = """
-import cajole, itertools, sys
+import cajole, itertools, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 parser = cajole.load({network!r})
 never = lambda x, y: 1.0
 print("begun", flush=True)
@@ -103,6 +105,26 @@ def test_control_c_stops_within_a_step(
     assert out == "interrupted\naaazb\n", err
     # A step takes milliseconds; the rest is for a busy machine.
     assert time.monotonic() - interrupted < 20
+
+
+def test_another_thread_can_close_a_run(transducer: cajole.Model) -> None:
+    results = transducer.infer(itertools.repeat("azbz"), rules=lambda x, y: 1.0, max_steps=100_000)
+    closer = threading.Timer(0.5, results.close)
+    closer.start()
+    # No result is ready for a long time, so the iteration waits inside `next` when it is closed.
+    assert list(results) == []
+    closer.join()
+    assert list(results) == []
+
+
+def test_two_threads_do_not_iterate_at_once(transducer: cajole.Model) -> None:
+    def inputs() -> Iterator[str]:
+        yield "azbz"
+        next(results)
+
+    results = transducer.infer(inputs())
+    with pytest.raises(ValueError, match="already being iterated"):
+        list(results)
 
 
 def test_results_that_nobody_wants_cost_nothing(transducer: cajole.Model) -> None:

@@ -15,7 +15,7 @@ import torch_modules  # noqa: E402
 from torch import nn  # noqa: E402
 
 import cajole.torch  # noqa: E402
-from cajole.torch._backend import Nudge, TaggerBackend  # noqa: E402
+from cajole.torch._backend import Input, Nudge, TaggerBackend  # noqa: E402
 
 INPUTS = ["a bb ccc", "dddd ee f g", "aaaaa b cc ddd eeee", "x yy", "zzz zz z", "q"]
 
@@ -47,7 +47,7 @@ def test_gradients_of_a_batch_are_those_of_inputs_alone(moves: list[str]) -> Non
     n = sum(backend.named[name].numel() for name in names)
     for nudge in nudges:
         nudge.shift = 0.05 * torch.randn(n)
-    lengths, _ = backend.read(INPUTS, list(nudges), True)
+    lengths, _ = backend.read([Input(x, len(x.split())) for x in INPUTS], list(nudges), True)
     blame = [[t * 5 + (t + i) % 5 for t in range(length)] for i, length in enumerate(lengths)]
     costs = [[0.3 + t for t in range(length)] for length in lengths]
     norms = backend.tag_gradient(

@@ -65,7 +65,7 @@ class Transducer(nn.Module):
 
     def encode(self, inputs: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         e = self.encoder
-        h = c = torch.zeros(len(inputs), e.w_h.shape[0])
+        h = c = torch.zeros(len(inputs), e.w_h.shape[0], dtype=e.w_h.dtype)
         for t in range(max(map(len, inputs))):
             ids = torch.tensor([self.symbols.index(x[t]) if t < len(x) else 0 for x in inputs])
             alive = torch.tensor([[t < len(x)] for x in inputs])

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use cajole_infer::runnable::Each;
 use cajole_infer::source::Lines;
 use cajole_infer::{Ask, Opened, Settings};
 use cajole_rules::Rules as Compiled;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::answer::Answered;
@@ -50,17 +51,25 @@ pub(crate) struct Run {
     pub(crate) strict: bool,
 }
 
-/// Results, lazily and in order. Totals are up to date while it is iterated.
-#[pyclass(module = "cajole")]
+/// Results, lazily and in order. Totals are up to date while it is iterated. One thread iterates;
+/// any other may look at totals or close.
+#[pyclass(module = "cajole", frozen)]
 pub(crate) struct Results {
     desk: Arc<Desk>,
     feed: Arc<Feed>,
     cancel: Cancel,
-    inputs: Option<Pulled>,
-    yielded: u64,
+    /// Never waited for: whoever holds it may be waiting for the interpreter.
+    progress: Mutex<Progress>,
     ahead: u64,
     times: bool,
     strict: bool,
+}
+
+/// How far the iteration has come.
+struct Progress {
+    /// Where inputs are pulled from, until their end.
+    inputs: Option<Pulled>,
+    yielded: u64,
 }
 
 /// Where records wait.
@@ -126,10 +135,9 @@ impl Run {
             ahead: AHEAD * self.threads as u64,
             times: self.times,
             strict: self.strict,
-            yielded: 0,
+            progress: Mutex::new(Progress { inputs, yielded: 0 }),
             desk: desk.clone(),
             feed,
-            inputs,
         };
         thread::spawn(move || {
             let ended = self.answer(source, &desk);
@@ -188,8 +196,12 @@ impl Results {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Answered>> {
-        let next = self.next(py).and_then(|next| {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Answered>> {
+        let next = {
+            let mut progress = self.progress()?;
+            self.next(py, &mut progress)
+        };
+        let next = next.and_then(|next| {
             let raised = next.as_ref().filter(|_| self.strict).and_then(Answered::raised);
             raised.map_or(Ok(next), Err)
         });
@@ -232,8 +244,8 @@ impl Results {
         tabled(slf, "to_arrow")
     }
 
-    /// Stops the run; results that have not been asked for are lost.
-    fn close(&mut self, py: Python<'_>) {
+    /// Stops the run, from any thread; results that have not been asked for are lost.
+    fn close(&self, py: Python<'_>) {
         self.leave(py);
     }
 
@@ -242,7 +254,7 @@ impl Results {
     }
 
     fn __exit__(
-        &mut self,
+        &self,
         py: Python<'_>,
         _kind: &Bound<'_, PyAny>,
         _value: &Bound<'_, PyAny>,
@@ -257,10 +269,26 @@ fn tabled<'py>(results: Bound<'py, Results>, form: &str) -> PyResult<Bound<'py, 
 }
 
 impl Results {
+    /// The iteration, unless another thread, or the inputs themselves, are in the middle of it.
+    fn progress(&self) -> PyResult<MutexGuard<'_, Progress>> {
+        match self.progress.try_lock() {
+            Ok(progress) => Ok(progress),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyValueError::new_err("these results are already being iterated"))
+            }
+        }
+    }
+
     /// The next result, or none at the end. Feeds the threads meanwhile.
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Answered>> {
+    fn next(&self, py: Python<'_>, progress: &mut Progress) -> PyResult<Option<Answered>> {
         loop {
             let mut state = self.desk.lock();
+            if state.is_left {
+                drop(state);
+                progress.inputs = None;
+                return Ok(None);
+            }
             let was_full = WAITING <= state.records.len();
             let record = state.records.pop_front();
             if record.is_none() && state.ended.is_some() {
@@ -271,21 +299,22 @@ impl Results {
             if was_full {
                 self.desk.changed.notify_all();
             }
-            self.refill(py)?;
+            self.refill(py, progress)?;
             if let Some(record) = record {
-                self.yielded += 1;
+                progress.yielded += 1;
                 return Ok(Some(Answered { record: Arc::new(record), times: self.times }));
             }
-            py.detach(|| self.desk.wait(TICK, |s| !s.records.is_empty() || s.ended.is_some()));
+            let is_there = |s: &State| !s.records.is_empty() || s.ended.is_some() || s.is_left;
+            py.detach(|| self.desk.wait(TICK, is_there));
             py.check_signals()?;
         }
     }
 
     /// Pulls inputs until enough are on their way, or a result is there to be returned. A slow
     /// iterable is pulled again only after the threads had as long, so that it holds nothing back.
-    fn refill(&mut self, py: Python<'_>) -> PyResult<()> {
-        while let Some(inputs) = &mut self.inputs
-            && inputs.n < self.yielded + self.ahead
+    fn refill(&self, py: Python<'_>, progress: &mut Progress) -> PyResult<()> {
+        while let Some(inputs) = &mut progress.inputs
+            && inputs.n < progress.yielded + self.ahead
         {
             let started = Instant::now();
             let lot = inputs.pull(py)?;
@@ -293,14 +322,15 @@ impl Results {
             match lot {
                 lot if lot.is_empty() => {
                     self.feed.close();
-                    self.inputs = None;
+                    progress.inputs = None;
                 }
                 lot => self.feed.push(lot),
             }
             if PATIENCE < took {
                 py.detach(|| self.desk.wait(took.min(TICK), |state| !state.records.is_empty()));
             }
-            if !self.desk.lock().records.is_empty() {
+            let state = self.desk.lock();
+            if state.is_left || !state.records.is_empty() {
                 break;
             }
         }
@@ -308,9 +338,8 @@ impl Results {
     }
 
     /// Stops the run and waits a while for its threads, so that nothing of it is left.
-    fn leave(&mut self, py: Python<'_>) {
+    fn leave(&self, py: Python<'_>) {
         self.cancel.set();
-        self.inputs = None;
         self.feed.close();
         self.desk.change(|state| {
             state.is_left = true;
@@ -325,6 +354,10 @@ impl Results {
                 state.ended = Some(Ok(()));
             }
         });
+        // A thread that is in the middle of the iteration lets go of its inputs itself.
+        if let Ok(mut progress) = self.progress() {
+            progress.inputs = None;
+        }
     }
 }
 

@@ -16,13 +16,13 @@ pub enum OverrideError {
         source: Box<toml::de::Error>,
     },
     /// An override has no `=`.
-    #[error("in --set {assignment}: expected KEY=VALUE, as in training.epochs=50")]
+    #[error("the override {assignment}: expected KEY=VALUE, as in training.epochs=50")]
     NoValue {
         /// The override.
         assignment: String,
     },
     /// An override looks for values inside a value.
-    #[error("in --set {assignment}: {key:?} is a value, not a section")]
+    #[error("the override {assignment}: {key:?} is a value, not a section")]
     NoSection {
         /// The override.
         assignment: String,
@@ -30,7 +30,7 @@ pub enum OverrideError {
         key: String,
     },
     /// The settings are not valid with the overrides.
-    #[error("in {name} with --set {overrides}: {source}")]
+    #[error("in {name} with {overrides}: {source}")]
     Overridden {
         /// What messages call the settings.
         name: String,
@@ -62,7 +62,7 @@ pub fn overridden<T: DeserializeOwned>(
     overrides.iter().try_for_each(|assignment| set(&mut table, assignment))?;
     Value::Table(table).try_into().map_err(|source| OverrideError::Overridden {
         name: name.to_owned(),
-        overrides: overrides.join(" --set "),
+        overrides: overrides.join(", "),
         source: Box::new(source),
     })
 }
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn errors_name_the_override() {
         for (wrong, why) in [
-            ("pull", "in --set pull: expected KEY=VALUE"),
-            ("pull.x=1", "in --set pull.x=1: \"pull\" is a value, not a section"),
-            ("pull=-1", "in the preset with --set pull=-1: -1 is not a finite number from 0"),
+            ("pull", "the override pull: expected KEY=VALUE"),
+            ("pull.x=1", "the override pull.x=1: \"pull\" is a value, not a section"),
+            ("pull=-1", "in the preset with pull=-1: -1 is not a finite number from 0"),
             ("pul=1", "unknown field `pul`"),
         ] {
             let error = config(&[wrong]).unwrap_err();

@@ -71,16 +71,19 @@ def read_lines(path: str | os.PathLike[str], *, lines_a_block: int = LINES_A_BLO
         {"path": path, "first": first, "start": start, "size": size}
         for first, start, size in blocks(path, lines_a_block)
     ]
-    # One row a block, and a task for each row, which reads it.
-    listed = ray.data.from_items(tasks or [{"path": path, "first": 1, "start": 0, "size": 0}])
-    listed = listed.repartition(max(1, len(tasks)))
+    tasks = tasks or [{"path": path, "first": 1, "start": 0, "size": 0}]
+    # One row a block. They are made here: a task that splits them would wait for a CPU for ever where
+    # actors have them all.
+    listed = ray.data.from_items(tasks, override_num_blocks=len(tasks))
 
     def read(row: dict[str, Any]) -> Any:
         return _read_block(
             str(row["path"][0]), int(row["first"][0]), int(row["start"][0]), int(row["size"][0])
         )
 
-    return listed.map_batches(read, batch_size=1, batch_format="numpy")
+    # Tasks of their own, which take no CPU from actors: Ray would run them in the actors, and give these as
+    # many blocks at a time as make a batch of rows here, which is all of them.
+    return listed.map_batches(read, batch_size=1, batch_format="numpy", num_cpus=0)
 
 
 class Answerer:

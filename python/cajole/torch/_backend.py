@@ -17,9 +17,24 @@ import torch
 from torch import Tensor, nn
 
 from cajole.torch import _steps
-from cajole.torch._moved import CannotMove, Moved, warn_of
+from cajole.torch._frozen import Beginning, Diverged
+from cajole.torch._moved import CannotMove, Moved, warn_of, wide
 
 Prepared = tuple[Any, list[str], int, int]
+"""What a network reads, the names of its symbols, its size, and its longest output."""
+
+
+ENOUGH_TOKENS = 256
+"""Rows of a product that are worth a batch of their own on a CPU."""
+
+
+class Input:
+    """An input of one run: another run that reads the same value has another."""
+
+    def __init__(self, value: Any, size: int) -> None:
+        self.value, self.size = value, size
+        # Of the last set that it was the first of; freed with it.
+        self.beginning: Beginning | None = None
 
 
 class Nudge:
@@ -43,7 +58,7 @@ class Backend:
     ) -> None:
         # A compiled module computes the same; its graphs could not tell inputs apart.
         self.module: nn.Module = getattr(module, "_orig_mod", module)
-        self.prepare = prepare
+        self._prepare = prepare
         self.named = dict(self.module.named_parameters())
         if not self.named:
             raise TypeError(f"{type(self.module).__name__} has no parameters that could move")
@@ -54,6 +69,10 @@ class Backend:
         # A comparison decodes on several threads, each of which walks back its own pass. No
         # threading.local: what it holds would be freed after the thread has left the interpreter.
         self._kept: dict[int, Any] = {}
+
+    def prepare(self, value: Any) -> Prepared:
+        own, words, size, longest = self._prepare(value)
+        return Input(own, size), words, size, longest
 
     def parameters(self) -> list[tuple[str, int, bool]]:
         """Name, size, and whether it is a vector that rows can have of their own at little cost."""
@@ -108,7 +127,11 @@ class Backend:
         return torch.stack(shifts)
 
     def moved(
-        self, shifts: Tensor | None, names: list[str], rows: Tensor | None = None
+        self,
+        shifts: Tensor | None,
+        names: list[str],
+        rows: Tensor | None = None,
+        beginning: Beginning | None = None,
     ) -> contextlib.AbstractContextManager[Any]:
         """Runs the module under these shifts `(B, n)`."""
         if shifts is None:
@@ -119,14 +142,40 @@ class Backend:
             part = shifts[:, start : start + parameter.numel()]
             by_id[id(parameter)] = (name, part.view(-1, *parameter.shape))
             start += parameter.numel()
-        return Moved(by_id, rows)
+        return Moved(by_id, rows, beginning)
+
+    def run(
+        self,
+        shifts: Tensor | None,
+        names: list[str],
+        compute: Callable[[Sequence[Any]], Any],
+        inputs: list[Input],
+    ) -> Any:
+        """Computes something of inputs under these shifts. What does not depend on shifts is computed
+        once, as long as the same inputs are in step."""
+        values = [own.value for own in inputs]
+        if shifts is None:
+            return compute(values)
+        beginning, inputs[0].beginning = inputs[0].beginning, None
+        if beginning is None or not beginning.is_of(inputs, names):
+            beginning = Beginning(inputs, names)
+        try:
+            with self.moved(shifts, names, None, beginning):
+                result = compute(values)
+            inputs[0].beginning = beginning
+        except Diverged:
+            with self.moved(shifts, names):
+                result = compute(values)
+        return result
 
     def leaf(self, nudges: Sequence[Nudge]) -> Tensor:
         """The shifts `(B, n)`, to take a gradient with respect to."""
         shifts = self.stacked(nudges)
         if shifts is None:
-            n = sum(self.named[name].numel() for name in nudges[0].names)
-            shifts = torch.zeros(len(nudges), n, device=self.device)
+            parameters = [self.named[name] for name in nudges[0].names]
+            n = sum(parameter.numel() for parameter in parameters)
+            dtype = wide(parameters[0].dtype) if parameters else torch.float32
+            shifts = torch.zeros(len(nudges), n, dtype=dtype, device=self.device)
         return shifts.requires_grad_()
 
     @staticmethod
@@ -186,19 +235,40 @@ class TaggerBackend(Backend):
         self.log_probs = log_probs
 
     def read(
-        self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool
+        self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool
     ) -> tuple[list[int], bytes]:
         """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be walked back."""
+        scores: list[Tensor] = [torch.empty(0)] * len(inputs)  # B × (T, V)
+        leaves: list[tuple[list[int], Tensor]] = []
         with self.still(), torch.set_grad_enabled(is_kept):
             names = next((n.names for n in nudges if n is not None), [])
-            shifts = self.leaf([n or Nudge(names) for n in nudges]) if is_kept else self.stacked(nudges)
-            with self.moved(shifts, names):
-                scores = list(self.log_probs(inputs))  # B × (T, V)
+            for places in self._alike(inputs):
+                own = [nudges[i] for i in places]
+                shifts = self.leaf([n or Nudge(names) for n in own]) if is_kept else self.stacked(own)
+                part = list(self.run(shifts, names, self.log_probs, [inputs[i] for i in places]))
+                if len(part) != len(places):
+                    raise ValueError(f"log_probs gave {len(part)} tensors for {len(places)} inputs")
+                for i, one in zip(places, part, strict=True):
+                    scores[i] = one
+                if is_kept and shifts is not None:
+                    leaves.append((places, shifts))
             flat = torch.cat([one.float().reshape(-1) for one in scores])  # (ΣT·V)
-            if is_kept and shifts is not None:
+            if is_kept:
                 starts = [0, *itertools.accumulate(one.numel() for one in scores)]
-                self._kept[threading.get_ident()] = (flat, starts, shifts)
+                self._kept[threading.get_ident()] = (flat, starts, leaves)
             return [len(one) for one in scores], to_bytes(flat)
+
+    def _alike(self, inputs: Sequence[Input]) -> list[list[int]]:
+        """Places of inputs of similar size, which are padded little. A GPU has them all in one batch."""
+        by_size = sorted(range(len(inputs)), key=lambda i: -inputs[i].size)
+        parts = [by_size[:1]]
+        for i in by_size[1:]:
+            longest = inputs[parts[-1][0]].size
+            is_shorter = inputs[i].size < 0.9 * longest and self.device.type == "cpu"
+            if is_shorter and ENOUGH_TOKENS <= len(parts[-1]) * longest:
+                parts.append([])
+            parts[-1].append(i)
+        return parts
 
     def tag_gradient(
         self, moves: list[tuple[Nudge, int, float, list[int], list[float]]]
@@ -206,15 +276,18 @@ class TaggerBackend(Backend):
         """`∇` of Σ cost · log p over the blamed positions of each input."""
         if threading.get_ident() not in self._kept:
             raise RuntimeError("a gradient needs a pass that was kept")
-        flat, starts, shifts = self._kept.pop(threading.get_ident())
+        flat, starts, leaves = self._kept.pop(threading.get_ident())
         with self.still(), torch.enable_grad():
             at = [starts[place] + i for _, place, _, ats, _ in moves for i in ats]
             costs = [cost for *_, costs in moves for cost in costs]
             picked = flat[torch.tensor(at, dtype=torch.long, device=self.device)]
             total = picked @ torch.tensor(costs, device=self.device)
-            [grad] = torch.autograd.grad(total, [shifts])
-        places = torch.tensor([place for _, place, *_ in moves], device=self.device)
-        return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad[places])
+            grads = torch.autograd.grad(total, [shifts for _, shifts in leaves])
+        places = [place for places, _ in leaves for place in places]
+        order = {place: i for i, place in enumerate(places)}
+        chosen = torch.tensor([order[place] for _, place, *_ in moves], device=self.device)
+        grad = torch.cat(grads)[chosen]
+        return self.keep_gradient([m[0] for m in moves], [m[2] for m in moves], grad)
 
 
 class _Pass:
@@ -239,12 +312,11 @@ class Seq2SeqBackend(Backend):
         super().__init__(module, prepare, in_step)
         self.network = network
 
-    def begin(self, inputs: list[Any], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
+    def begin(self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool) -> _Pass:
         with self.still(), torch.no_grad():
             names = next((n.names for n in nudges if n is not None), [])
             shifts = self.stacked(nudges)
-            with self.moved(shifts, names):
-                state = self.network.encode(inputs)
+            state = self.run(shifts, names, self.network.encode, inputs)
             if is_kept:
                 self._kept[threading.get_ident()] = inputs
             return _Pass(state, shifts, names, len(inputs), self.device)
@@ -280,7 +352,7 @@ class Seq2SeqBackend(Backend):
             return to_bytes(log_probs[torch.arange(len(rows), device=self.device), last])
 
     def _forced(
-        self, inputs: list[Any], shifts: Tensor | None, names: list[str],
+        self, inputs: list[Input], shifts: Tensor | None, names: list[str],
         outputs: list[list[int]], places: list[int],
     ) -> tuple[Tensor, Tensor]:
         """Log-probabilities of outputs by position `(S, T)`, and which positions there are."""
@@ -289,15 +361,14 @@ class Seq2SeqBackend(Backend):
         padded = self._tensor([[*y, *[end] * (longest - len(y))] for y in outputs])  # (S, T)
         lengths = self._tensor([len(y) for y in outputs])
         rows = self._tensor(places)
-        with self.moved(shifts, names):
-            state = self.network.encode(inputs)
+        state = self.run(shifts, names, self.network.encode, inputs)
         with self.moved(shifts, names, rows):
             log_probs = self.network.force(self.network.select(state, rows), padded)  # (S, T, V)
         picked = log_probs.float().gather(2, padded[:, :, None])[:, :, 0]
         return picked, torch.arange(longest, device=self.device) < lengths[:, None]
 
     def force(
-        self, inputs: list[Any], nudges: list[Nudge | None], outputs: list[list[int]]
+        self, inputs: list[Input], nudges: list[Nudge | None], outputs: list[list[int]]
     ) -> list[float]:
         """`log p(y | x)` of each output under its input's weights."""
         with self.still(), torch.no_grad():

@@ -17,6 +17,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
+from cajole.torch._frozen import Beginning
+
 
 class CannotMove(RuntimeError):
     """A moving parameter is read by an operation that cannot tell rows apart."""
@@ -25,14 +27,31 @@ class CannotMove(RuntimeError):
 class Moved(TorchFunctionMode):
     """Runs a module with a shift of its own for each input."""
 
-    def __init__(self, shifts: Mapping[int, tuple[str, Tensor]], rows: Tensor | None = None) -> None:
-        """`shifts` are by `id` of the parameter, with its name; `rows` says whose each row is."""
+    def __init__(
+        self,
+        shifts: Mapping[int, tuple[str, Tensor]],
+        rows: Tensor | None = None,
+        beginning: Beginning | None = None,
+    ) -> None:
+        """`shifts` are by `id` of the parameter, with its name; `rows` says whose each row is;
+        `beginning` is what does not depend on shifts."""
         super().__init__()
         self.shifts = shifts
         self.rows = rows
         n_inputs = next((len(shift) for _, shift in shifts.values()), 1)
         self.alone = n_inputs == 1
         self.n_rows = n_inputs if rows is None else len(rows)
+        self._beginning = beginning
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
+        if raised[0] is None:
+            self._end_beginning()
+
+    def _end_beginning(self) -> None:
+        beginning, self._beginning = self._beginning, None
+        if beginning is not None:
+            beginning.end()
 
     def shift(self, parameter: Any) -> Tensor | None:
         """The shift `(R, *shape)` of a parameter, if it moves."""
@@ -50,15 +69,18 @@ class Moved(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not self._reads_moving(args, kwargs):
+            if self._beginning is not None:
+                return self._beginning.call(func, args, kwargs)
             return func(*args, **kwargs)
+        if getattr(func, "__name__", "") in INQUIRIES:
+            return func(*args, **kwargs)
+        self._end_beginning()
         if self.alone:
             # One input: its rows share all weights, so any operation will do.
             return func(*self._effective(args), **self._effective(kwargs))
         handler = HANDLERS.get(func)
         if handler is not None:
             return handler(self, *args, **kwargs)
-        if getattr(func, "__name__", "") in INQUIRIES:
-            return func(*args, **kwargs)
         name = next(self.shifts[id(a)][0] for a in _flat(args, kwargs) if id(a) in self.shifts)
         raise CannotMove(
             f"{name} is read by {getattr(func, '__name__', func)}, which cannot give every input of a "
@@ -71,7 +93,7 @@ class Moved(TorchFunctionMode):
     def _effective(self, value: Any) -> Any:
         """The same arguments with the only input's own weights."""
         if id(value) in self.shifts:
-            return (value.float() + self.shifts[id(value)][1][0]).to(value.dtype)
+            return _add(value, self.shifts[id(value)][1][0])
         if isinstance(value, (list, tuple)):
             return type(value)(self._effective(item) for item in value)
         if isinstance(value, dict):
@@ -98,9 +120,14 @@ def _flat(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
             yield value
 
 
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """What shifts of such weights are kept and added in: in half, short steps would be rounded away."""
+    return torch.promote_types(dtype, torch.float32)
+
+
 def _add(base: Tensor, shift: Tensor) -> Tensor:
-    """`base + shift` in single precision: in half, short steps would be rounded away."""
-    return base + shift if base.dtype == shift.dtype else (base.float() + shift).to(base.dtype)
+    """`base + shift`, added in the precision of the shift."""
+    return base + shift if base.dtype == shift.dtype else (base.to(shift.dtype) + shift).to(base.dtype)
 
 
 def _spread(shift: Tensor, like: Tensor) -> Tensor:
@@ -183,12 +210,12 @@ def _as_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
 def _norm(
     moved: Moved, normed: Tensor, weight: Tensor | None, bias: Tensor | None, dtype: torch.dtype
 ) -> Tensor:
-    """`normed · (weight + shift) + bias + shift`; `normed` is in single precision."""
+    """`normed · (weight + shift) + bias + shift`; `normed` is as wide as shifts are."""
     rows, shape = moved.by_row(normed), normed.shape
     for parameter, combine in ((weight, torch.mul), (bias, torch.add)):
         if parameter is not None:
             shift = moved.shift(parameter)
-            own = parameter if shift is None else parameter.float() + _spread(shift, rows)
+            own = parameter if shift is None else parameter.to(shift.dtype) + _spread(shift, rows)
             rows = combine(rows, own)
     return rows.reshape(shape).to(dtype)
 
@@ -202,7 +229,7 @@ def _layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    return _norm(moved, F.layer_norm(x.float(), normalized_shape, eps=eps), weight, bias, x.dtype)
+    return _norm(moved, F.layer_norm(x.to(wide(x.dtype)), normalized_shape, eps=eps), weight, bias, x.dtype)
 
 
 def _rms_norm(
@@ -212,7 +239,7 @@ def _rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    return _norm(moved, F.rms_norm(x.float(), normalized_shape, eps=eps), weight, None, x.dtype)
+    return _norm(moved, F.rms_norm(x.to(wide(x.dtype)), normalized_shape, eps=eps), weight, None, x.dtype)
 
 
 def _embedding(moved: Moved, ids: Tensor, weight: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -234,10 +261,10 @@ def _elementwise(func: Callable[..., Tensor]) -> Callable[..., Tensor]:
             raise CannotMove("two moving parameters, or one and a number, are combined")
         rows = moved.by_row(other)
         if first is not None:
-            own = (a.float() + _spread(first, rows)).to(a.dtype)
+            own = _add(a, _spread(first, rows))
             return func(own, rows, **kwargs).reshape(other.shape)
         assert second is not None
-        own = (b.float() + _spread(second, rows)).to(b.dtype)
+        own = _add(b, _spread(second, rows))
         return func(rows, own, **kwargs).reshape(other.shape)
 
     return handle
