@@ -1,6 +1,6 @@
 """A corpus on a local Ray cluster: the same bytes as `cajole infer`, with nodes that die, and on two cores.
 
-    python bench/python/ray_cluster.py --cajole target/release/cajole [--lines 1000000] [--rounds 3]
+    python bench/python/ray_cluster.py --cajole target/release/cajole
 
 Every node is a raylet of its own. The head has no CPUs; all work is done by the others.
 
@@ -36,13 +36,13 @@ os.environ["RAY_worker_niceness"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 
-def write_lines(path: pathlib.Path, n: int) -> None:
-    """Strings of 3 to 10 `az` and `bz`, as the built-in transducer was trained on; one in a thousand has
-    18, which it often gets wrong."""
+def write_lines(path: pathlib.Path, n: int, every: int) -> None:
+    """Strings of 3 to 10 `az` and `bz`, as the built-in transducer was trained on; some have 18, which it
+    often gets wrong."""
     rng = random.Random(1)
     with open(path, "w", encoding="ascii") as file:
         for i in range(n):
-            length = 18 if i % 1000 == 999 else rng.randint(3, 10)
+            length = 18 if (i + 1) % every == 0 else rng.randint(3, 10)
             file.write("".join(rng.choices(("az", "bz"), k=length)) + "\n")
 
 
@@ -107,7 +107,10 @@ def memory(root: int) -> int:
 class Watched:
     """One run of `python -m cajole.ray`."""
 
-    def __init__(self, lines: pathlib.Path, out: pathlib.Path, cluster: Nodes) -> None:
+    def __init__(
+        self, lines: pathlib.Path, out: pathlib.Path, cluster: Nodes, is_pinned: bool = False
+    ) -> None:
+        self.is_pinned = is_pinned
         out.unlink(missing_ok=True)
         self.out, self.partial = out, out.with_name(out.name + ".partial")
         self.partial.unlink(missing_ok=True)
@@ -121,7 +124,6 @@ class Watched:
             text=True,
         )
         self.memory: list[int] = []
-        self.first_output: tuple[float, int] | None = None
         self.seconds = 0.0
 
     def size(self) -> int:
@@ -134,9 +136,8 @@ class Watched:
         while self.process.poll() is None:
             time.sleep(0.5)
             size = self.size()
-            if size:
+            if size and not self.is_pinned:  # Looking costs time, too.
                 self.memory.append(memory(os.getpid()))
-                self.first_output = self.first_output or (time.perf_counter(), size)
             told(size)
         self.seconds = time.perf_counter() - self.started
         assert self.process.stderr
@@ -144,13 +145,9 @@ class Watched:
         if self.process.returncode:
             raise SystemExit(f"python -m cajole.ray failed:\n{said}")
 
-    def bytes_per_second(self) -> float:
-        """From the first output on, so that starting processes does not count."""
-        assert self.first_output, "the run was too short to be measured"
-        began, had = self.first_output
-        return (self.out.stat().st_size - had) / (self.started + self.seconds - began)
-
     def shown_memory(self) -> str:
+        if not self.memory:
+            return "not looked at"
         quarters = [self.memory[i * (len(self.memory) - 1) // 4] for i in range(5)]
         return ", ".join(f"{size / 2**20:.0f}" for size in quarters) + " MiB from first output to last"
 
@@ -185,42 +182,50 @@ def with_losses(lines: pathlib.Path, out: pathlib.Path, expected: pathlib.Path) 
         compared("three nodes, two of them killed", run, expected)
 
 
-def on_cores(lines: pathlib.Path, out: pathlib.Path, cores: list[int | None]) -> Watched:
+def seconds(folder: pathlib.Path, cores: list[int | None]) -> float:
+    """What answering the lines takes, without what starting and a single line take."""
+    lines, one, expected, out = (folder / name for name in ("lines", "one", "expected", "out"))
     with nodes(cores) as cluster:
-        run = Watched(lines, out, cluster)
-        run.wait()
-        return run
+        alone = Watched(one, out, cluster, is_pinned=True)
+        alone.wait()
+        all_lines = Watched(lines, out, cluster, is_pinned=True)
+        all_lines.wait()
+        compared(f"{len(cores)} pinned", all_lines, expected)
+        return all_lines.seconds - alone.seconds
+
+
+def scaling(cajole: str, folder: pathlib.Path, n: int, rounds: int) -> None:
+    write_lines(folder / "lines", n, every=50)
+    write_lines(folder / "one", 1, every=2)
+    infer_here(cajole, folder / "lines", folder / "expected")
+    ratios = []
+    for _ in range(rounds):
+        one, two = seconds(folder, [0]), seconds(folder, [0, 1])
+        ratios.append(one / two)
+        print(f"one node {one:.1f} s, two nodes {two:.1f} s: {one / two:.2f}x", flush=True)
+    print(f"two nodes against one: {statistics.median(ratios):.2f}x in the median of {rounds}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cajole", default="cajole", help="the command line to compare with")
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3, help="of one node against two; 0 for none")
-    parser.add_argument("--only-speed", action="store_true")
+    parser.add_argument("--lines", type=int, default=1_000_000, help="for steps 1 to 3; 0 for none")
+    parser.add_argument("--pinned-lines", type=int, default=300_000, help="for step 4; 0 for none")
+    parser.add_argument("--rounds", type=int, default=3, help="of step 4")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        lines, expected, out = (pathlib.Path(folder) / name for name in ("lines", "expected", "out"))
-        write_lines(lines, given.lines)
-        infer_here(given.cajole, lines, expected)
-        if not given.only_speed:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        lines, expected, out = (folder / name for name in ("lines", "expected", "out"))
+        if given.lines:
+            write_lines(lines, given.lines, every=1000)
+            infer_here(given.cajole, lines, expected)
             with nodes([None] * 3) as cluster:
                 run = Watched(lines, out, cluster)
                 run.wait()
             compared("three nodes", run, expected)
             with_losses(lines, out, expected)
-        ratios = []
-        for _ in range(given.rounds):
-            speeds = []
-            for cores in ([0], [0, 1]):
-                run = on_cores(lines, out, cores)
-                compared(f"{len(cores)} pinned", run, expected)
-                speeds.append(run.bytes_per_second())
-            one, two = speeds
-            ratios.append(two / one)
-            print(f"one node {one / 2**20:.2f} MiB/s, two nodes {two / 2**20:.2f}: {two / one:.2f}x", flush=True)
-        if ratios:
-            print(f"two nodes against one: {statistics.median(ratios):.2f}x in the median of {len(ratios)}")
+        if given.pinned_lines:
+            scaling(given.cajole, folder, given.pinned_lines, given.rounds)
 
 
 if __name__ == "__main__":
