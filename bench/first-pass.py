@@ -23,8 +23,9 @@ def main():
     )
     rounds = [run_json(command("time")) for _ in range(ROUNDS)]
     of = lambda key: [round_[key] for round_ in rounds]
-    ways = ["batched", "alone", "half_batched", "half_alone"]
+    ways = ["batched", "alone", "half_batched", "half_alone", "beam_batched", "beam_alone"]
     labels = ["batched", "one by one", "batched, half precision", "one by one, half precision"]
+    labels += ["beam of 5, batched, half precision", "beam of 5, one by one, half precision"]
     print_table("ms/input", [(label, of(f"{way}_ms")) for label, way in zip(labels, ways)])
     print()
     leave_speedup(folder, median(of("alone_ms")) / median(of("batched_ms")))

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use cajole_core::decoders::Greedy;
+use cajole_core::decoders::{Beam, Greedy};
 use cajole_core::{Decoder, Found, Pass, Workspace};
 use cajole_nn::Trained;
 use cajole_nn::models::Token;
@@ -20,6 +20,9 @@ use crate::{ms, per_item};
 
 /// Enough that inputs of one batch are of like length.
 const SENTENCES: usize = 1024;
+
+/// The width of the parser's beam, as users get it.
+const WIDTH: usize = 5;
 
 type Net = Trained<Net1>;
 
@@ -46,37 +49,46 @@ pub(crate) fn prepare() -> Result<Value> {
     }))
 }
 
-/// One round: time per sentence, either way; and of the same network in half precision.
+/// One round: time per sentence, either way; of the same network in half precision; and of its beam.
 pub(crate) fn time() -> Result<Value> {
     let (model, sentences) = setting();
     let refs: Vec<&[Token]> = sentences.iter().map(Vec::as_slice).collect();
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    let [alone, batched] = times(&model, &refs, &pool);
+    let [alone, batched] = times(&model, &Greedy, &refs, &pool);
     let rounded = rounded(model.weights().to_vec());
     let rounded = Trained::new(model.net, rounded);
-    let [half_alone, half_batched] = times(&rounded, &refs, &pool);
+    let [half_alone, half_batched] = times(&rounded, &Greedy, &refs, &pool);
+    let few = &refs[..SENTENCES / WIDTH];
+    let [beam_alone, beam_batched] = times(&rounded, &Beam::of(WIDTH), few, &pool);
     Ok(json!({
         "alone_ms": ms(alone),
         "batched_ms": ms(batched),
         "half_alone_ms": ms(half_alone),
         "half_batched_ms": ms(half_batched),
+        "beam_alone_ms": ms(beam_alone),
+        "beam_batched_ms": ms(beam_batched),
     }))
 }
 
 /// Per sentence: one by one, and in batches.
-fn times(model: &Net, refs: &[&[Token]], pool: &ThreadPool) -> [Duration; 2] {
+fn times(
+    model: &Net,
+    decoder: &dyn Decoder<Net>,
+    refs: &[&[Token]],
+    pool: &ThreadPool,
+) -> [Duration; 2] {
     let (mut workspace, mut found) = (Workspace::new(model), [Found::default()]);
     let alone = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
         for &x in refs {
             let mut session = workspace.session(model);
-            Greedy.decode(&mut session, &[Pass::base(x)], &mut found).expect("the CPU decodes");
+            decoder.skim(&mut session, &[Pass::base(x)], &mut found).expect("the CPU decodes");
         }
         (refs.len(), start.elapsed())
     });
     let batched = per_item(Duration::from_millis(500), || {
         let start = Instant::now();
-        let decoded = pool.install(|| model.decode_all(&Greedy, refs));
+        let decoded = pool.install(|| model.decode_all(decoder, refs));
         (decoded.len(), start.elapsed())
     });
     [alone, batched]

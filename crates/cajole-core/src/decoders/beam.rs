@@ -138,6 +138,7 @@ pub(super) fn search<'a, M: Stepper>(
         for (i, beam) in beams.iter_mut().enumerate() {
             let is_late = || (0 < t && set[i].is_late()) || is_late(i);
             let cap = model.cap(set[i].input);
+            beam.drop_hopeless(width, ranking, cap);
             let is_over = beam.is_decided(width, ranking, cap) || cap <= t || is_late();
             if is_over {
                 beam.cut_off();
@@ -207,6 +208,18 @@ impl Hypotheses {
         };
         let Some(to_beat) = to_beat else { return false };
         self.rows.iter().all(|row| ranking.rank(row.score, cap) <= to_beat.rank)
+    }
+
+    /// Drops the hypotheses that can no longer be among the `width` best finished ones. They are the
+    /// last rows, because rows are in order of their scores. What is reported does not change: an
+    /// extension that loses its place to one of theirs scores no higher, and is hopeless too.
+    fn drop_hopeless(&mut self, width: usize, ranking: Ranking, cap: usize) {
+        let Some(last) = self.finished.get(width - 1) else { return };
+        let hopeful = |row: &Row| last.rank < ranking.rank(row.score, cap);
+        let n = self.rows.partition_point(hopeful);
+        self.rows.truncate(n);
+        self.parents.truncate(n);
+        self.previous.truncate(n);
     }
 
     /// Collects the `width` best allowed extensions of all rows, best first.
@@ -332,4 +345,40 @@ pub(super) fn each_allowed(
             found(symbol);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A beam with finished hypotheses of these ranks and open ones of these scores, best first.
+    fn beam(ranks: &[f32], scores: &[f32]) -> Hypotheses {
+        let finished = |&rank| Finished { node: None, score: rank, rank, is_capped: false };
+        Hypotheses {
+            finished: ranks.iter().map(finished).collect(),
+            rows: scores.iter().map(|&score| Row { node: None, score, state: None }).collect(),
+            previous: vec![0; scores.len()],
+            parents: (0..scores.len() as u32).collect(),
+            ..Hypotheses::default()
+        }
+    }
+
+    #[test]
+    fn only_hypotheses_that_can_still_be_among_the_best_go_on() {
+        let cases: [(Ranking, &[f32], usize); 5] = [
+            // Fewer are finished than asked for.
+            (Ranking::Total, &[-1.0], 4),
+            (Ranking::Total, &[-1.0, -3.0], 2),
+            (Ranking::Total, &[-1.0, -9.0], 4),
+            // Ten symbols share a log-probability, and a tie does not overtake.
+            (Ranking::PerSymbol, &[-0.1, -0.4], 3),
+            (Ranking::PerSymbol, &[-0.1, -0.2, -0.6], 1),
+        ];
+        for (ranking, ranks, left) in cases {
+            let mut beam = beam(ranks, &[-1.0, -2.0, -3.0, -4.0]);
+            beam.drop_hopeless(2, ranking, 10);
+            let counts = [beam.rows.len(), beam.previous.len(), beam.parents.len()];
+            assert_eq!(counts, [left; 3], "{ranking:?}, finished {ranks:?}");
+        }
+    }
 }
