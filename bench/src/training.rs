@@ -88,6 +88,8 @@ fn trainer<'a>(net: &'a Net1, pairs: &'a [Pair]) -> Trainer<'a, Net1> {
         patience: None,
         curriculum: None,
         freeze: vec!["vectors".to_owned()],
+        weight_decay: 0.0,
+        rates: Vec::new(),
     };
     let examples = pairs.iter().map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
     Trainer::resume(net, config, examples, 1, TrainState::new(net.fresh_weights()))

@@ -188,6 +188,8 @@ fn train(net: &Transducer) -> Vec<f32> {
         patience: None,
         curriculum: None,
         freeze: Vec::new(),
+        weight_decay: 0.0,
+        rates: Vec::new(),
     };
     let mut trainer = Trainer::new(net, config, examples, SEED);
     while !trainer.is_done() {

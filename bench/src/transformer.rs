@@ -60,7 +60,7 @@ impl Networks {
         let (mut writer, weights) = Folder::open(&dir.join("writer"))?.encoder_decoder()?;
         writer.config.cap = cases.cap;
         let firsts = |n: usize| (0..n as u32).collect();
-        let pieces = |x: Vec<Symbol>| Pieces { firsts: firsts(x.len()), pieces: x };
+        let pieces = |x: Vec<Symbol>| Pieces { firsts: firsts(x.len()), pieces: x, marked: None };
         Ok(Networks {
             tagger: Trained::new(net, tagger.weights),
             sentences: cases.tagger.into_iter().map(pieces).collect(),

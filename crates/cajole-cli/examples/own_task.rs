@@ -99,6 +99,8 @@ fn reverser() -> Reversing {
         patience: None,
         curriculum: None,
         freeze: Vec::new(),
+        weight_decay: 0.0,
+        rates: Vec::new(),
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);
     while !trainer.is_done() {

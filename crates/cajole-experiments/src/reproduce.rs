@@ -58,6 +58,11 @@ pub(crate) trait Experiment: Serialize {
     /// The seed of a recipe.
     fn seed(recipe: &Self::Recipe<'_>) -> u64;
 
+    /// Whether the recipe is all that training needs.
+    fn can_train(_network: &Self::Network) -> bool {
+        true
+    }
+
     /// Loads the corpus of a network.
     fn load(
         recipe: &Self::Recipe<'_>,
@@ -196,12 +201,16 @@ fn chosen<'n, E: Experiment>(
     };
     let (mut chosen, others): (Vec<_>, Vec<_>) =
         meant.partition(|(_, network)| is_trained(network));
-    let Some(folder) = places.nets else {
-        chosen.extend(others);
-        return Ok((chosen, Vec::new()));
+    let names = |networks: &[(usize, &E::Network)]| -> Vec<String> {
+        networks.iter().map(|(_, network)| E::names(network).0.clone()).collect()
     };
-    let absent: Vec<String> =
-        others.iter().map(|(_, network)| E::names(network).0.clone()).collect();
+    let Some(folder) = places.nets else {
+        let (trainable, others): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|(_, network)| E::can_train(network));
+        chosen.extend(trainable);
+        return Ok((chosen, names(&others)));
+    };
+    let absent = names(&others);
     match chosen.is_empty() {
         true => {
             Err(ExperimentError::NoNets { folder: folder.to_owned(), names: absent.join(", ") })

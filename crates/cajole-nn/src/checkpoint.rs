@@ -115,8 +115,9 @@ pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>
 /// If the file cannot be written, or a weight is not finite.
 pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result<()> {
     check_finite(path, layout, &state.weights, Precision::F32)?;
-    let Progress { epoch, step, best_score, best_epoch } = state.progress;
-    let numbers = [epoch as f64, step as f64, best_score, best_epoch as f64];
+    let Progress { epoch, step, best_score, best_epoch, batch, loss, symbols } = state.progress;
+    let [epoch, step, best_epoch] = [epoch, step, best_epoch].map(|n| n as f64);
+    let numbers = [epoch, step, best_score, best_epoch, batch as f64, loss, symbols as f64];
     let progress = Owned {
         dtype: Dtype::F64,
         shape: vec![numbers.len()],
@@ -152,8 +153,8 @@ pub fn training_from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result
     let numbers = file.tensor("progress").map_err(|e| damaged(path, &e))?;
     let numbers: Vec<f64> =
         numbers.data().as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-    let &[epoch, step, best_score, best_epoch] = numbers.as_slice() else {
-        return Err(misfit(path, format!("progress has {} numbers, not 4", numbers.len())));
+    let &[epoch, step, best_score, best_epoch, batch, loss, symbols] = numbers.as_slice() else {
+        return Err(misfit(path, format!("progress has {} numbers, not 7", numbers.len())));
     };
     let mut state = TrainState {
         progress: Progress {
@@ -161,6 +162,9 @@ pub fn training_from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result
             step: step as usize,
             best_score,
             best_epoch: best_epoch as usize,
+            batch: batch as usize,
+            loss,
+            symbols: symbols as usize,
         },
         ..TrainState::default()
     };

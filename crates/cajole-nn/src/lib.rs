@@ -54,4 +54,4 @@ pub use network::{Network, Trainable, Trained};
 pub use nudge::Nudge;
 pub use optimizer::Momenta;
 pub use tagging::{Tagger, Tagging};
-pub use train::{Curriculum, Decay, Example, Progress, TrainConfig, TrainState, Trainer};
+pub use train::{Curriculum, Decay, Example, Progress, Rate, TrainConfig, TrainState, Trainer};

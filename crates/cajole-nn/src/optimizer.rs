@@ -51,6 +51,29 @@ impl Momenta {
     }
 }
 
+/// How parameters follow a step, each with its start in the flat weights, in order. If there are
+/// none, all follow it alike.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paces(pub(crate) Vec<(usize, Pace)>);
+
+/// How a parameter follows a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pace {
+    /// The factor of the step size.
+    pub(crate) factor: f32,
+    /// What a step of size 1 takes off every weight, relative to it.
+    pub(crate) decay: f32,
+}
+
+impl Paces {
+    /// The pace of the parameter that weight `at` belongs to.
+    fn of(&self, at: usize) -> Pace {
+        let after = self.0.partition_point(|(start, _)| *start <= at);
+        let own = after.checked_sub(1).map(|i| self.0[i].1);
+        own.unwrap_or(Pace { factor: 1.0, decay: 0.0 })
+    }
+}
+
 /// What a step by `rule` needs of the gradient.
 pub(crate) fn purpose(rule: StepRule) -> Purpose {
     match rule {
@@ -64,6 +87,19 @@ pub(crate) fn purpose(rule: StepRule) -> Purpose {
 /// `w` as soon as it has moved, while caches hold it.
 pub(crate) fn step(
     rule: StepRule,
+    at: (usize, f32, f32),
+    w: &mut [f32],
+    grad: &mut Gradient,
+    momenta: &mut Momenta,
+    moved: &mut dyn FnMut(&Range<usize>, &[f32]),
+) {
+    step_at(&Paces::default(), rule, at, w, grad, momenta, moved);
+}
+
+/// The same, each parameter at its own pace.
+pub(crate) fn step_at(
+    paces: &Paces,
+    rule: StepRule,
     (t, eta, norm): (usize, f32, f32),
     w: &mut [f32],
     grad: &mut Gradient,
@@ -76,7 +112,11 @@ pub(crate) fn step(
     grad.subtract_products(w, eta, moved);
     momenta.prepare(rule.memory(), w.len(), grad.touched());
     for range in grad.touched() {
-        let w = &mut w[range.clone()];
+        let Pace { factor, decay } = paces.of(range.start);
+        let (eta, w) = (factor * eta, &mut w[range.clone()]);
+        if decay != 0.0 {
+            w.iter_mut().for_each(|w| *w -= eta * decay * *w);
+        }
         rule.step(t, eta, w, grad.values(range), momenta.of(range));
         moved(range, w);
     }

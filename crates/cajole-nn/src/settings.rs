@@ -53,6 +53,14 @@ pub fn depth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Err
 /// # Errors
 /// If it is out of range or not a number.
 pub fn dropout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+    fraction(deserializer)
+}
+
+/// For `#[serde(deserialize_with)]`: a part of a whole, in `[0, 1)`.
+///
+/// # Errors
+/// If it is out of range or not a number.
+pub fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
     match f32::deserialize(deserializer)? {
         share if (0.0..1.0).contains(&share) => Ok(share),
         share => Err(D::Error::custom(format!("{share} is not at least 0 and less than 1"))),

@@ -8,6 +8,8 @@
 //! The caller owns the loop: [`Trainer::epoch`], then [`Trainer::judge`] with a dev-set score,
 //! until [`Trainer::is_done`].
 
+use std::convert::Infallible;
+
 use cajole_core::StepRule;
 use cajole_core::model::{Mark, Symbol};
 use rayon::prelude::*;
@@ -15,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::aligned::Aligned;
 use crate::gradient::Gradient;
-use crate::layout::Entry;
+use crate::layout::{Entry, Layout};
 use crate::network::Trainable;
-use crate::optimizer::{self, Momenta};
+use crate::optimizer::{self, Momenta, Pace, Paces};
 use crate::random::Random;
-use crate::settings::{limit, optional_size, positive, positive_number};
+use crate::settings::{fraction, limit, optional_size, positive, positive_number};
 use crate::tape::{Graph, Tape};
 
 /// How a network is trained.
@@ -53,6 +55,30 @@ pub struct TrainConfig {
     /// Parameter groups that are not trained, such as pretrained word vectors.
     #[serde(default)]
     pub freeze: Vec<String>,
+    /// Decoupled weight decay (AdamW) of matrices; norms and biases have none.
+    #[serde(default, deserialize_with = "fraction")]
+    pub weight_decay: f32,
+    /// Parameters with step sizes of their own. The first that fits counts.
+    #[serde(default)]
+    pub rates: Vec<Rate>,
+}
+
+/// The step size of some parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Rate {
+    /// Their name, or what it begins with: `encoder.0` is a whole layer.
+    pub of: String,
+    /// The factor of `η`.
+    #[serde(deserialize_with = "positive_number")]
+    pub factor: f32,
+}
+
+impl Rate {
+    fn fits(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(self.of.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
 }
 
 /// Short examples first. Attention is learnt quickly on short inputs and then carries over to long
@@ -80,6 +106,13 @@ pub enum Decay {
         #[serde(deserialize_with = "positive_number")]
         factor: f32,
     },
+    /// Linear from zero, and then linear to zero at the last step: for weights that are pretrained,
+    /// which long first steps would spoil.
+    WarmUp {
+        /// The fraction of all steps in which the step size grows.
+        #[serde(deserialize_with = "fraction")]
+        share: f32,
+    },
 }
 
 impl Decay {
@@ -89,6 +122,8 @@ impl Decay {
             Decay::Constant => step_size,
             Decay::Linear => step_size * (1.0 - done),
             Decay::Exponential { factor } => step_size * factor.powi(epoch as i32),
+            Decay::WarmUp { share } if done < share => step_size * done / share,
+            Decay::WarmUp { share } => step_size * (1.0 - done) / (1.0 - share),
         }
     }
 }
@@ -141,11 +176,32 @@ pub struct Progress {
     pub best_score: f64,
     /// The epoch that reached it.
     pub best_epoch: usize,
+    /// Batches of the current epoch that are done.
+    pub batch: usize,
+    /// Their summed loss.
+    pub loss: f64,
+    /// Their symbols.
+    pub symbols: usize,
+}
+
+impl Progress {
+    /// The mean loss per symbol of the current epoch so far.
+    pub fn mean_loss(&self) -> f64 {
+        self.loss / self.symbols.max(1) as f64
+    }
 }
 
 impl Default for Progress {
     fn default() -> Self {
-        Progress { epoch: 0, step: 0, best_score: f64::NEG_INFINITY, best_epoch: 0 }
+        Progress {
+            epoch: 0,
+            step: 0,
+            best_score: f64::NEG_INFINITY,
+            best_epoch: 0,
+            batch: 0,
+            loss: 0.0,
+            symbols: 0,
+        }
     }
 }
 
@@ -158,6 +214,19 @@ pub struct Trainer<'a, N: Trainable> {
     state: TrainState,
     shards: Vec<Shard>,
     total: Gradient,
+    paces: Paces,
+}
+
+impl Paces {
+    fn new(layout: &Layout, config: &TrainConfig) -> Self {
+        let pace = |entry: &Entry| {
+            let rate = config.rates.iter().find(|rate| rate.fits(&entry.name));
+            let decay = if entry.is_bias { 0.0 } else { config.weight_decay };
+            let factor = rate.map_or(1.0, |rate| rate.factor);
+            (entry.param.range().start, Pace { factor, decay })
+        };
+        Paces(layout.entries().iter().map(pace).collect())
+    }
 }
 
 /// One thread's share of a batch.
@@ -202,7 +271,8 @@ impl<'a, N: Trainable> Trainer<'a, N> {
         // A batch never has more examples than there are.
         let most = config.batch_size.min(examples.len());
         let shards = (0..most.div_ceil(config.shard_size)).map(|_| shard()).collect();
-        Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n) }
+        let paces = Paces::new(net.layout(), &config);
+        Trainer { net, config, examples, seed, state, shards, total: Gradient::new(n), paces }
     }
 
     /// The current state.
@@ -236,25 +306,39 @@ impl<'a, N: Trainable> Trainer<'a, N> {
 
     /// Trains on all examples once. Returns the mean loss per symbol, in nats.
     pub fn epoch(&mut self) -> f64 {
-        self.epoch_with(|_, _| {})
+        let Ok(loss) = self.epoch_with(|_| Ok::<(), Infallible>(()));
+        loss
     }
 
-    /// Like `epoch`, calling `after_step` with the steps taken and the mean loss so far.
-    pub fn epoch_with(&mut self, mut after_step: impl FnMut(usize, f64)) -> f64 {
+    /// Like `epoch`, calling `after_step` with the state after every step. A state from within an
+    /// epoch resumes there.
+    ///
+    /// # Errors
+    /// Those of `after_step`, which end the epoch.
+    pub fn epoch_with<E>(
+        &mut self,
+        mut after_step: impl FnMut(&TrainState) -> Result<(), E>,
+    ) -> Result<f64, E> {
         let batches = self.batches();
-        let (mut loss, mut symbols) = (0.0, 0);
         let steps = batches.len();
-        for (i, batch) in batches.iter().enumerate() {
+        let first = self.state.progress.batch;
+        for (i, batch) in batches.iter().enumerate().skip(first) {
             let epoch = self.state.progress.epoch;
             let done = (epoch * steps + i) as f32 / (self.config.epochs * steps) as f32;
             let eta = self.config.decay.at(self.config.step_size, done, epoch);
             let n = batch.iter().map(|example| self.net.n_terms(example.output)).sum::<usize>();
-            loss += self.step(batch, eta, n);
-            symbols += n;
-            after_step(i + 1, loss / symbols as f64);
+            let loss = self.step(batch, eta, n);
+            let progress = &mut self.state.progress;
+            progress.batch = i + 1;
+            progress.loss += loss;
+            progress.symbols += n;
+            after_step(&self.state)?;
         }
-        self.state.progress.epoch += 1;
-        loss / symbols.max(1) as f64
+        let progress = &mut self.state.progress;
+        let loss = progress.mean_loss();
+        *progress =
+            Progress { epoch: progress.epoch + 1, batch: 0, loss: 0.0, symbols: 0, ..*progress };
+        Ok(loss)
     }
 
     /// Records the score after an epoch. Returns whether it is the best so far.
@@ -289,7 +373,7 @@ impl<'a, N: Trainable> Trainer<'a, N> {
 
     /// One step on a batch of `n` symbols. Returns its summed loss.
     fn step(&mut self, batch: &[Example<'a, N::Input>], eta: f32, n: usize) -> f64 {
-        let Trainer { net, config, shards, state, total, seed, .. } = self;
+        let Trainer { net, config, shards, state, total, seed, paces, .. } = self;
         let TrainState { weights, momenta, progress, .. } = state;
         // Dealt round-robin, so that every shard gets long and short examples and none lags.
         let n_parts = batch.len().div_ceil(config.shard_size);
@@ -309,8 +393,8 @@ impl<'a, N: Trainable> Trainer<'a, N> {
         }
         // Skip a batch with a non-finite gradient rather than spoil the weights.
         if norm.is_finite() && 0.0 < norm {
-            let step = (progress.step, eta, norm);
-            optimizer::step(config.rule, step, weights, total, momenta, &mut |_, _| {});
+            let at = (progress.step, eta, norm);
+            optimizer::step_at(paces, config.rule, at, weights, total, momenta, &mut |_, _| {});
         }
         progress.step += 1;
         shards.iter().map(|shard| shard.loss).sum()
@@ -333,5 +417,27 @@ impl Shard {
         g.random = Some(random);
         self.loss = net.teach(&mut g, part, 1.0 / n as f32, &mut self.blame);
         self.tape.backward(w, net.layout(), &self.blame, &mut self.grad);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn step_sizes_grow_and_then_shrink() {
+        let at = |share, done| Decay::WarmUp { share }.at(2.0, done, 0);
+        for (share, done, expected) in
+            [(0.2, 0.0, 0.0), (0.2, 0.1, 1.0), (0.2, 0.2, 2.0), (0.2, 0.6, 1.0), (0.0, 0.0, 2.0)]
+        {
+            assert!((at(share, done) - expected).abs() < 1e-6, "{share} {done}");
+        }
+    }
+
+    #[test]
+    fn rates_are_for_whole_names() {
+        let rate = Rate { of: "encoder.1".to_owned(), factor: 1.0 };
+        assert!(rate.fits("encoder.1") && rate.fits("encoder.1.feed.up.w"));
+        assert!(!rate.fits("encoder.10.feed.up.w") && !rate.fits("encoder"));
     }
 }

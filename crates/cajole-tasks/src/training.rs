@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cajole_nn::checkpoint::{
     CheckpointError, MODEL_FILE, Precision, TRAINING_FILE, check_finite, load_training,
     save_training, write_atomically,
 };
-use cajole_nn::{Example, TrainConfig, TrainState, Trainable, Trainer};
+use cajole_nn::{Example, Progress, TrainConfig, TrainState, Trainable, Trainer};
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
 use serde::Serialize;
@@ -18,6 +19,9 @@ use crate::{Watch, changes};
 
 /// Identifies the run that the state next to it belongs to.
 const RUN_FILE: &str = "training.json";
+
+/// Time between two saved states within an epoch.
+const SAVE_AFTER: Duration = Duration::from_secs(600);
 
 /// A training run and where its state is stored.
 pub(crate) struct Training<'a, N: Trainable> {
@@ -55,23 +59,32 @@ impl<'a, N: Trainable> Training<'a, N> {
         if let Some(folder) = folder {
             claim(folder, settings)?;
         }
-        let state = match &file {
-            Some(file) if file.exists() => {
-                let state = load_training(file, net.layout())?;
-                watch.say(&format!("  resuming from epoch {}", state.progress.epoch));
-                state
-            }
-            _ => TrainState::new(initial),
-        };
+        let kept = file.as_ref().filter(|file| file.exists());
+        let kept = kept.map(|file| load_training(file, net.layout())).transpose()?;
+        if let Some(state) = &kept {
+            watch.say(&resuming(&state.progress));
+        }
+        let state = kept.unwrap_or_else(|| TrainState::new(initial));
         let mut trainer = Trainer::resume(net, config.clone(), examples, seed, state);
         let mut note = String::new();
         let steps = trainer.steps_per_epoch();
         watch.begin("training", (config.epochs * steps) as u64);
+        let mut clock = Clock::new(config.epochs * steps, &trainer.state().progress, steps);
         while !trainer.is_done() {
-            let before = trainer.state().progress.epoch * steps;
-            let loss = trainer.epoch_with(|step, loss| {
-                watch.advance((before + step) as u64, &format!("loss {loss:.3}{note}"));
-            });
+            let loss = trainer.epoch_with(|state| {
+                let (progress, loss) = (&state.progress, state.progress.mean_loss());
+                watch.advance(clock.done(progress) as u64, &format!("loss {loss:.3}{note}"));
+                match &file {
+                    // The end of an epoch saves the state anyway.
+                    Some(file) if progress.batch < steps && clock.is_due() => {
+                        check_diverged(net, &state.weights, progress.epoch + 1)?;
+                        save_training(file, net.layout(), state)?;
+                        watch.say(&clock.to_text(progress));
+                        Ok(())
+                    }
+                    _ => Ok::<(), LoadError>(()),
+                }
+            })?;
             let epoch = trainer.state().progress.epoch;
             check_diverged(net, &trainer.state().weights, epoch)?;
             if epoch % every == 0 || epoch == config.epochs {
@@ -80,13 +93,8 @@ impl<'a, N: Trainable> Training<'a, N> {
                 note = format!(", {words}");
                 if every == 1 {
                     watch.say(&format!("  epoch {epoch:>3}: loss {loss:.4}{note}"));
-                    if let Some(folder) = folder {
-                        curve::add(
-                            folder,
-                            epoch,
-                            Epoch { epoch: None, f1: measured, loss: Some(loss) },
-                        )?;
-                    }
+                    let of_epoch = Epoch { epoch: None, f1: measured, loss: Some(loss) };
+                    folder.map(|folder| curve::add(folder, epoch, of_epoch)).transpose()?;
                 }
                 if let Some(file) = &file {
                     save_training(file, net.layout(), trainer.state())?;
@@ -99,6 +107,64 @@ impl<'a, N: Trainable> Training<'a, N> {
             trainer.judge(measured);
         }
         Ok(trainer.into_state())
+    }
+}
+
+/// Where a run goes on.
+fn resuming(progress: &Progress) -> String {
+    match progress.batch {
+        0 => format!("  resuming from epoch {}", progress.epoch),
+        batch => format!("  resuming from epoch {}, batch {batch}", progress.epoch),
+    }
+}
+
+/// How long a run takes, and when its state was saved last.
+struct Clock {
+    started: Instant,
+    saved: Instant,
+    /// Steps that were done before.
+    before: usize,
+    /// Steps of an epoch.
+    steps: usize,
+    /// Steps of the run.
+    all: usize,
+}
+
+impl Clock {
+    fn new(all: usize, progress: &Progress, steps: usize) -> Self {
+        let now = Instant::now();
+        let mut clock = Clock { started: now, saved: now, before: 0, steps, all };
+        clock.before = clock.done(progress);
+        clock
+    }
+
+    /// Steps that are done.
+    fn done(&self, progress: &Progress) -> usize {
+        progress.epoch * self.steps + progress.batch
+    }
+
+    /// Whether the state has to be saved now.
+    fn is_due(&mut self) -> bool {
+        let is_due = SAVE_AFTER <= self.saved.elapsed();
+        if is_due {
+            self.saved = Instant::now();
+        }
+        is_due
+    }
+
+    /// Says that the state was saved, and how much time is left.
+    fn to_text(&self, progress: &Progress) -> String {
+        let done = self.done(progress);
+        let taken = self.started.elapsed().as_secs_f64() / 60.0;
+        let left =
+            taken * (self.all.saturating_sub(done)) as f64 / (done - self.before).max(1) as f64;
+        format!(
+            "  epoch {:>3}: batch {} of {}, loss {:.4}; saved, about {left:.0} min left",
+            progress.epoch + 1,
+            progress.batch,
+            self.steps,
+            progress.mean_loss()
+        )
     }
 }
 

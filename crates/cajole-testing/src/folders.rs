@@ -112,6 +112,11 @@ fn around(before: Option<(&str, usize)>, after: (&str, usize)) -> String {
 
 /// Writes a BERT for token classification; words are read letter by letter.
 pub fn write_labels(folder: &Path, seed: u64) {
+    write_bert(folder, seed, POSITIONS);
+}
+
+/// The same with this many positions, of which it needs one for each letter.
+pub fn write_bert(folder: &Path, seed: u64, positions: usize) {
     const SPECIAL: [&str; 4] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
     let letters = || "abcdefghijklmnopqrstuvwxyz0123456789@.-".chars();
     let own = letters().map(String::from).chain(letters().map(|c| format!("##{c}")));
@@ -125,7 +130,7 @@ pub fn write_labels(folder: &Path, seed: u64) {
             "{{\"architectures\":[\"BertForTokenClassification\"],\"model_type\":\"bert\",\
              \"vocab_size\":{},\"hidden_size\":{WIDTH},\"num_hidden_layers\":2,\
              \"num_attention_heads\":2,\"intermediate_size\":{INNER},\
-             \"max_position_embeddings\":{POSITIONS},\"type_vocab_size\":2,\"hidden_act\":\"gelu\",\
+             \"max_position_embeddings\":{positions},\"type_vocab_size\":2,\"hidden_act\":\"gelu\",\
              \"id2label\":{{{}}}}}",
             pieces.len(),
             labels.join(",")
@@ -147,7 +152,7 @@ pub fn write_labels(folder: &Path, seed: u64) {
         ),
     );
     let mut tensors = Tensors::new(seed);
-    for (table, rows) in [("word", pieces.len()), ("position", POSITIONS), ("token_type", 2)] {
+    for (table, rows) in [("word", pieces.len()), ("position", positions), ("token_type", 2)] {
         tensors.table(&format!("bert.embeddings.{table}_embeddings"), rows);
     }
     tensors.norm("bert.embeddings.LayerNorm");

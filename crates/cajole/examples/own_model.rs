@@ -140,6 +140,8 @@ fn main() {
         patience: None,
         curriculum: None,
         freeze: Vec::new(),
+        weight_decay: 0.0,
+        rates: Vec::new(),
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);
     let mut loss = f64::NAN;

@@ -144,19 +144,19 @@ fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
     let (network, lexicon) = (&card.network, &tagger.vocabulary.lexicon);
-    let elmo = match network.dense {
-        0 => String::new(),
-        n => format!(", ELMo vectors of {n}"),
+    let elmo = match &tagger.vocabulary.embedder {
+        None => String::new(),
+        Some(embedder) => format!(", ELMo vectors of {}", embedder.elmo().dim()),
     };
-    let layers = match network.layers {
+    let (layers, units) = network.size();
+    let layers = match layers {
         1 => "1 layer".to_owned(),
         n => format!("{n} layers"),
     };
     screen::print(&format!(
-        "{}: {layers} of {} units; {} words{elmo}, {} tags.",
+        "{}: {layers} of {units} units; {} words{elmo}, {} tags.",
         out.display(),
-        network.hidden,
         lexicon.words().len(),
-        network.tags,
+        network.tags(),
     ))
 }

@@ -9,6 +9,7 @@ use cajole_experiments::transduction::TransductionConfig;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint;
 use cajole_tasks::pairs::{self, PairsConfig};
+use cajole_tasks::srl::Recipe;
 use cajole_tasks::training::{finish, is_unfinished};
 use cajole_tasks::{Checkpoint, Watch, parsing, srl, transduction};
 
@@ -51,6 +52,11 @@ pub(crate) struct Train {
     #[arg(long, value_name = "NAME")]
     pub(crate) network: Option<String>,
 
+    /// A Hugging Face folder with a pretrained encoder, such as BERT or MiniLM, to train further
+    /// (srl)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) encoder: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) data: Data,
 
@@ -84,7 +90,10 @@ pub(crate) fn run(what: &Train, session: &Session) -> anyhow::Result<()> {
 
 /// What only other tasks understand is refused.
 fn unless_meant(what: &Train) -> anyhow::Result<()> {
-    let Train { train, dev, network, data, .. } = what;
+    let Train { train, dev, network, data, encoder, .. } = what;
+    if let Some(encoder) = encoder.as_ref().filter(|_| what.task != Task::Srl) {
+        bail!("--encoder {} is for srl only", encoder.display());
+    }
     match what.task {
         Task::Pairs if network.is_some() => {
             bail!("--network is for parsing and srl, not for pairs")
@@ -169,8 +178,18 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
     let mut config = srl_config(&what.settings, &what.data)?;
     config.seed = what.seed;
     config.networks.iter_mut().for_each(|network| network.seeds.clear());
-    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
-    let recipe = config.recipe(network)?;
+    let named = what.network.as_deref();
+    // Unless one is named, the first that can be trained from what is given.
+    let mut fitting = config.networks.clone();
+    fitting.retain(|n| named.is_some() || n.encoder.is_some() == what.encoder.is_some());
+    if fitting.is_empty() {
+        bail!(
+            "no network of {} is an encoder: there is none with a [networks.encoder]",
+            what.settings.name()
+        );
+    }
+    let network = chosen(&fitting, |n| &n.name, named)?;
+    let recipe = Recipe { encoder: what.encoder.as_deref(), ..config.recipe(network)? };
     let screen = Screen::new();
     let splits = srl::Splits::load(recipe.corpus, what.data.folder.as_deref(), config.seed)?;
     let (folder, _locked) = folder(what, &network.name, session)?;

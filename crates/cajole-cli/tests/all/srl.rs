@@ -5,8 +5,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use cajole_experiments::srl::SrlConfig;
+use cajole_nn::Decay;
 use cajole_tasks::corpora::Source;
-use cajole_tasks::srl::Unlabelled;
+use cajole_tasks::srl::{FineTuning, Unlabelled};
+use cajole_testing::folders::write_bert;
 use serde_json::Value;
 
 use crate::failure::check_failed;
@@ -175,6 +177,53 @@ fn a_tagger_that_was_not_trained_at_all_can_be_loaded() {
     assert!(card["dev-f1"].is_number(), "{card}");
     fs::write(folder.path().join("one"), "Dogs bark .\n").unwrap();
     printed(folder.path(), &["tag", "--model=net", "one"]);
+}
+
+/// An encoder becomes a tagger that all commands know.
+#[test]
+fn an_encoder_is_trained_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::create_dir(at.join("bert")).unwrap();
+    write_bert(&at.join("bert"), 1, 400);
+    let mut config = write_settings(at);
+    let mut training = config.training.clone();
+    (training.epochs, training.step_size) = (2, 5e-3);
+    training.decay = Decay::WarmUp { share: 0.2 };
+    let tuning = FineTuning { training, layer_factor: 0.9, top_factor: 2.0, nudges: Vec::new() };
+    let mut encoder = config.networks[0].clone();
+    (encoder.name, encoder.epochs, encoder.encoder) = ("tiny".to_owned(), None, Some(tuning));
+    encoder.domains = false;
+    config.networks.push(encoder);
+    (config.studies, config.collapse) = (Vec::new(), None);
+    fs::write(at.join("with.toml"), toml::to_string(&config).unwrap()).unwrap();
+
+    let train = ["train", "srl", "--config=with.toml"];
+    let with = |rest: &[&'static str]| [&train[..], rest].concat();
+    let card = printed(at, &with(&["--encoder=bert", "--out=nets/tiny", "--json"]));
+    let card: Value = serde_json::from_str(&card).unwrap();
+    assert_eq!((&card["name"], &card["epochs"]), (&Value::from("tiny"), &Value::from(2)));
+    fs::remove_dir_all(at.join("bert")).unwrap();
+    fs::write(at.join("one"), "Dogs bark .\n").unwrap();
+    assert!(printed(at, &["tag", "--model=nets/tiny", "one"]).contains("Dogs"));
+    let line =
+        r#"{"tokens": ["Dogs", "bark", "."], "tree": "(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))"}"#;
+    fs::write(at.join("lines"), format!("{line}\n")).unwrap();
+    let infer = printed(at, &["infer", "--model=nets/tiny", "--set=moves=[\"@vectors\"]", "lines"]);
+    let record: Value = serde_json::from_str(infer.lines().next().unwrap()).unwrap();
+    assert_eq!(record["status"], "satisfied", "{record}");
+    let long = vec!["a"; 399];
+    let long = serde_json::json!({"tokens": long, "predicates": [0]});
+    fs::write(at.join("long"), format!("{long}\n")).unwrap();
+    let tag = ["tag", "--model=nets/tiny", "--max-tokens=1000", "--trees=none", "long"];
+    check_error(at, &tag, &["401 pieces", "at most 400"]);
+    let reproduce = ["reproduce", "srl", "--config=with.toml", "--nets=nets", "--json"];
+    assert!(rows(&printed(at, &reproduce)).iter().all(|row| row["net"] == "tiny"));
+
+    check_error(at, &with(&["--network=tiny", "--out=x"]), &["tiny", "--encoder FOLDER"]);
+    check_error(at, &with(&["--encoder=bert", "--out=x"]), &["bert/config.json"]);
+    check_error(at, &["train", "parsing", "--quick", "--encoder=bert"], &["srl only"]);
+    check_error(at, &["train", "srl", "--quick", "--encoder=bert"], &["no network", "encoder"]);
 }
 
 #[test]

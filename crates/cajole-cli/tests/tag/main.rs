@@ -108,11 +108,12 @@ fn train(folder: &Path, reads: Reads, epochs: usize) {
         constraint_loss: None,
         domains: false,
         seeds: Vec::new(),
+        encoder: None,
     };
     let splits = Splits::load(&corpus, None, 1).unwrap();
     let SrlConfig { sizes, training, readings, seed, .. } = &config;
     let (network, corpus, reading) = (&network, &corpus, readings[0]);
-    let recipe = Recipe { network, sizes, training, corpus, reading, seed: *seed };
+    let recipe = Recipe { network, sizes, training, corpus, reading, seed: *seed, encoder: None };
     let (trained, card) = cajole_tasks::srl::train(&recipe, &splits, None, &Silent).unwrap();
     trained.save(folder, &card, Precision::F32).unwrap();
 }

@@ -3,17 +3,19 @@
 
 use std::ops::Range;
 
-use cajole_core::{Config, Gbi, Outcome, Step, Symbol, UnknownParameter, Workspace};
+use cajole_core::{Config, Gbi, Outcome, Step, Symbol, Workspace};
 use cajole_report::{CaseStep, CaseStudy, Piece};
+use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_tasks::srl::tagger::RoleTagger;
+use cajole_tasks::srl::training::instance;
 use cajole_treebank::penn::parse_tree;
 use cajole_treebank::roles::bio;
 use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::roles::show::Bracketing;
 
-use crate::{NEAREST, alone, choose, edit_distance};
+use crate::{ExperimentError, NEAREST, alone, choose, edit_distance};
 
 /// Longer sentences make unreadable tables.
 pub(super) const LONGEST: usize = 14;
@@ -28,7 +30,7 @@ const EXAMPLE: (&str, usize, &str, &str) = (
 );
 
 /// The paper's example with words, and as an input of this tagger.
-fn example(tagger: &RoleTagger, reading: Reading) -> (Sentence, Instance) {
+fn example(tagger: &RoleTagger, reading: Reading) -> Result<(Sentence, Instance), LoadError> {
     let (tree, predicate, lemma, tags) = EXAMPLE;
     let tree = parse_tree(tree).expect("the example is a tree");
     let (pos, tokens): (Vec<String>, Vec<String>) =
@@ -43,8 +45,8 @@ fn example(tagger: &RoleTagger, reading: Reading) -> (Sentence, Instance) {
     let propositions = vec![proposition.clone()];
     let sentence =
         Sentence { id, genre, tokens, pos, tree: None, propositions, is_conll2012: false };
-    let instance = Instance::new(tagger, &sentence, &proposition);
-    (sentence, instance.within(&tree, reading, Noise::Free))
+    let instance = instance(tagger, &sentence, &proposition)?;
+    Ok((sentence, instance.within(&tree, reading, Noise::Free)))
 }
 
 /// The repair of the paper's example, or else of the nearest short failure that Algorithm 1 repairs
@@ -52,15 +54,16 @@ fn example(tagger: &RoleTagger, reading: Reading) -> (Sentence, Instance) {
 /// first block.
 ///
 /// # Errors
-/// If a preset names a parameter that the network does not have.
+/// If a preset names a parameter that the network does not have, or the network cannot read the
+/// paper's example.
 pub(super) fn case_study(
     tagger: &RoleTagger,
     reading: Reading,
     presets: [(&str, &Config); 2],
     failures: &[(&Sentence, &Instance)],
-) -> Result<Option<CaseStudy>, UnknownParameter> {
+) -> Result<Option<CaseStudy>, ExperimentError> {
     let (model, constraint) = (&tagger.model, tagger.constraint());
-    let (words, example) = example(tagger, reading);
+    let (words, example) = example(tagger, reading)?;
     let distance = |s: &Sentence| edit_distance(&s.pos, &words.pos);
     let short = failures.iter().filter(|(s, _)| s.tokens.len() <= LONGEST);
     let mut near: Vec<_> = short.map(|&(s, x)| (distance(s), s, x)).collect();

@@ -76,7 +76,7 @@ impl Run<'_> {
     /// The step size of plain SGD with the best F1.
     fn choose_step_size(&self, dev: &Tagged<'_>) -> Result<f32, ExperimentError> {
         let config = self.config;
-        let instances = self.instances(dev.sentences, config.readings[0], config.noise[0]);
+        let instances = self.instances(dev.sentences, config.readings[0], config.noise[0])?;
         let failures = self.dev_failures(&instances, dev);
         let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
             let paper = config.gbi.paper_by(step_size);
@@ -90,7 +90,7 @@ impl Run<'_> {
     fn choose_best(&self, reading: Reading, dev: &Tagged<'_>) -> Result<Config, ExperimentError> {
         /// F1 differences that mean little on some hundred failures.
         const MARGIN: f64 = 0.5;
-        let instances = self.instances(dev.sentences, reading, self.config.noise[0]);
+        let instances = self.instances(dev.sentences, reading, self.config.noise[0])?;
         let failures = self.dev_failures(&instances, dev);
         let presets = &self.config.gbi;
         let nudge = nearly_best_of(&self.config.tuning.nudges, MARGIN, |nudge: &Nudge| {
@@ -109,7 +109,7 @@ impl Run<'_> {
         dev: &Tagged<'_>,
     ) -> Result<Kind, ExperimentError> {
         let (tuning, best) = (&self.config.tuning, best.clone());
-        let instances = self.instances(dev.sentences, reading, noise);
+        let instances = self.instances(dev.sentences, reading, noise)?;
         let failures = self.dev_failures(&instances, dev);
         let searched = tuning.penalties.iter().map(|&penalty| {
             let charges = Charges::by_syntax(penalty);

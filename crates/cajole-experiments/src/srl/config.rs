@@ -1,5 +1,6 @@
 //! The settings of the experiment: one TOML file, built in and overridable.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cajole_nn::TrainConfig;
@@ -123,7 +124,19 @@ impl SrlConfig {
             UnknownCorpus::unless(&self.corpora, "corpus", &network.name, &network.corpus)?;
         let SrlConfig { sizes, training, readings, .. } = self;
         let seed = network.seeds.first().copied().unwrap_or(self.seed);
-        Ok(Recipe { network, sizes, training, corpus, reading: readings[0], seed })
+        let (reading, encoder) = (readings[0], None);
+        Ok(Recipe { network, sizes, training, corpus, reading, encoder, seed })
+    }
+
+    /// The settings that a network is measured with. The parameters of an encoder have other names,
+    /// so presets and candidates that name LSTMs' are replaced.
+    pub(super) fn measuring(&self, network: &NetworkConfig) -> Cow<'_, SrlConfig> {
+        let Some(encoder) = &network.encoder else { return Cow::Borrowed(self) };
+        let mut config = self.clone();
+        let paper = config.gbi.paper.clone();
+        config.gbi = Presets { paper, ..Presets::built_in(Presets::LABELS) };
+        config.tuning.nudges.clone_from(&encoder.nudges);
+        Cow::Owned(config)
     }
 
     /// The built-in file.

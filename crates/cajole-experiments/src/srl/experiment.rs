@@ -10,7 +10,7 @@ use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
 use cajole_tasks::parsing::Parser;
 use cajole_tasks::srl::instance::{Instance, Noise};
-use cajole_tasks::srl::training::{propositions, train};
+use cajole_tasks::srl::training::{instance, propositions, train};
 use cajole_tasks::srl::{Card, CorpusConfig, NetworkConfig, Recipe, RoleTagger, Splits};
 use cajole_tasks::words::Reads;
 use cajole_tasks::{Checkpoint, Watch};
@@ -80,6 +80,10 @@ impl Experiment for SrlConfig {
         recipe.seed
     }
 
+    fn can_train(network: &NetworkConfig) -> bool {
+        network.encoder.is_none()
+    }
+
     fn load(recipe: &Recipe<'_>, data: Option<&Path>) -> Result<Splits, CorpusError> {
         Splits::load(recipe.corpus, data, recipe.seed)
     }
@@ -94,7 +98,7 @@ impl Experiment for SrlConfig {
     }
 
     fn differs(network: &NetworkConfig, card: &Card) -> Option<String> {
-        let found = (card.network.layers, card.network.hidden);
+        let found = card.network.size();
         let wanted = (network.layers, network.hidden);
         let text = |(layers, hidden)| format!("{layers} × {hidden} units");
         (found != wanted).then(|| format!("{}, configured {}", text(found), text(wanted)))
@@ -113,7 +117,8 @@ impl Experiment for SrlConfig {
         watch: &dyn Watch,
     ) -> Result<(OfNetwork, Option<CaseStudy>), ExperimentError> {
         let corpus = self.recipe(network)?.corpus;
-        let run = Run { name: &network.name, tagger, config: self, corpus, kept, watch };
+        let config = self.measuring(network);
+        let run = Run { name: &network.name, tagger, config: &config, corpus, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
         let case = kept.get(&format!("{} case", network.name), || {
             run.case_study(&measured.chosen, &splits.test)
@@ -186,17 +191,18 @@ impl Run<'_> {
     /// The studies of this network, on dev failures under the first kind of constraint.
     fn studies(&self, chosen: &Chosen, dev: &Tagged<'_>) -> Result<Vec<Vec<Row>>, ExperimentError> {
         let (config, watch) = (self.config, self.watch);
-        let instances = OnceCell::new();
+        let (reading, noise) = (config.readings[0], config.noise[0]);
+        let instances = match config.studies.iter().any(|study| study.is_about(self.name)) {
+            true => self.instances(dev.sentences, reading, noise)?,
+            false => Vec::new(),
+        };
         let found = OnceCell::new();
         let of_one = |study: &Study| {
             if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
             study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {
-                let (reading, noise) = (config.readings[0], config.noise[0]);
-                let instances =
-                    instances.get_or_init(|| self.instances(dev.sentences, reading, noise));
-                let found = found.get_or_init(|| self.failures(instances, dev));
+                let found = found.get_or_init(|| self.failures(&instances, dev));
                 let some = found.first(study.failures);
                 let nudged = some.gbi(name, preset, watch)?;
                 Ok(some.row(self.name, name, "dev", &some.within(&nudged, None)))
@@ -213,7 +219,7 @@ impl Run<'_> {
         self.kept.get(&format!("{} collapse", self.name), || {
             let mut rows = Vec::new();
             for kind in chosen.kinds.iter().filter(|k| k.reading == self.config.readings[0]) {
-                let instances = self.instances(dev.sentences, kind.reading, kind.noise);
+                let instances = self.instances(dev.sentences, kind.reading, kind.noise)?;
                 let failures = self.failures(&instances, dev);
                 for search in &collapse.searches {
                     self.watch.begin(&search.name, failures.cases.len() as u64);
@@ -248,7 +254,7 @@ impl Run<'_> {
         sentences: &[Sentence],
         reading: Reading,
         noise: Noise,
-    ) -> Vec<Instance> {
+    ) -> Result<Vec<Instance>, LoadError> {
         let predicted = match noise {
             Noise::Predicted => self.parse(sentences),
             _ => Vec::new(),
@@ -256,16 +262,15 @@ impl Run<'_> {
         let mut instances = Vec::new();
         for (i, sentence) in sentences.iter().enumerate() {
             let tree = predicted.get(i).or(sentence.tree.as_ref());
-            let one = std::slice::from_ref(sentence);
-            instances.extend(propositions(one, self.corpus).map(|(_, proposition)| {
-                let instance = Instance::new(self.tagger, sentence, proposition);
-                match tree {
+            for (_, proposition) in propositions(std::slice::from_ref(sentence), self.corpus) {
+                let instance = instance(self.tagger, sentence, proposition)?;
+                instances.push(match tree {
                     Some(tree) => instance.within(tree, reading, noise),
                     None => instance,
-                }
-            }));
+                });
+            }
         }
-        instances
+        Ok(instances)
     }
 
     /// A repair to show, among short sentences under the constraints of the first block.
@@ -277,7 +282,7 @@ impl Run<'_> {
         let (config, reading) = (self.config, self.config.readings[0]);
         let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
         let short: Vec<Sentence> = short.cloned().collect();
-        let instances = self.instances(&short, reading, config.noise[0]);
+        let instances = self.instances(&short, reading, config.noise[0])?;
         let failures = Failures::find(self.tagger, &instances, self.watch);
         let of_instance: Vec<&Sentence> =
             propositions(&short, self.corpus).map(|(s, _)| s).collect();
@@ -289,7 +294,7 @@ impl Run<'_> {
         let paper = config.gbi.paper_by(chosen.step_size);
         let best = chosen.kinds.first().map_or(&config.gbi.best, |kind| &kind.best);
         let presets = [("paper", &paper), ("best", best)];
-        Ok(case_study(self.tagger, reading, presets, &cases)?)
+        case_study(self.tagger, reading, presets, &cases)
     }
 
     /// Parses these sentences with the built-in parser.
@@ -315,7 +320,7 @@ impl Run<'_> {
         let (noise, reading) = (kind.noise, kind.reading);
         let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
         let measured = self.kept.get(&name, || {
-            let instances = self.instances(tagged.sentences, reading, noise);
+            let instances = self.instances(tagged.sentences, reading, noise)?;
             let failures = self.failures(&instances, tagged);
             let Run { name: net, tagger, config, watch, .. } = *self;
             let timed = &instances[..instances.len().min(TIMED)];

@@ -31,7 +31,7 @@ where
 fn a_constraint_loss_without_unlabelled_data_is_plain_training() {
     let (config, splits, tagger) = &*TRAINED;
     let net = &tagger.model.net;
-    let labelled = training::instances(tagger, &splits.train, corpus(config));
+    let labelled = training::instances(tagger, &splits.train, corpus(config)).unwrap();
     let golds = propositions(&splits.train, corpus(config));
     let golds: Vec<_> = golds.map(|(_, p)| tagger.vocabulary.symbols(&p.tags).unwrap()).collect();
     let plain = after_two_epochs(net, labelled.iter().zip(&golds));

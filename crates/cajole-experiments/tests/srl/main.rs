@@ -1,7 +1,8 @@
 //! The SRL task end to end: runs that are killed and resumed, arguments that must be constituents,
-//! and training with a constraint loss, each against an independent implementation.
+//! training with a constraint loss, each against an independent implementation, and encoders.
 
 mod constraint_loss;
+mod encoder;
 #[path = "../rows/mod.rs"]
 mod rows;
 
@@ -207,7 +208,8 @@ fn instances(reading: Reading, noise: Noise) -> Vec<Instance> {
     let tagger = &TRAINED.2;
     let instance = |(sentence, proposition): (&Sentence, &Proposition)| {
         let tree = sentence.tree.as_ref().unwrap();
-        Instance::new(tagger, sentence, proposition).within(tree, reading, noise)
+        let instance = Instance::new(tagger, sentence, proposition).unwrap();
+        instance.within(tree, reading, noise)
     };
     asked().into_iter().map(instance).collect()
 }
@@ -234,7 +236,7 @@ fn noise_free_constraints_apply_exactly_if_gold_agrees() {
         let mut n = 0;
         for (sentence, proposition) in &all {
             let tree = sentence.tree.as_ref().unwrap();
-            let instance = || Instance::new(tagger, sentence, proposition);
+            let instance = || Instance::new(tagger, sentence, proposition).unwrap();
             let [free, noisy, predicted] = [Noise::Free, Noise::Noisy, Noise::Predicted]
                 .map(|noise| instance().within(tree, reading, noise).brackets);
             let nodes = spans_of(tree, 0, reading == Reading::All);

@@ -15,10 +15,10 @@ use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::checkpoint::LoadError;
+use cajole_tasks::words::Tokens;
 use cajole_treebank::tokenize;
 use serde_json::{Map, Value, json};
 
-use super::tokens::{Tokens, unreadable};
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
 use crate::line::{Line, LineError, list};
@@ -150,9 +150,9 @@ impl Task for Labels {
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Pieces>>, LineError> {
         let words = self.words(line)?;
         line.check_length(&words)?;
-        let input = self.tokens.read_words(&words)?;
+        let input = self.tokens.read_words(&words).map_err(LineError::other)?;
         line.check_length(&input.pieces)?;
-        self.model.net.net.check(&input).map_err(unreadable)?;
+        self.model.net.net.check(&input).map_err(LineError::other)?;
         let gold = line.gold().map(|gold| self.gold(gold, words.len())).transpose()?;
         let value = json!(words);
         Ok(vec![Case { input, subject: Subject::new(words, value), gold }])

@@ -1,5 +1,5 @@
 //! The tasks whose checkpoints can be run: one file each, and one for what those that write symbol
-//! by symbol have in common. `huggingface.rs` and `tokens.rs` are for Hugging Face folders.
+//! by symbol have in common. `huggingface.rs` is for Hugging Face folders.
 
 pub(crate) mod huggingface;
 mod labels;
@@ -7,7 +7,6 @@ mod pairs;
 mod parsing;
 pub mod sequences;
 mod srl;
-mod tokens;
 mod transduction;
 mod writer;
 

@@ -14,7 +14,7 @@ use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::srl::tagger::Net;
-use cajole_tasks::srl::{Instance, Noise, Query, RoleTagger, USUAL_RULES};
+use cajole_tasks::srl::{Instance, Noise, Query, RoleNetwork, RoleTagger, SplitError, USUAL_RULES};
 use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::show::Bracketing;
 use cajole_treebank::roles::{Argument, Proposition, Sentence, nodes};
@@ -55,7 +55,11 @@ impl Roles {
     /// With its network.
     pub fn new(tagger: RoleTagger) -> Self {
         let vocabulary = Vocabulary::new(tagger.vocabulary.tags.names(), " ");
-        Roles { tagger, vocabulary, presets: Presets::built_in(Presets::SRL) }
+        let presets = Presets::built_in(match tagger.model.net.net {
+            RoleNetwork::Lstm(_) => Presets::SRL,
+            RoleNetwork::Encoder(_) => Presets::LABELS,
+        });
+        Roles { tagger, vocabulary, presets }
     }
 
     /// The predicates of a sentence, whose tree is from `tree_from`. They share all they can: a long
@@ -65,8 +69,8 @@ impl Roles {
         sentence: Sentence,
         tree_from: Option<&str>,
         rules: &Rules<'_>,
-    ) -> Vec<Case<Asked>> {
-        let features = self.tagger.vocabulary.unmarked(&sentence);
+    ) -> Result<Vec<Case<Asked>>, SplitError> {
+        let unmarked = self.tagger.vocabulary.unmarked(&sentence)?;
         let Sentence { tokens, tree, propositions, .. } = sentence;
         let brackets = rules.only_spans().zip(tree.as_ref()).map(|((reading, _), tree)| {
             Arc::new(nodes(tree, reading).into_iter().collect::<Brackets>())
@@ -74,7 +78,7 @@ impl Roles {
         let (tokens, tree): (Arc<[String]>, _) = (tokens.into(), tree.map(Arc::new));
         let tree_from: Option<Arc<str>> = tree_from.map(Arc::from);
         let case = |proposition: Proposition| {
-            let mut instance = Instance::marked(&self.tagger, &features, &proposition);
+            let mut instance = unmarked.marked(&self.tagger, &proposition);
             if let Some(brackets) = &brackets {
                 instance = instance.among(brackets, Noise::Noisy);
             }
@@ -85,7 +89,7 @@ impl Roles {
             let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
             Case { input: Asked { instance, lemma, tree_from: tree_from.clone() }, subject, gold }
         };
-        propositions.into_iter().map(case).collect()
+        Ok(propositions.into_iter().map(case).collect())
     }
 }
 
@@ -128,7 +132,7 @@ impl Task for Roles {
         // Whoever puts a tree into a line may say where it is from.
         let tree_from = line.fields.get("tree_from").and_then(Value::as_str).unwrap_or("input");
         let tree_from = sentence.tree.as_ref().map(|_| tree_from);
-        Ok(self.cases_of(sentence, tree_from, rules))
+        self.cases_of(sentence, tree_from, rules).map_err(LineError::other)
     }
 
     fn about(&self, case: &Case<Asked>) -> Map<String, Value> {

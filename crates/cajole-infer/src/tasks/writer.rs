@@ -12,11 +12,11 @@ use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::pairs::Score;
+use cajole_tasks::words::Tokens;
 use cajole_tasks::writer::TextWriter;
 use cajole_tasks::{Checkpoint, Presets};
 use serde_json::{Map, Value, json};
 
-use super::tokens::{Tokens, unreadable};
 use super::{huggingface, sequences};
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
@@ -135,9 +135,9 @@ impl Task for Writer {
             Some(text) if !line.fields.contains_key("input") => text_of(text)?,
             _ => text_of(&line.input()?)?,
         };
-        let pieces = self.tokens.read(&input)?;
+        let pieces = self.tokens.read(&input).map_err(LineError::other)?;
         line.check_length(&pieces)?;
-        self.model.net.check(&pieces).map_err(unreadable)?;
+        self.model.net.check(&pieces).map_err(LineError::other)?;
         let right = line.gold().map(|gold| text("output", gold)).transpose()?;
         let gold = right.as_deref().and_then(|gold| self.written(gold));
         let words: Vec<String> = input.split_whitespace().map(str::to_owned).collect();

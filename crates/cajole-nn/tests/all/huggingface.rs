@@ -157,8 +157,11 @@ fn taggers_agree_with_pytorch() {
         let (cases, want) = cases(&path);
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let model = tagger(&path);
-        let pieces =
-            |x: &Vec<Symbol>| Pieces { pieces: x.clone(), firsts: (0..x.len() as u32).collect() };
+        let pieces = |x: &Vec<Symbol>| Pieces {
+            pieces: x.clone(),
+            firsts: (0..x.len() as u32).collect(),
+            marked: None,
+        };
         let xs: Vec<Pieces> = cases.inputs.iter().map(pieces).collect();
         let mut workspace = Workspace::new(&model);
         let (mut got, mut scores) = (Vec::new(), Vec::new());

@@ -34,6 +34,8 @@ fn training(epochs: usize) -> TrainConfig {
         patience: None,
         curriculum: None,
         freeze: Vec::new(),
+        weight_decay: 0.0,
+        rates: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ mod checkpoints;
 mod constrained_tags;
 mod decoding;
 mod elmo;
+mod fine_tuning;
 mod halves;
 mod halves_recording;
 mod huggingface;

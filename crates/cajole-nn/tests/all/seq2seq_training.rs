@@ -33,6 +33,8 @@ fn training() -> TrainConfig {
         patience: None,
         curriculum: Some(Curriculum { longest: 5, epochs: 3 }),
         freeze: vec!["vectors".to_owned()],
+        weight_decay: 0.0,
+        rates: Vec::new(),
     }
 }
 

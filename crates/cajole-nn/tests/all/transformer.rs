@@ -123,6 +123,8 @@ fn training_learns_to_copy() {
             patience: None,
             curriculum: None,
             freeze: Vec::new(),
+            weight_decay: 0.0,
+            rates: Vec::new(),
         };
         let mut trainer = Trainer::new(&net, config, examples(), 1);
         let first = trainer.epoch();

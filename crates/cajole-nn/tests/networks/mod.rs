@@ -211,7 +211,7 @@ pub(crate) fn tokens(n: usize, seed: u64) -> Vec<Token> {
 /// `n` words of one or two pieces, between two that belong to none.
 pub(crate) fn pieces(n: usize, seed: u64) -> Pieces {
     let random = &mut Random::new(seed);
-    let mut x = Pieces { pieces: vec![0], firsts: Vec::new() };
+    let mut x = Pieces { pieces: vec![0], ..Pieces::default() };
     for _ in 0..n {
         x.firsts.push(x.pieces.len() as u32);
         x.pieces.extend(symbols(1 + random.below(2), random.below(1000) as u64));

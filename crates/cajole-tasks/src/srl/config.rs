@@ -2,6 +2,7 @@
 
 use cajole_nn::models::{CellKind, Reading as Direction};
 use cajole_nn::settings::{depth, dropout, optional_size, positive, positive_number, size};
+use cajole_nn::{Rate, TrainConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::corpora::Source;
@@ -54,6 +55,10 @@ pub struct NetworkConfig {
     /// Training on unlabelled sentences, if any.
     #[serde(default)]
     pub constraint_loss: Option<Unlabelled>,
+    /// If it is a pretrained encoder: how it is trained further. Its layers and hidden units are the
+    /// encoder's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<FineTuning>,
     /// Whether it is also tested on other genres.
     #[serde(default)]
     pub domains: bool,
@@ -67,6 +72,38 @@ impl NetworkConfig {
     pub fn seeded(&self, default: u64) -> Vec<Self> {
         let all = seeds::networks(&self.name, &self.seeds, default);
         all.map(|(name, seed)| Self { name, seeds: vec![seed], ..self.clone() }).collect()
+    }
+}
+
+/// How a pretrained encoder becomes a tagger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct FineTuning {
+    /// The training settings, instead of the shared ones.
+    pub training: TrainConfig,
+    /// A layer's step size, relative to the layer above it.
+    #[serde(deserialize_with = "positive_number")]
+    pub layer_factor: f32,
+    /// The step size of the new layer on top, relative to the highest of the others.
+    #[serde(deserialize_with = "positive_number")]
+    pub top_factor: f32,
+    /// Candidate nudges of the best preset, cheapest first; empty keeps the preset's.
+    #[serde(default)]
+    pub nudges: Vec<Nudge>,
+}
+
+impl FineTuning {
+    /// The training settings of an encoder of `layers`: lower layers, which know more of language
+    /// than of any task, take smaller steps.
+    pub fn settings(&self, layers: usize) -> TrainConfig {
+        let rate = |of: String, factor| Rate { of, factor };
+        let below = |n: usize| self.layer_factor.powi(n as i32);
+        let mut settings = self.training.clone();
+        settings.rates.push(rate("output".to_owned(), self.top_factor));
+        let own = (0..layers).map(|i| rate(format!("encoder.{i}"), below(layers - 1 - i)));
+        settings.rates.extend(own);
+        settings.rates.push(rate("embedding".to_owned(), below(layers)));
+        settings
     }
 }
 

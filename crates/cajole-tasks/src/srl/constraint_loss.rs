@@ -16,11 +16,11 @@ use cajole_core::decoders::tags::{Space, Suffixes, TagScores, Viterbi};
 use cajole_core::model::Mark;
 use cajole_core::{Constraint, Symbol};
 use cajole_nn::layout::Layout;
-use cajole_nn::models::LstmTagger;
 use cajole_nn::tape::Graph;
 use cajole_nn::{Example, Tagger, Tagging, Trainable};
 
 use super::instance::Instance;
+use super::network::RoleNetwork;
 use super::tagger::RoleTagger;
 
 /// What an example teaches.
@@ -42,7 +42,7 @@ impl<'a> Lesson<'a> {
 
 /// A tagger trained on both kinds of lessons.
 pub struct ConstraintLoss<'a> {
-    net: &'a Tagging<LstmTagger<Instance>>,
+    net: &'a Tagging<RoleNetwork>,
     constraint: SpansInTree<'a>,
     /// The weight of the second term.
     weight: f32,
@@ -50,11 +50,7 @@ pub struct ConstraintLoss<'a> {
 
 impl<'a> ConstraintLoss<'a> {
     /// Trains `net`; `tagger` decodes its outputs.
-    pub fn new(
-        net: &'a Tagging<LstmTagger<Instance>>,
-        tagger: &'a RoleTagger,
-        weight: f32,
-    ) -> Self {
+    pub fn new(net: &'a Tagging<RoleNetwork>, tagger: &'a RoleTagger, weight: f32) -> Self {
         ConstraintLoss { net, constraint: tagger.constraint(), weight }
     }
 }

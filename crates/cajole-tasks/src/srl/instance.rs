@@ -5,18 +5,22 @@ use std::sync::Arc;
 
 use cajole_core::constraints::{Bracketed, Brackets};
 use cajole_nn::models::Features;
+use cajole_nn::models::transformer::Pieces;
 use cajole_treebank::Tree;
 use cajole_treebank::roles::bio::Argument;
 use cajole_treebank::roles::nodes::{Reading, nodes};
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 
+use super::splitter::SplitError;
 use super::tagger::RoleTagger;
 
 /// An input of the task.
 #[derive(Clone, Debug, Default)]
 pub struct Instance {
-    /// The network's input.
+    /// What LSTMs read.
     pub features: Features,
+    /// What an encoder reads; empty for other networks.
+    pub pieces: Pieces,
     /// The spans that arguments may have; `None` means unconstrained. Predicates of one sentence
     /// share them.
     pub brackets: Option<Arc<Brackets>>,
@@ -27,6 +31,12 @@ pub struct Instance {
 impl Borrow<Features> for Instance {
     fn borrow(&self) -> &Features {
         &self.features
+    }
+}
+
+impl Borrow<Pieces> for Instance {
+    fn borrow(&self) -> &Pieces {
+        &self.pieces
     }
 }
 
@@ -61,14 +71,24 @@ impl Noise {
 
 impl Instance {
     /// A predicate as `tagger` sees it, unconstrained.
-    pub fn new(tagger: &RoleTagger, sentence: &Sentence, proposition: &Proposition) -> Self {
-        Instance::marked(tagger, &tagger.vocabulary.unmarked(sentence), proposition)
+    ///
+    /// # Errors
+    /// If the sentence is longer than its network reads.
+    pub fn new(
+        tagger: &RoleTagger,
+        sentence: &Sentence,
+        proposition: &Proposition,
+    ) -> Result<Self, SplitError> {
+        Ok(tagger.vocabulary.unmarked(sentence)?.marked(tagger, proposition))
     }
 
-    /// The same from what the predicates of a sentence have in common.
-    pub fn marked(tagger: &RoleTagger, sentence: &Features, proposition: &Proposition) -> Self {
+    /// One predicate of a sentence, from what they all have in common.
+    #[must_use]
+    pub fn marked(&self, tagger: &RoleTagger, proposition: &Proposition) -> Self {
+        let marked = self.pieces.firsts.get(proposition.predicate).copied();
         Instance {
-            features: tagger.vocabulary.marked(sentence, proposition),
+            features: tagger.vocabulary.marked(&self.features, proposition),
+            pieces: Pieces { marked, ..self.pieces.clone() },
             brackets: None,
             // Readers return valid tags only; others have no arguments.
             gold: proposition.arguments().unwrap_or_default(),

@@ -11,14 +11,18 @@ pub mod embedder;
 pub mod import;
 pub mod input;
 pub mod instance;
+pub mod network;
+pub mod splitter;
 pub mod tagger;
 pub mod training;
 
-pub use config::{CorpusConfig, NetworkConfig, Nudge, Sizes, Unlabelled};
+pub use config::{CorpusConfig, FineTuning, NetworkConfig, Nudge, Sizes, Unlabelled};
 pub use corpora::Splits;
 pub use embedder::{ElmoFiles, Embedder};
 pub use input::Query;
 pub use instance::{Instance, Noise};
+pub use network::{RoleNetwork, RoleNetworkConfig};
+pub use splitter::{SplitError, Splitter};
 pub use tagger::{Card, Net, RoleTagger, Vocabulary};
 pub use training::{Recipe, train};
 

@@ -1,7 +1,7 @@
 //! A role tagger: a network with its input and output vocabularies. As a checkpoint folder, it has
 //! the vocabularies `vocab.words.txt`, `vocab.vectors.txt`, `vocab.lemmas.txt`,
 //! `vocab.predicates.txt` and `vocab.tags.txt`. A tagger that reads ELMo also has its two files in
-//! `elmo/`.
+//! `elmo/`; a tagger that is an encoder has a `tokenizer.json`, and no vocabularies of its input.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -11,7 +11,8 @@ use cajole_core::Symbol;
 use cajole_core::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_core::decoders::tags::{Space, Tagged, Viterbi};
 use cajole_nn::models::elmo::Mix;
-use cajole_nn::models::{CellKind, Features, LstmTagger, Reading, TaggerConfig};
+use cajole_nn::models::transformer::EncoderTaggerConfig;
+use cajole_nn::models::{CellKind, Features, Reading, TaggerConfig};
 use cajole_nn::{Tagging, Trained};
 use cajole_treebank::roles::bio::Argument;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
@@ -20,11 +21,14 @@ use serde::{Deserialize, Serialize};
 use super::embedder::{ElmoFiles, Embedder};
 use super::import::Imported;
 use super::instance::Instance;
+use super::network::{RoleNetwork, RoleNetworkConfig};
+use super::splitter::{SplitError, Splitter};
 use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
+use crate::words::tokens::TOKENIZER;
 use crate::words::{Lexicon, Reads, is_entry};
 
 /// The networks of this task.
-pub type Net = Trained<Tagging<LstmTagger<Instance>>>;
+pub type Net = Trained<Tagging<RoleNetwork>>;
 
 /// A trained tagger.
 #[derive(Clone, Debug)]
@@ -44,6 +48,8 @@ pub struct Vocabulary {
     pub tags: TagSet,
     /// Computes contextual word vectors, if the network reads them.
     pub embedder: Option<Arc<Embedder>>,
+    /// Splits words into pieces, if the network is an encoder.
+    pub splitter: Option<Arc<Splitter>>,
     /// What its own decoder maximises.
     pub space: Space,
     lemmas: Vec<String>,
@@ -65,8 +71,8 @@ impl Vocabulary {
     ) -> Self {
         let lemma_numbers = lemmas.iter().cloned().zip(0..).collect();
         let predicates = predicates.into_iter().collect();
-        let (embedder, space) = (None, Space::Log);
-        Vocabulary { lexicon, tags, embedder, space, lemmas, lemma_numbers, predicates }
+        let (embedder, splitter, space) = (None, None, Space::Log);
+        Vocabulary { lexicon, tags, embedder, splitter, space, lemmas, lemma_numbers, predicates }
     }
 
     /// Whether a word is a predicate more often than not: a guess for text without POS tags.
@@ -89,23 +95,25 @@ impl Vocabulary {
         [UNKNOWN].into_iter().chain(known).map(str::to_owned).collect()
     }
 
-    /// A predicate as the network sees it.
-    pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
-        self.marked(&self.unmarked(sentence), proposition)
-    }
-
     /// What all predicates of a sentence have in common.
-    pub fn unmarked(&self, sentence: &Sentence) -> Features {
+    ///
+    /// # Errors
+    /// If the sentence is longer than the network reads.
+    pub fn unmarked(&self, sentence: &Sentence) -> Result<Instance, SplitError> {
         let embedder = self.embedder.as_deref();
-        Features {
+        let features = Features {
             tokens: self.lexicon.tokens(&sentence.leaves()).into(),
             dense: embedder.map_or_else(Arc::default, |e| e.embed(&sentence.tokens)),
             ..Features::default()
-        }
+        };
+        let splitter = self.splitter.as_deref();
+        let pieces = splitter.map(|splitter| splitter.split(&sentence.tokens)).transpose()?;
+        let pieces = pieces.unwrap_or_default();
+        Ok(Instance { features, pieces, ..Instance::default() })
     }
 
     /// One predicate of a sentence.
-    pub fn marked(&self, sentence: &Features, proposition: &Proposition) -> Features {
+    pub(super) fn marked(&self, sentence: &Features, proposition: &Proposition) -> Features {
         Features {
             predicate: proposition.predicate,
             lemma: self.lemma_numbers.get(&proposition.lemma).copied().unwrap_or(0),
@@ -128,11 +136,6 @@ impl Vocabulary {
 }
 
 impl RoleTagger {
-    /// A predicate as the network sees it.
-    pub fn features(&self, sentence: &Sentence, proposition: &Proposition) -> Features {
-        self.vocabulary.features(sentence, proposition)
-    }
-
     /// Its own decoder.
     pub fn viterbi(&self) -> Tagged<'_, Viterbi> {
         let Vocabulary { tags, space, .. } = &self.vocabulary;
@@ -161,7 +164,7 @@ pub struct Card {
     /// What it reads.
     pub reads: Reads,
     /// The architecture.
-    pub network: TaggerConfig,
+    pub network: RoleNetworkConfig,
     /// The training seed.
     pub seed: u64,
     /// The number of training epochs.
@@ -184,7 +187,7 @@ const ELMO: &str = "elmo";
 
 impl Checkpoint for RoleTagger {
     type Card = Card;
-    type Network = Tagging<LstmTagger<Instance>>;
+    type Network = Tagging<RoleNetwork>;
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_tagger::FILES;
 
     fn trained(&self) -> &Net {
@@ -192,7 +195,14 @@ impl Checkpoint for RoleTagger {
     }
 
     fn vocabularies(&self) -> Vec<(&'static str, String)> {
-        let Vocabulary { lexicon, tags, lemmas, predicates, .. } = &self.vocabulary;
+        let Vocabulary { lexicon, tags, lemmas, predicates, splitter, .. } = &self.vocabulary;
+        if let Some(splitter) = splitter {
+            return vec![
+                (TOKENIZER, splitter.text().to_owned()),
+                (PREDICATES, to_lines(predicates)),
+                (TAGS, to_lines(tags.names())),
+            ];
+        }
         vec![
             (WORDS, to_lines(lexicon.words())),
             (VECTORS, to_lines(lexicon.vectors())),
@@ -204,7 +214,7 @@ impl Checkpoint for RoleTagger {
 
     fn assemble(card: &Card, files: &Files<'_>) -> Result<RoleTagger, LoadError> {
         let vocabulary = vocabulary(card, files)?;
-        let net = LstmTagger::new(card.network.clone());
+        let net = RoleNetwork::new(&card.network);
         let model = files.trained(Tagging { net, tags: vocabulary.tags.clone() })?;
         Ok(RoleTagger { model, vocabulary })
     }
@@ -219,13 +229,23 @@ impl Checkpoint for RoleTagger {
 
 /// Reads the vocabularies of a checkpoint and checks their sizes.
 fn vocabulary(card: &Card, files: &Files<'_>) -> Result<Vocabulary, LoadError> {
-    let network = &card.network;
+    let tags = TagSet::new(files.entries(TAGS, card.network.tags(), Entries::Words)?)
+        .map_err(|source| LoadError::Tags { path: files.path(TAGS), source })?;
+    let predicates = files.list(PREDICATES, Entries::Texts)?;
+    let network = match &card.network {
+        RoleNetworkConfig::Lstm(network) => network,
+        RoleNetworkConfig::Encoder(network) => {
+            let folder = files.path("");
+            let splitter = Splitter::open(&folder, network.embedding)?;
+            let lexicon = Lexicon::new(card.reads, Vec::new(), Vec::new());
+            let mut vocabulary = Vocabulary::new(lexicon, tags, Vec::new(), predicates);
+            vocabulary.splitter = Some(Arc::new(splitter));
+            return Ok(vocabulary);
+        }
+    };
     let words = files.entries(WORDS, network.words, Entries::Texts)?;
     let vectors = files.entries(VECTORS, network.vectors.saturating_sub(1), Entries::Texts)?;
     let lemmas = files.entries(LEMMAS, network.lemmas, Entries::Texts)?;
-    let tags = TagSet::new(files.entries(TAGS, network.tags, Entries::Words)?)
-        .map_err(|source| LoadError::Tags { path: files.path(TAGS), source })?;
-    let predicates = files.list(PREDICATES, Entries::Texts)?;
     let lexicon = Lexicon::new(card.reads, words, vectors);
     let mut vocabulary = Vocabulary::new(lexicon, tags, lemmas, predicates);
     if let Some(imported) = &card.imported {
@@ -251,14 +271,48 @@ impl checkpoint::Card for Card {
     const TASK: &'static str = "srl";
 
     fn to_markdown(&self) -> String {
-        let Card { name, corpus, propositions, network, seed, epochs, best_epoch, dev_f1, .. } =
-            self;
+        let Card { name, corpus, propositions, seed, epochs, best_epoch, dev_f1, .. } = self;
+        let (input, architecture, flag) = match &self.network {
+            RoleNetworkConfig::Lstm(network) => (self.lstm_input(network), self.lstms(network), ""),
+            RoleNetworkConfig::Encoder(network) => {
+                ("words".to_owned(), encoder(network), " --encoder FOLDER")
+            }
+        };
+        let origin = match &self.imported {
+            Some(imported) => imported.to_markdown(corpus),
+            None => format!(
+                "- **Data**: {propositions} training propositions of `{corpus}`.\n\
+                 - **Command**: `cajole train srl --network {name}{flag} --seed {seed}`, {epochs} \
+                 epochs, keeping epoch {best_epoch}.\n\
+                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the dev set.\n"
+            ),
+        };
+        format!(
+            "# Role tagger {name}\n\n\
+             Reads the {input} of a sentence and tags the arguments of one predicate with their \
+             roles.\n\n\
+             - **Architecture**: {architecture}; {tags} tags.\n\
+             {origin}",
+            tags = self.network.tags(),
+        )
+    }
+}
+
+impl Card {
+    /// What LSTMs read.
+    fn lstm_input(&self, network: &TaggerConfig) -> String {
         let input = match (self.reads, network.lemmas) {
             (Reads::Words, 0) => "words",
             (Reads::Words, _) => "words, and the predicate's lemma,",
             (Reads::Tags, 0) => "part-of-speech tags",
             (Reads::Tags, _) => "part-of-speech tags, and the predicate's lemma,",
         };
+        input.to_owned()
+    }
+
+    /// The size of LSTMs.
+    fn lstms(&self, network: &TaggerConfig) -> String {
+        let TaggerConfig { layers, hidden, words, embedding, recurrent_dropout, .. } = network;
         let vectors = match network.vectors {
             0 => String::new(),
             n => format!(", and {n} word vectors of {}", network.vector_size),
@@ -276,29 +330,19 @@ impl checkpoint::Card for Card {
             Reading::Forward => "reading forward",
             Reading::Alternating => "reading in alternating directions",
         };
-        let origin = match &self.imported {
-            Some(imported) => imported.to_markdown(corpus),
-            None => format!(
-                "- **Data**: {propositions} training propositions of `{corpus}`.\n\
-                 - **Command**: `cajole train srl --network {name} --seed {seed}`, {epochs} epochs, \
-                 keeping epoch {best_epoch}.\n\
-                 - **F1** (srl-eval, Viterbi decoding): {dev_f1:.2} on the dev set.\n"
-            ),
-        };
         format!(
-            "# Role tagger {name}\n\n\
-             Reads the {input} of a sentence and tags the arguments of one predicate with their \
-             roles.\n\n\
-             - **Architecture**: {layers} layers of {hidden} units, {cell} {reading}, recurrent \
-             dropout {dropout}; {words} {entries} with embeddings of \
-             {embedding}{vectors}{dense}; {tags} tags.\n\
-             {origin}",
-            layers = network.layers,
-            hidden = network.hidden,
-            dropout = network.recurrent_dropout,
-            words = network.words,
-            embedding = network.embedding,
-            tags = network.tags,
+            "{layers} layers of {hidden} units, {cell} {reading}, recurrent dropout \
+             {recurrent_dropout}; {words} {entries} with embeddings of {embedding}{vectors}{dense}"
         )
     }
+}
+
+/// The size of an encoder.
+fn encoder(network: &EncoderTaggerConfig) -> String {
+    let EncoderTaggerConfig { embedding, stack, .. } = network;
+    format!(
+        "transformer encoder, {} layers of width {}, {} heads; {} pieces of words; the predicate's \
+         first piece is of the second type",
+        stack.layers, stack.width, stack.heads, embedding.symbols
+    )
 }

@@ -1,27 +1,32 @@
 //! Trains a tagger, evaluating dev F1 after every epoch.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::TagSet;
-use cajole_nn::models::{LstmTagger, TaggerConfig};
+use cajole_nn::import::huggingface::Folder;
+use cajole_nn::models::TaggerConfig;
 use cajole_nn::{Example, Tagging, TrainConfig, Trained};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use serde::Serialize;
 
-use super::config::{CorpusConfig, NetworkConfig, Sizes};
+use super::config::{CorpusConfig, FineTuning, NetworkConfig, Sizes};
 use super::constraint_loss::{ConstraintLoss, Lesson};
 use super::corpora::Splits;
 use super::instance::{Instance, Noise};
+use super::network::{RoleNetwork, RoleNetworkConfig};
+use super::splitter::{SplitError, Splitter};
 use super::tagger::{Card, RoleTagger, Vocabulary};
 use crate::Watch;
 use crate::checkpoint::LoadError;
 use crate::corpora::Contents;
+use crate::fingerprint;
 use crate::training::{Training, initial};
-use crate::words::Lexicon;
+use crate::words::{Lexicon, Reads};
 
 /// A tagger to train.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +41,8 @@ pub struct Recipe<'a> {
     pub corpus: &'a CorpusConfig,
     /// What counts as a node in the constraint loss.
     pub reading: Reading,
+    /// The folder of the pretrained encoder, for a network that is one.
+    pub encoder: Option<&'a Path>,
     /// The seed of all randomness.
     pub seed: u64,
 }
@@ -43,12 +50,39 @@ pub struct Recipe<'a> {
 /// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
-    network: &'a TaggerConfig,
+    network: &'a RoleNetworkConfig,
     training: &'a TrainConfig,
     corpus: &'a CorpusConfig,
     files: &'a Contents,
     of: &'a NetworkConfig,
     seed: u64,
+    /// The weights of a pretrained encoder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoder: Option<u64>,
+}
+
+/// Why a recipe cannot be followed.
+#[derive(Debug, thiserror::Error)]
+enum RecipeError {
+    #[error(
+        "the network {name} is a pretrained encoder: give its folder, with `cajole train srl \
+         --network {name} --encoder FOLDER`"
+    )]
+    NoFolder { name: String },
+    #[error("the network {name} is not an encoder, but {folder} is one to train it from", folder = folder.display())]
+    NoEncoder { name: String, folder: PathBuf },
+    #[error("encoders read words, and the corpus {corpus} of the network {name} has none")]
+    NoWords { name: String, corpus: String },
+    #[error("sentence {id}: {source}")]
+    Sentence { id: String, source: SplitError },
+}
+
+/// An untrained tagger.
+struct Blank {
+    tagger: RoleTagger,
+    training: TrainConfig,
+    /// The weights of a pretrained encoder.
+    encoder: Option<u64>,
 }
 
 /// Trains a network on its corpus. With a `folder`, checkpoints the run there after every epoch,
@@ -62,32 +96,28 @@ pub fn train(
     folder: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<(RoleTagger, Card), LoadError> {
-    let Recipe { network: of, sizes, corpus, seed, .. } = *recipe;
-    let sentences = splits.train_share(of.share);
-    let vocabulary = vocabulary(sentences, corpus, splits);
-    let network = network(of, sizes, &vocabulary, splits.vectors.size);
-    let net = LstmTagger::<Instance>::new(network.clone());
-    let net = Tagging { net, tags: vocabulary.tags.clone() };
-    let training = settings(of, recipe.training);
-    let initial = weights(&net, splits, seed)?;
+    let Recipe { network: of, corpus, seed, .. } = *recipe;
+    let Blank { tagger: blank, training, encoder } = Blank::new(recipe, splits)?;
+    let RoleTagger { model: Trained { net, .. }, vocabulary } = &blank;
+    let network = net.net.config();
     let tagger = |weights: &[f32]| RoleTagger {
         model: Trained::new(net.clone(), weights),
         vocabulary: vocabulary.clone(),
     };
-    let blank = tagger(&initial);
-    let dev = instances(&blank, &splits.dev, corpus);
+    let dev = instances(&blank, &splits.dev, corpus)?;
     let measure = |weights: &[f32]| {
         let f1 = evaluate(&tagger(weights), &dev).f1();
         (f1, format!("dev F1 {f1:.2}"))
     };
 
-    let material = Material::new(&blank, recipe, splits);
+    let material = Material::new(&blank, recipe, splits)?;
     let lessons = material.lessons();
     let examples = lessons.iter().map(|&(ref input, output)| Example { input, output }).collect();
     let weight = of.constraint_loss.map_or(0.0, |loss| loss.weight);
-    let loss = ConstraintLoss::new(&net, &blank, weight);
+    let loss = ConstraintLoss::new(net, &blank, weight);
     let files = &splits.contents;
-    let run = Run { network: &network, training: &training, corpus, files, of, seed };
+    let run = Run { network: &network, training: &training, corpus, files, of, seed, encoder };
+    let initial = blank.model.weights().to_vec();
     let job = Training { net: &loss, config: &training, examples, seed, initial, every: 1, folder };
     let state = job.run(&run, measure, watch)?;
     let card = Card {
@@ -96,7 +126,7 @@ pub fn train(
         corpus: of.corpus.clone(),
         propositions: material.labelled.len(),
         reads: corpus.reads,
-        network: network.clone(),
+        network,
         seed,
         epochs: state.progress.epoch,
         best_epoch: state.progress.best_epoch,
@@ -104,6 +134,60 @@ pub fn train(
         imported: None,
     };
     Ok((tagger(&state.best_weights), card))
+}
+
+impl Blank {
+    fn new(recipe: &Recipe<'_>, splits: &Splits) -> Result<Self, LoadError> {
+        let Recipe { network: of, encoder, .. } = *recipe;
+        let name = || of.name.clone();
+        match (&of.encoder, encoder) {
+            (None, None) => Blank::of_lstms(recipe, splits),
+            (Some(tuning), Some(folder)) => Blank::of_encoder(recipe, tuning, folder, splits),
+            (Some(_), None) => Err(LoadError::other(RecipeError::NoFolder { name: name() })),
+            (None, Some(folder)) => {
+                let folder = folder.to_owned();
+                Err(LoadError::other(RecipeError::NoEncoder { name: name(), folder }))
+            }
+        }
+    }
+
+    fn of_lstms(recipe: &Recipe<'_>, splits: &Splits) -> Result<Self, LoadError> {
+        let Recipe { network: of, sizes, corpus, seed, .. } = *recipe;
+        let vocabulary = vocabulary(splits.train_share(of.share), corpus, splits);
+        let network = network(of, sizes, &vocabulary, splits.vectors.size);
+        let net = RoleNetwork::new(&RoleNetworkConfig::Lstm(network));
+        let net = Tagging { net, tags: vocabulary.tags.clone() };
+        let weights = weights(&net, splits, seed)?;
+        let tagger = RoleTagger { model: Trained::new(net, weights), vocabulary };
+        Ok(Blank { tagger, training: settings(of, recipe.training), encoder: None })
+    }
+
+    /// The encoder in a folder, with a new layer on top.
+    fn of_encoder(
+        recipe: &Recipe<'_>,
+        tuning: &FineTuning,
+        folder: &Path,
+        splits: &Splits,
+    ) -> Result<Self, LoadError> {
+        let Recipe { network: of, corpus, seed, .. } = *recipe;
+        if corpus.reads != Reads::Words {
+            let (name, corpus) = (of.name.clone(), of.corpus.clone());
+            return Err(LoadError::other(RecipeError::NoWords { name, corpus }));
+        }
+        let sentences = splits.train_share(of.share);
+        let tags = tags(sentences, corpus);
+        let (net, weights) = Folder::open(folder)?.encoder(tags.n_tags(), seed)?;
+        let splitter = Splitter::open(folder, net.config.embedding)?;
+        let lexicon = Lexicon::new(corpus.reads, Vec::new(), Vec::new());
+        let mut vocabulary =
+            Vocabulary::new(lexicon, tags.clone(), Vec::new(), predicates(sentences, corpus));
+        vocabulary.splitter = Some(Arc::new(splitter));
+        let training = settings(of, &tuning.settings(net.config.stack.layers));
+        let encoder = Some(fingerprint(&weights));
+        let net = Tagging { net: RoleNetwork::Encoder(net), tags };
+        let tagger = RoleTagger { model: Trained::new(net, weights), vocabulary };
+        Ok(Blank { tagger, training, encoder })
+    }
 }
 
 /// The training settings of this network.
@@ -116,13 +200,11 @@ fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
 }
 
 /// The initial weights: random, except for pretrained word vectors.
-fn weights(
-    net: &Tagging<LstmTagger<Instance>>,
-    splits: &Splits,
-    seed: u64,
-) -> Result<Vec<f32>, LoadError> {
+fn weights(net: &Tagging<RoleNetwork>, splits: &Splits, seed: u64) -> Result<Vec<f32>, LoadError> {
     let mut initial = initial(net, seed)?;
-    if let Some(table) = net.net.vectors() {
+    if let RoleNetwork::Lstm(net) = &net.net
+        && let Some(table) = net.vectors()
+    {
         let table = &mut initial[table.range()];
         table[splits.vectors.size..].copy_from_slice(&splits.vectors.values);
     }
@@ -141,7 +223,7 @@ struct Material {
 }
 
 impl Material {
-    fn new(tagger: &RoleTagger, recipe: &Recipe<'_>, splits: &Splits) -> Self {
+    fn new(tagger: &RoleTagger, recipe: &Recipe<'_>, splits: &Splits) -> Result<Self, LoadError> {
         let Recipe { network: of, corpus, reading, .. } = *recipe;
         let (sentences, others) = splits.train.split_at(splits.train_share(of.share).len());
         let golds =
@@ -149,16 +231,17 @@ impl Material {
         let taken = of.constraint_loss.map_or(0, |loss| others.len() * loss.share.min(100) / 100);
         let unlabelled = propositions(&others[..taken], corpus).filter_map(|(s, p)| {
             let tree = s.tree.as_ref()?;
-            Some(Instance::new(tagger, s, p).within(tree, reading, Noise::Noisy))
+            let instance = instance(tagger, s, p);
+            Some(instance.map(|instance| instance.within(tree, reading, Noise::Noisy)))
         });
-        let unlabelled: Vec<Instance> = unlabelled.collect();
+        let unlabelled: Vec<Instance> = unlabelled.collect::<Result<_, _>>()?;
         let longest = unlabelled.iter().map(|x| x.features.tokens.len()).max().unwrap_or(0);
-        Material {
-            labelled: instances(tagger, sentences, corpus),
+        Ok(Material {
+            labelled: instances(tagger, sentences, corpus)?,
             golds: golds.map(|y| y.expect("every tag of these is known")).collect(),
             unlabelled,
             unknown: vec![0; longest],
-        }
+        })
     }
 
     /// All lessons; without unlabelled sentences, this is plain training.
@@ -184,12 +267,29 @@ pub fn propositions<'a>(
 }
 
 /// The same as unconstrained inputs.
+///
+/// # Errors
+/// If a sentence is longer than the network reads.
 pub fn instances(
     tagger: &RoleTagger,
     sentences: &[Sentence],
     corpus: &CorpusConfig,
-) -> Vec<Instance> {
-    propositions(sentences, corpus).map(|(s, p)| Instance::new(tagger, s, p)).collect()
+) -> Result<Vec<Instance>, LoadError> {
+    propositions(sentences, corpus).map(|(s, p)| instance(tagger, s, p)).collect()
+}
+
+/// One of them.
+///
+/// # Errors
+/// If the sentence is longer than the network reads.
+pub fn instance(
+    tagger: &RoleTagger,
+    sentence: &Sentence,
+    proposition: &Proposition,
+) -> Result<Instance, LoadError> {
+    Instance::new(tagger, sentence, proposition).map_err(|source| {
+        LoadError::other(RecipeError::Sentence { id: sentence.id.clone(), source })
+    })
 }
 
 /// The words, lemmas and tags of the training set.
@@ -202,12 +302,16 @@ fn vocabulary(sentences: &[Sentence], corpus: &CorpusConfig, splits: &Splits) ->
         true => Vocabulary::frequent(lemmas(), corpus.often),
         false => Vec::new(),
     };
+    Vocabulary::new(lexicon, tags(sentences, corpus), lemmas, predicates(sentences, corpus))
+}
+
+/// `O`, and `B` and `I` of every role of the training set.
+fn tags(sentences: &[Sentence], corpus: &CorpusConfig) -> TagSet {
     let tags = propositions(sentences, corpus).flat_map(|(_, p)| &p.tags);
     let roles: BTreeSet<&str> = tags.filter_map(|tag| tag.get(2..)).collect();
     let spans = roles.iter().flat_map(|role| [format!("B-{role}"), format!("I-{role}")]);
-    let tags = TagSet::new(std::iter::once("O".to_owned()).chain(spans))
-        .expect("made of O, and of B and I for every role");
-    Vocabulary::new(lexicon, tags, lemmas, predicates(sentences, corpus))
+    TagSet::new(std::iter::once("O".to_owned()).chain(spans))
+        .expect("made of O, and of B and I for every role")
 }
 
 /// The lower-cased words that are predicates more often than not.

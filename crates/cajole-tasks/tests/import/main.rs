@@ -43,7 +43,7 @@ fn instance(tagger: &RoleTagger, text: &str, predicate: usize) -> Instance {
         propositions: vec![],
         is_conll2012: false,
     };
-    Instance::new(tagger, &sentence, &proposition)
+    Instance::new(tagger, &sentence, &proposition).unwrap()
 }
 
 #[track_caller]

@@ -65,7 +65,7 @@ pub struct EmbeddingConfig {
     pub symbols: usize,
     /// How positions are told apart.
     pub positions: Positions,
-    /// Kinds of segments, of which inputs here have only the first; 0 for none.
+    /// Types of pieces: the first is that of all but marked pieces, the second theirs; 0 for none.
     #[serde(deserialize_with = "optional_size")]
     pub types: usize,
     /// Whether a norm follows.
@@ -118,10 +118,21 @@ impl Embedding {
         rows: impl Iterator<Item = (Symbol, usize)> + Clone,
         n: usize,
     ) -> Var {
+        self.read_typed(g, rows.clone(), rows.map(|_| 0), n)
+    }
+
+    /// The same, with the type of each row.
+    pub(super) fn read_typed(
+        &self,
+        g: &mut Graph<'_>,
+        rows: impl Iterator<Item = (Symbol, usize)> + Clone,
+        types: impl Iterator<Item = u32>,
+        n: usize,
+    ) -> Var {
         let x = g.embed(self.symbols, counted(rows.clone().map(|(symbol, _)| symbol), n));
         let mut x = g.scale(x, self.config.scale); // (R, D)
         if let Some(table) = self.types {
-            let types = g.embed(table, counted(rows.clone().map(|_| 0), n));
+            let types = g.embed(table, counted(types, n));
             x = g.sum(x, types);
         }
         let last = self.config.positions.most().unwrap_or(1).saturating_sub(1);

@@ -39,6 +39,8 @@ pub struct Pieces {
     pub pieces: Vec<Symbol>,
     /// The first piece of each word.
     pub firsts: Vec<u32>,
+    /// A piece that differs from all others by its type, such as the predicate that roles are for.
+    pub marked: Option<u32>,
 }
 
 /// The network, for inputs that contain [`Pieces`].
@@ -84,6 +86,14 @@ pub enum PiecesError {
         /// The number of pieces.
         n: usize,
     },
+    /// A piece is marked, and the network has but one type of pieces.
+    #[error("piece {at} is marked, but the network has {types} types of pieces; a mark takes 2")]
+    NoMark {
+        /// The position of the piece.
+        at: u32,
+        /// How many types there are.
+        types: usize,
+    },
 }
 
 impl EmbeddingConfig {
@@ -125,7 +135,10 @@ impl<X: Borrow<Pieces>> EncoderTagger<X> {
     /// If it is too long, or a piece or the first piece of a word does not exist.
     pub fn check(&self, x: &Pieces) -> Result<(), PiecesError> {
         self.config.embedding.check(&x.pieces)?;
-        let n = x.pieces.len();
+        let (n, types) = (x.pieces.len(), self.config.embedding.types);
+        if let Some(at) = x.marked.filter(|_| types < 2) {
+            return Err(PiecesError::NoMark { at, types });
+        }
         match x.firsts.iter().position(|&first| n <= first as usize) {
             Some(word) => Err(PiecesError::NoPiece { word, first: x.firsts[word], n }),
             None => Ok(()),
@@ -154,7 +167,9 @@ impl<X: Borrow<Pieces> + Sync> Tagger for EncoderTagger<X> {
         let n = xs().map(|x| x.pieces.len()).sum(); // R
         g.list(xs().zip(0..).flat_map(|(x, b)| x.pieces.iter().map(move |_| b)));
         let rows = xs().flat_map(|x| x.pieces.iter().zip(0..).map(|(&piece, t)| (piece, t)));
-        let x = self.embedding.read(g, rows, n); // (R, D)
+        let types =
+            xs().flat_map(|x| (0..x.pieces.len() as u32).map(|t| u32::from(Some(t) == x.marked)));
+        let x = self.embedding.read_typed(g, rows, types, n); // (R, D)
         let places = || in_a_row(xs().map(|x| x.pieces.len()));
         let spans = g.spans(places().map(|own| Span { queries: own.clone(), keys: own }));
         let starts: SmallVec<[usize; 20]> = places().map(|own| own.start).collect();
@@ -165,6 +180,7 @@ impl<X: Borrow<Pieces> + Sync> Tagger for EncoderTagger<X> {
             let (t, b) = (row / batch, row % batch);
             (starts[b] + all[b].borrow().firsts.get(t).map_or(0, |&first| first as usize)) as u32
         }); // (T·B, D)
+        let firsts = g.dropout(firsts, self.config.stack.dropout);
         let scores = g.affine(&[(firsts, self.output.0)], Some(self.output.1)); // (T·B, V)
         g.log_softmax(scores)
     }

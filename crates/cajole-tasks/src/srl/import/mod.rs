@@ -21,12 +21,13 @@ use cajole_core::decoders::tags::Space;
 use cajole_nn::import::ImportError;
 use cajole_nn::import::allennlp::Archive;
 use cajole_nn::import::hdf5::Hdf5;
+use cajole_nn::models::TaggerConfig;
 use cajole_nn::models::elmo::Mix;
-use cajole_nn::models::{LstmTagger, TaggerConfig};
 use cajole_nn::{Tagging, Trained};
 use serde::{Deserialize, Serialize};
 
 use super::embedder::{ElmoFiles, Embedder};
+use super::network::{RoleNetwork, RoleNetworkConfig};
 use super::tagger::{Card, RoleTagger, Vocabulary};
 use crate::words::lexicon::OUT_OF_VOCABULARY;
 use crate::words::{Lexicon, Lookup, Reads};
@@ -117,14 +118,20 @@ pub fn from_archive(
     let weights = weights::weights(&mut tensors, &settings, &network)?;
     tensors.expect_none()?;
 
+    let network = RoleNetworkConfig::Lstm(network);
     let card = card(path, settings, &vocabulary, network.clone());
-    let net = Tagging { net: LstmTagger::new(network), tags: vocabulary.tags.clone() };
+    let net = Tagging { net: RoleNetwork::new(&network), tags: vocabulary.tags.clone() };
     let model = Trained::new(net, weights);
     Ok((RoleTagger { model, vocabulary }, card))
 }
 
 /// The card of an imported network.
-fn card(path: &Path, settings: Settings, vocabulary: &Vocabulary, network: TaggerConfig) -> Card {
+fn card(
+    path: &Path,
+    settings: Settings,
+    vocabulary: &Vocabulary,
+    network: RoleNetworkConfig,
+) -> Card {
     let file_name = path.file_name().unwrap_or(path.as_os_str());
     let imported = Imported {
         archive: file_name.to_string_lossy().into_owned(),

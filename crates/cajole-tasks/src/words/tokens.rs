@@ -4,23 +4,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use cajole_core::Symbol;
-use cajole_nn::models::transformer::{Pieces, PiecesError};
+use cajole_nn::models::transformer::Pieces;
 use cajole_rules::{TokenizerError, Vocabulary, read_tokenizer};
-use cajole_tasks::checkpoint::LoadError;
 use serde_json::Value;
 use tokenizers::{Encoding, InputSequence, Tokenizer};
 
-use crate::line::LineError;
+use crate::checkpoint::LoadError;
 
 /// The file of a tokenizer.
-const TOKENIZER: &str = "tokenizer.json";
+pub const TOKENIZER: &str = "tokenizer.json";
+
+/// What tokenizers call the piece that stands for all they do not know.
+const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
 
 /// Symbols that a network may have beyond its tokenizer's pieces, whatever its size: sizes are
 /// rounded up.
 const MOST_UNNAMED: usize = 128;
 
 /// A tokenizer.
-pub(super) struct Tokens {
+#[derive(Debug)]
+pub struct Tokens {
     path: PathBuf,
     tokenizer: Tokenizer,
     /// Whether pieces of words that follow a blank differ from those that do not, and words come
@@ -49,11 +52,24 @@ enum TokensError {
 
 /// Why a text has no pieces.
 #[derive(Debug, thiserror::Error)]
-enum EncodeError {
+pub enum EncodeError {
+    /// The tokenizer failed.
     #[error("{path}: {problem}", path = path.display())]
-    Tokenizer { path: PathBuf, problem: String },
+    Tokenizer {
+        /// Its file.
+        path: PathBuf,
+        /// What it says.
+        problem: String,
+    },
+    /// Nothing is left of a word.
     #[error("word {word}, {text:?}, has no piece: leave it out")]
-    NoPiece { word: usize, text: String },
+    NoPiece {
+        /// The position of the word.
+        word: usize,
+        /// The word.
+        text: String,
+    },
+    /// Nothing is left of the text.
     #[error("the text has no pieces")]
     Nothing,
 }
@@ -63,7 +79,7 @@ impl Tokens {
     ///
     /// # Errors
     /// If there is none, or it is another network's.
-    pub(super) fn open(folder: &Path, n_symbols: usize) -> Result<Tokens, LoadError> {
+    pub fn open(folder: &Path, n_symbols: usize) -> Result<Tokens, LoadError> {
         let path = folder.join(TOKENIZER);
         if !path.exists() {
             return Err(LoadError::other(TokensError::Missing { folder: folder.to_owned() }));
@@ -89,7 +105,7 @@ impl Tokens {
     ///
     /// # Errors
     /// If there are more than the network has symbols, or their text depends on their neighbours.
-    pub(super) fn vocabulary(&self, n_symbols: usize) -> Result<Vocabulary, LoadError> {
+    pub fn vocabulary(&self, n_symbols: usize) -> Result<Vocabulary, LoadError> {
         let unfit = |source| TokensError::Unfit { path: self.path.clone(), source };
         let vocabulary = Vocabulary::of_tokenizer(&self.tokenizer, n_symbols);
         vocabulary.map_err(|source| LoadError::other(unfit(source)))
@@ -99,7 +115,7 @@ impl Tokens {
     ///
     /// # Errors
     /// If there are more.
-    pub(super) fn check(&self, n_symbols: usize) -> Result<(), LoadError> {
+    pub fn check(&self, n_symbols: usize) -> Result<(), LoadError> {
         let pieces = self.tokenizer.get_vocab(true);
         let beyond = pieces.into_iter().filter(|(_, number)| n_symbols <= *number as usize);
         let Some((name, number)) = beyond.min_by_key(|(_, number)| *number) else { return Ok(()) };
@@ -111,10 +127,10 @@ impl Tokens {
     ///
     /// # Errors
     /// If the tokenizer fails, or there are none.
-    pub(super) fn read(&self, text: &str) -> Result<Vec<Symbol>, LineError> {
+    pub fn read(&self, text: &str) -> Result<Vec<Symbol>, EncodeError> {
         let encoding = self.encode(text.into())?;
         match encoding.get_ids() {
-            [] => Err(LineError::other(EncodeError::Nothing)),
+            [] => Err(EncodeError::Nothing),
             pieces => Ok(pieces.to_vec()),
         }
     }
@@ -123,37 +139,51 @@ impl Tokens {
     ///
     /// # Errors
     /// If the tokenizer fails, or a word has no piece.
-    pub(super) fn read_words(&self, words: &[String]) -> Result<Pieces, LineError> {
+    pub fn read_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
+        let (encoding, firsts) = self.encode_words(words)?;
+        if let Some(word) = firsts.iter().position(Option::is_none) {
+            return Err(EncodeError::NoPiece { word, text: words[word].clone() });
+        }
+        let firsts = firsts.into_iter().flatten().collect();
+        Ok(Pieces { pieces: encoding.get_ids().to_vec(), firsts, marked: None })
+    }
+
+    /// The same, with the unknown piece for words that have none. Corpora contain words of nothing
+    /// but control characters.
+    ///
+    /// # Errors
+    /// If the tokenizer fails, or has no such piece.
+    pub fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
+        let (_, firsts) = self.encode_words(words)?;
+        let known = |piece: &&str| self.tokenizer.token_to_id(piece).is_some();
+        let unknown = UNKNOWN.into_iter().find(known);
+        let all = words.iter().zip(&firsts).map(|(word, first)| match (first, unknown) {
+            (None, Some(unknown)) => unknown.to_owned(),
+            _ => word.clone(),
+        });
+        self.read_words(&all.collect::<Vec<_>>())
+    }
+
+    /// Words in pieces, and the first piece of each, if it has one.
+    #[allow(clippy::type_complexity)] // a name for it would say no more
+    fn encode_words(&self, words: &[String]) -> Result<(Encoding, Vec<Option<u32>>), EncodeError> {
         let blank = if self.needs_blanks { " " } else { "" };
         let own: Vec<String> = words.iter().map(|word| format!("{blank}{word}")).collect();
         let encoding = self.encode(InputSequence::from(own))?;
-        let of_pieces = encoding.get_word_ids();
         let mut firsts = vec![None; words.len()];
-        for (piece, word) in (0u32..).zip(of_pieces) {
+        for (piece, word) in (0u32..).zip(encoding.get_word_ids()) {
             if let Some(first) = word.and_then(|word| firsts.get_mut(word as usize)) {
                 first.get_or_insert(piece);
             }
         }
-        if let Some(word) = firsts.iter().position(Option::is_none) {
-            let text = words[word].clone();
-            return Err(LineError::other(EncodeError::NoPiece { word, text }));
-        }
-        let firsts = firsts.into_iter().flatten().collect();
-        Ok(Pieces { pieces: encoding.get_ids().to_vec(), firsts })
+        Ok((encoding, firsts))
     }
 
-    fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, LineError> {
-        let failed = |problem: String| {
-            LineError::other(EncodeError::Tokenizer { path: self.path.clone(), problem })
-        };
+    fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
+        let failed = |problem: String| EncodeError::Tokenizer { path: self.path.clone(), problem };
         // The crate asserts some of what it expects of a file.
         let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(input, true)));
         let encoded = encoded.map_err(|_| failed("the tokenizer contradicts itself".to_owned()))?;
         encoded.map_err(|error| failed(error.to_string()))
     }
-}
-
-/// An input that the network cannot read.
-pub(super) fn unreadable(error: PiecesError) -> LineError {
-    LineError::other(error)
 }
