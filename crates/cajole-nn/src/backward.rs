@@ -392,10 +392,11 @@ impl<'a> Backward<'a> {
     fn add_to_input(&mut self, x: Var, m: Matrix, y: Var) {
         let (k, n, n_live) = (x.cols as usize, y.cols as usize, self.live.len());
         let weights = match m {
-            Matrix::Param(w) => self.weights(w, n_live),
+            Matrix::Param(w) => self.weights(w, y.rows as usize), // as the forward pass read it
             Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
         };
-        if n_live < y.rows as usize {
+        // In a shared lane, how sums are rounded must not depend on which other rows are live.
+        if n_live < y.rows as usize || self.is_small() {
             return self.deferred.add_now(weights, (k, n), self.live, self.grads, self.panel);
         }
         let (before, dy) = self.grads.split_at_mut(y.at as usize);
