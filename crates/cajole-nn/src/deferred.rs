@@ -7,7 +7,6 @@
 //! Gradients are laid out like values: the gradient of the value at `x` is at `x` in the other
 //! arena.
 
-use crate::halves::Weights;
 use crate::kernels::{self, Panel};
 use crate::layout::Param;
 use crate::tape::Var;
@@ -22,7 +21,7 @@ pub(crate) enum Matrix {
 }
 
 /// Offsets of `x` and of `dy`, row by row.
-pub(crate) type Rows = Vec<(u32, u32)>;
+type Rows = Vec<(u32, u32)>;
 
 /// Deferred products.
 #[derive(Default)]
@@ -48,12 +47,12 @@ impl<M> Default for Waiting<M> {
 }
 
 impl<M: Copy + Eq> Waiting<M> {
-    fn add(&mut self, m: M, rows: &[(u32, u32)]) {
+    fn push(&mut self, m: M, x_at: usize, dy_at: usize) {
         let place = self.lists.iter().position(|(of, _)| *of == m).unwrap_or_else(|| {
             self.lists.push((m, self.spare.pop().unwrap_or_default()));
             self.lists.len() - 1
         });
-        self.lists[place].1.extend_from_slice(rows);
+        self.lists[place].1.push((x_at as u32, dy_at as u32));
     }
 
     /// Calls `work` for every matrix and its rows, then clears them.
@@ -70,26 +69,14 @@ impl<M: Copy + Eq> Waiting<M> {
 const TOGETHER: usize = 60;
 
 impl Deferred {
-    /// Defers rows of `dX += dY · Mᵀ`.
-    pub(crate) fn input(&mut self, m: Matrix, rows: &[(u32, u32)]) {
-        self.inputs.add(m, rows);
+    /// Defers a row of `dX += dY · Mᵀ`.
+    pub(crate) fn input(&mut self, m: Matrix, x_at: usize, dy_at: usize) {
+        self.inputs.push(m, x_at, dy_at);
     }
 
-    /// Defers rows of `dM += Xᵀ · dY`.
-    pub(crate) fn matrix(&mut self, m: Var, rows: &[(u32, u32)]) {
-        self.matrices.add(m, rows);
-    }
-
-    /// `dX += dY · Mᵀ` with `M (K, N)` for scattered rows, at once.
-    pub(crate) fn add_now(
-        &mut self,
-        m: Weights<'_>,
-        shape: (usize, usize),
-        rows: &[(u32, u32)],
-        grads: &mut [f32],
-        panel: &mut Panel,
-    ) {
-        add_gathered(m, shape, rows, grads, &mut self.gathered, panel);
+    /// Defers a row of `dM += Xᵀ · dY`.
+    pub(crate) fn matrix(&mut self, m: Var, x_at: usize, dy_at: usize) {
+        self.matrices.push(m, x_at, dy_at);
     }
 
     /// Computes everything deferred.
@@ -106,7 +93,18 @@ impl Deferred {
                 Matrix::Param(p) => (p.of(w), p.rows as usize, p.cols as usize),
                 Matrix::Var(v) => (&values[v.range()], v.rows as usize, v.cols as usize),
             };
-            add_gathered(Weights::Single(m), (k, n), rows, grads, gathered, panel);
+            for rows in rows.chunks(TOGETHER) {
+                gathered.clear();
+                for &(_, dy_at) in rows {
+                    gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
+                }
+                gathered.resize(rows.len() * (n + k), 0.0);
+                let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
+                kernels::add_product_transposed(dx, dy, m, k, n, panel);
+                for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
+                    kernels::add_to(&mut grads[x_at as usize..][..k], dx);
+                }
+            }
         });
         matrices.each(|m, rows| {
             // `M` precedes every output on the tape.
@@ -116,28 +114,5 @@ impl Deferred {
             let uses = kernels::Uses { shape, xs: values, dys: after, rows };
             kernels::add_outer_sum(&mut before[m.range()], &uses, panel);
         });
-    }
-}
-
-/// `dX += dY · Mᵀ` with `M (K, N)`, for rows that are gathered a few at a time.
-fn add_gathered(
-    m: Weights<'_>,
-    (k, n): (usize, usize),
-    rows: &[(u32, u32)],
-    grads: &mut [f32],
-    gathered: &mut Vec<f32>,
-    panel: &mut Panel,
-) {
-    for rows in rows.chunks(TOGETHER) {
-        gathered.clear();
-        for &(_, dy_at) in rows {
-            gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
-        }
-        gathered.resize(rows.len() * (n + k), 0.0);
-        let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
-        m.add_product_transposed(dx, dy, k, n, panel);
-        for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
-            kernels::add_to(&mut grads[x_at as usize..][..k], dx);
-        }
     }
 }

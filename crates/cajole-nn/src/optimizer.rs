@@ -39,9 +39,7 @@ impl Momenta {
         if memory == 2 {
             self.second.resize(n, 0.0);
         }
-        for range in touched {
-            remember(&mut self.used, range);
-        }
+        touched.iter().for_each(|range| remember(&mut self.used, range));
     }
 
     /// The state of a range; empty slices where the rule keeps none.
@@ -60,25 +58,21 @@ pub(crate) fn purpose(rule: StepRule) -> Purpose {
     }
 }
 
-/// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is given. Shows each range of
-/// `w` as soon as it has moved, while caches hold it.
+/// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is given.
 pub(crate) fn step(
     rule: StepRule,
     (t, eta, norm): (usize, f32, f32),
     w: &mut [f32],
     grad: &mut Gradient,
     momenta: &mut Momenta,
-    moved: &mut dyn FnMut(&Range<usize>, &[f32]),
 ) {
     let eta = rule.eta(t, eta, norm);
     let needs_values = purpose(rule) == Purpose::Any;
     assert!(!needs_values || grad.products().is_empty(), "this rule needs a dense gradient");
-    grad.subtract_products(w, eta, moved);
+    grad.subtract_products(w, eta);
     momenta.prepare(rule.memory(), w.len(), grad.touched());
     for range in grad.touched() {
-        let w = &mut w[range.clone()];
-        rule.step(t, eta, w, grad.values(range), momenta.of(range));
-        moved(range, w);
+        rule.step(t, eta, &mut w[range.clone()], grad.values(range), momenta.of(range));
     }
 }
 
@@ -93,7 +87,7 @@ mod tests {
         let mut momenta = Momenta::default();
         let mut take = |momenta: &mut Momenta| {
             let mut w = vec![0.0; 3];
-            step(StepRule::ADAM, (0, 0.1, 1.0), &mut w, &mut grad, momenta, &mut |_, _| {});
+            step(StepRule::ADAM, (0, 0.1, 1.0), &mut w, &mut grad, momenta);
             w
         };
         let first = take(&mut momenta);

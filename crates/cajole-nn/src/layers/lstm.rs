@@ -15,8 +15,7 @@ use crate::deferred::Matrix;
 use crate::kernels;
 use crate::layers::attention::Seen;
 use crate::layout::Param;
-use crate::tape::{Graph, Op, Origin, Tape, Var};
-use crate::vector;
+use crate::tape::{Graph, Op, Tape, Var};
 
 /// A summand of the gates, `(B, 4H)`.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +57,7 @@ pub(crate) struct Lstm {
     /// Range of its inputs among the tape's.
     inputs: u32,
     n_inputs: u32,
-    op: Origin,
+    op: u32,
     h_prev: Var,
     c_prev: Var,
     w_h: Param,
@@ -174,7 +173,7 @@ impl Graph<'_> {
         });
         let op = self.tape.next_op();
         let (rows, cols) = (rows as u32, hidden as u32);
-        let state = |at: usize| Var { op, at: at as u32, rows, cols };
+        let state = |at: usize| Var { op, at: at as u32, rows, cols, shared: false };
         let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
         self.tape.inputs.extend_from_slice(inputs);
         let gates_at = gates_at as u32;
@@ -235,10 +234,6 @@ impl Lstm {
                 }
                 continue;
             }
-            if vector::is_zero(&dh[row.clone()]) && vector::is_zero(&dc[row.clone()]) {
-                dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
-                continue;
-            }
             let dc_prev = match wants_c {
                 true => &mut before[c_prev.row_at(i)..][..hidden],
                 false => &mut spare[row.clone()],
@@ -255,7 +250,7 @@ impl Lstm {
         }
 
         let (at, cols) = (self.gates_at, 4 * hidden as u32);
-        let z = Var { op: self.op, at, rows: rows as u32, cols };
+        let z = Var { op: self.op, at, rows: rows as u32, cols, shared: false };
         for &input in self.summed(pass.inputs) {
             match input {
                 Input::Projected(x) => {
