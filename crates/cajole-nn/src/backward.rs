@@ -13,7 +13,7 @@
 use cajole_core::model::Mark;
 
 use crate::aligned::Aligned;
-use crate::deferred::{Deferred, Matrix};
+use crate::deferred::{Deferred, Matrix, Rows};
 use crate::gradient::Gradient;
 use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
@@ -21,6 +21,7 @@ use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
 use crate::tape::{Op, Owners, Tape, Var};
 use crate::uses::Uses;
+use crate::vector;
 use crate::vectors::{Shifts, Vectors};
 
 /// State of the backward pass, reused from one recording to the next.
@@ -33,6 +34,7 @@ pub(crate) struct WayBack {
     order: Vec<u32>,
     uses: Uses,
     deferred: Deferred,
+    live: Rows,
 }
 
 /// Which operations the backward pass walks, and when.
@@ -116,7 +118,7 @@ impl Tape {
         let Tape {
             values, ops, levels, inflows, indices, inputs, halves, op_owners, way_back, ..
         } = self;
-        let WayBack { grads, panel, reach, order, uses, deferred } = way_back;
+        let WayBack { grads, panel, reach, order, uses, deferred, live } = way_back;
         if grads.len() < len {
             grads.resize(len);
         }
@@ -137,9 +139,10 @@ impl Tape {
             reach,
             uses,
             deferred,
+            live,
         };
         for (Mark(mark), cost) in blame {
-            let (op, at) = ((mark >> 32) as u32, mark as u32 as usize);
+            let (op, at) = ((mark >> 32) as usize, mark as u32 as usize);
             if pass.awaken(op) {
                 pass.grads[at] += cost;
             }
@@ -253,8 +256,8 @@ impl Reach {
         for (op, &declared) in ops.iter().zip(declared) {
             let (mut is_needed, mut level) = (op.has_moving(inputs, of), declared);
             op.each_input(inputs, |v| {
-                is_needed |= needed[v.op as usize];
-                level = level.max(levels[v.op as usize]);
+                is_needed |= needed[v.op.index()];
+                level = level.max(levels[v.op.index()]);
             });
             needed.push(is_needed);
             levels.push(level);
@@ -296,6 +299,8 @@ pub(crate) struct Backward<'a> {
     reach: &'a mut Reach,
     uses: &'a mut Uses,
     deferred: &'a mut Deferred,
+    /// The rows of a product that have a gradient.
+    live: &'a mut Rows,
 }
 
 /// From this many rows on, deferring an operation gains nothing.
@@ -314,8 +319,8 @@ impl<'a> Backward<'a> {
 
     /// What the owner of row `i` of `y` adds to the vector `p`.
     pub(crate) fn shift(&self, p: Param, y: Var, i: usize) -> Option<&'a [f32]> {
-        let shifts = self.shifts.filter(|_| !y.shared)?;
-        shifts.of(p, self.owners[y.op as usize].of(i, self.indices))
+        let shifts = self.shifts.filter(|_| !y.op.is_shared())?;
+        shifts.of(p, self.owners[y.op.index()].of(i, self.indices))
     }
 
     /// Whether only per-input vectors move.
@@ -323,9 +328,8 @@ impl<'a> Backward<'a> {
         self.of.is_small()
     }
 
-    /// Zeroes the gradient of operation `op` on first use. Returns false if nothing needs it.
-    fn awaken(&mut self, op: u32) -> bool {
-        let i = op as usize;
+    /// Zeroes the gradient of operation `i` on first use. Returns false if nothing needs it.
+    fn awaken(&mut self, i: usize) -> bool {
         if !self.reach.needed[i] {
             return false;
         }
@@ -339,7 +343,7 @@ impl<'a> Backward<'a> {
 
     /// Whether `v` needs a gradient; if so, it is ready to accumulate into.
     pub(crate) fn wants(&mut self, v: Var) -> bool {
-        self.awaken(v.op)
+        self.awaken(v.op.index())
     }
 
     /// The gradients before `at`, to accumulate into, and from `at` on, to read: inputs precede
@@ -348,24 +352,28 @@ impl<'a> Backward<'a> {
         self.grads.split_at_mut(at)
     }
 
-    /// Backward of `y = x · M`: `dx += dy · Mᵀ` and `dM += xᵀ · dy`, now or deferred.
+    /// Backward of `y = x · M`: `dx += dy · Mᵀ` and `dM += xᵀ · dy`, now or deferred. Rows without
+    /// any gradient, such as those of abandoned hypotheses, are left out.
     pub(crate) fn through_product(&mut self, x: Var, m: Matrix, y: Var) {
+        self.live.clear();
+        for i in 0..y.rows as usize {
+            let dy_at = y.row_at(i);
+            if !vector::is_zero(&self.grads[dy_at..][..y.cols as usize]) {
+                self.live.push((x.row_at(i) as u32, dy_at as u32));
+            }
+        }
         if self.wants(x) {
             match self.can_wait(x, y) {
-                true => self.rows(x, y, |deferred, at, dy_at| deferred.input(m, at, dy_at)),
+                true => self.deferred.input(m, self.live),
                 false => self.add_to_input(x, m, y),
             }
         }
         match m {
             Matrix::Param(_) if self.is_small() => {}
-            Matrix::Param(w) => {
-                for i in 0..y.rows as usize {
-                    self.note_use(w, x.row_at(i), y.row_at(i));
-                }
-            }
+            Matrix::Param(w) => self.uses.products[w.id as usize].extend_from_slice(self.live),
             Matrix::Var(m) if self.wants(m) => match self.can_wait(m, y) {
-                true => self.rows(x, y, |deferred, at, dy_at| deferred.matrix(m, at, dy_at)),
-                false => self.add_to_matrix(x, m, y),
+                true => self.deferred.matrix(m, self.live),
+                false => self.add_to_matrix(m, y),
             },
             Matrix::Var(_) => {}
         }
@@ -377,34 +385,34 @@ impl<'a> Backward<'a> {
         // Inputs in a shared lane need a summation order that does not depend on the number of
         // rows.
         let is_short = y.rows < MANY || self.is_small();
-        is_short && levels[x.op as usize] < levels[y.op as usize]
+        is_short && levels[x.op.index()] < levels[y.op.index()]
     }
 
-    /// Defers each row, by its offsets of `x` and `dy`.
-    fn rows(&mut self, x: Var, y: Var, mut wait: impl FnMut(&mut Deferred, usize, usize)) {
-        for i in 0..y.rows as usize {
-            wait(self.deferred, x.row_at(i), y.row_at(i));
-        }
-    }
-
-    /// `dx += dy · Mᵀ`.
+    /// `dx += dy · Mᵀ`, in the live rows.
     fn add_to_input(&mut self, x: Var, m: Matrix, y: Var) {
-        let (k, n) = (x.cols as usize, y.cols as usize);
+        let (k, n, n_live) = (x.cols as usize, y.cols as usize, self.live.len());
         let weights = match m {
-            Matrix::Param(w) => self.weights(w, y.rows as usize),
+            Matrix::Param(w) => self.weights(w, n_live),
             Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
         };
+        if n_live == 0 {
+            return;
+        }
+        if n_live < y.rows as usize {
+            return self.deferred.add_now(weights, (k, n), self.live, self.grads, self.panel);
+        }
         let (before, dy) = self.grads.split_at_mut(y.at as usize);
         let (dx, dy) = (&mut before[x.range()], &dy[..y.rows as usize * n]);
         weights.add_product_transposed(dx, dy, k, n, self.panel);
     }
 
-    /// `dM += xᵀ · dy`.
-    fn add_to_matrix(&mut self, x: Var, m: Var, y: Var) {
-        let (k, n) = (x.cols as usize, y.cols as usize);
-        let (before, dy) = self.grads.split_at_mut(y.at as usize);
-        for (i, dy) in dy[..y.rows as usize * n].chunks_exact(n).enumerate() {
-            let x = &self.values[x.row_at(i)..][..k];
+    /// `dM += xᵀ · dy`, over the live rows.
+    fn add_to_matrix(&mut self, m: Var, y: Var) {
+        let (k, n) = (m.rows as usize, y.cols as usize);
+        let (before, dys) = self.grads.split_at_mut(y.at as usize);
+        for &(x_at, dy_at) in &*self.live {
+            let x = &self.values[x_at as usize..][..k];
+            let dy = &dys[dy_at as usize - y.at as usize..][..n];
             for (&x, dm) in x.iter().zip(before[m.range()].chunks_exact_mut(n)) {
                 kernels::add_scaled(dm, x, dy);
             }
@@ -415,7 +423,7 @@ impl<'a> Backward<'a> {
     pub(crate) fn note_bias(&mut self, b: Param, y: Var) {
         if let Of::Vectors { of, sums } = &mut self.of {
             let Some(at) = of.at(b) else { return };
-            let owners = self.owners[y.op as usize];
+            let owners = self.owners[y.op.index()];
             for i in 0..y.rows as usize {
                 let sum = owners.of(i, self.indices) * of.len() + at;
                 let dy = &self.grads[y.row_at(i)..][..y.cols as usize];

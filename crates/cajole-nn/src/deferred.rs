@@ -7,6 +7,7 @@
 //! Gradients are laid out like values: the gradient of the value at `x` is at `x` in the other
 //! arena.
 
+use crate::halves::Weights;
 use crate::kernels::{self, Panel};
 use crate::layout::Param;
 use crate::tape::Var;
@@ -21,7 +22,7 @@ pub(crate) enum Matrix {
 }
 
 /// Offsets of `x` and of `dy`, row by row.
-type Rows = Vec<(u32, u32)>;
+pub(crate) type Rows = Vec<(u32, u32)>;
 
 /// Deferred products.
 #[derive(Default)]
@@ -47,12 +48,12 @@ impl<M> Default for Waiting<M> {
 }
 
 impl<M: Copy + Eq> Waiting<M> {
-    fn push(&mut self, m: M, x_at: usize, dy_at: usize) {
+    fn add(&mut self, m: M, rows: &[(u32, u32)]) {
         let place = self.lists.iter().position(|(of, _)| *of == m).unwrap_or_else(|| {
             self.lists.push((m, self.spare.pop().unwrap_or_default()));
             self.lists.len() - 1
         });
-        self.lists[place].1.push((x_at as u32, dy_at as u32));
+        self.lists[place].1.extend_from_slice(rows);
     }
 
     /// Calls `work` for every matrix and its rows, then clears them.
@@ -69,14 +70,39 @@ impl<M: Copy + Eq> Waiting<M> {
 const TOGETHER: usize = 60;
 
 impl Deferred {
-    /// Defers a row of `dX += dY · Mᵀ`.
-    pub(crate) fn input(&mut self, m: Matrix, x_at: usize, dy_at: usize) {
-        self.inputs.push(m, x_at, dy_at);
+    /// Defers rows of `dX += dY · Mᵀ`.
+    pub(crate) fn input(&mut self, m: Matrix, rows: &[(u32, u32)]) {
+        self.inputs.add(m, rows);
     }
 
-    /// Defers a row of `dM += Xᵀ · dY`.
-    pub(crate) fn matrix(&mut self, m: Var, x_at: usize, dy_at: usize) {
-        self.matrices.push(m, x_at, dy_at);
+    /// Defers rows of `dM += Xᵀ · dY`.
+    pub(crate) fn matrix(&mut self, m: Var, rows: &[(u32, u32)]) {
+        self.matrices.add(m, rows);
+    }
+
+    /// `dX += dY · Mᵀ` with `M (K, N)` for scattered rows, at once. Narrow products add their terms to
+    /// `dX` one by one, so that its rows are gathered with what they hold, and no bit changes.
+    pub(crate) fn add_now(
+        &mut self,
+        m: Weights<'_>,
+        (k, n): (usize, usize),
+        rows: &[(u32, u32)],
+        grads: &mut [f32],
+        panel: &mut Panel,
+    ) {
+        let gathered = &mut self.gathered;
+        gathered.clear();
+        for &(_, dy_at) in rows {
+            gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
+        }
+        for &(x_at, _) in rows {
+            gathered.extend_from_slice(&grads[x_at as usize..][..k]);
+        }
+        let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
+        m.add_product_transposed(dx, dy, k, n, panel);
+        for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
+            grads[x_at as usize..][..k].copy_from_slice(dx);
+        }
     }
 
     /// Computes everything deferred.

@@ -155,25 +155,34 @@ impl Gradient {
         }
     }
 
-    /// `w ← w − η∇`, for the matrices left as products.
-    pub(crate) fn subtract_products(&mut self, w: &mut [f32], eta: f32) {
+    /// `w ← w − η∇`, for the matrices left as products. Shows each of them as soon as it has moved.
+    pub(crate) fn subtract_products(
+        &mut self,
+        w: &mut [f32],
+        eta: f32,
+        moved: &mut dyn FnMut(&Range<usize>, &[f32]),
+    ) {
         let Gradient { products, n_products, multiplier, .. } = self;
         for product in &products[..*n_products] {
-            product.add_to(&mut w[product.range.clone()], -eta, multiplier);
+            let w = &mut w[product.range.clone()];
+            product.add_to(w, -eta, multiplier);
+            moved(&product.range, w);
         }
     }
 }
 
-/// Inserts `range` into the sorted `known` unless present. Ranges mostly arrive in order, which is
-/// a plain push.
-pub(crate) fn remember(known: &mut Vec<Range<usize>>, range: &Range<usize>) {
+/// Inserts `range` into the sorted `known` unless present, and returns its place. Ranges mostly arrive
+/// in order, which is a plain push.
+pub(crate) fn remember(known: &mut Vec<Range<usize>>, range: &Range<usize>) -> usize {
     if known.last().is_none_or(|last| last.start < range.start) {
-        return known.push(range.clone());
+        known.push(range.clone());
+        return known.len() - 1;
     }
     let place = known.partition_point(|k| k.start < range.start);
     if known.get(place) != Some(range) {
         known.insert(place, range.clone());
     }
+    place
 }
 
 /// Whether `range` is in the sorted `known`.

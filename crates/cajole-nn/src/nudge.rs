@@ -34,6 +34,8 @@ pub(crate) struct Dense {
     weights: Aligned,
     /// Where the copy may differ from `W`.
     dirty: Vec<Range<usize>>,
+    /// `‖W_λ − W‖²` of each dirty range.
+    squares: Vec<f64>,
     pub(crate) grad: Gradient,
     momenta: Momenta,
 }
@@ -64,8 +66,9 @@ impl Nudge {
         let mut grad = Gradient::new(layout.len());
         let frozen = layout.entries().iter().enumerate().filter(|(i, _)| !moving.moves(*i));
         grad.freeze(frozen.map(|(_, entry)| entry.param.range()));
-        let (weights, momenta) = (Aligned::default(), Momenta::default());
-        Nudge(Kind::Dense(Box::new(Dense { weights, dirty: Vec::new(), grad, momenta })))
+        let (weights, dirty, squares) = (Aligned::default(), Vec::new(), Vec::new());
+        let momenta = Momenta::default();
+        Nudge(Kind::Dense(Box::new(Dense { weights, dirty, squares, grad, momenta })))
     }
 
     /// The copy of all weights, if matrices move.
@@ -150,6 +153,7 @@ impl Dense {
         for range in self.dirty.drain(..) {
             self.weights[range.clone()].copy_from_slice(&w[range]);
         }
+        self.squares.clear();
         self.momenta.clear();
     }
 
@@ -215,16 +219,20 @@ pub(crate) fn step(own: &mut Move<Nudge>, w: &[f32]) {
     let Schedule { rule, step_size, .. } = own.schedule;
     own.distance = match &mut own.nudge.0 {
         Kind::Dense(dense) => {
-            let Dense { weights, dirty, grad, momenta } = &mut **dense;
+            let Dense { weights, dirty, squares, grad, momenta } = &mut **dense;
             if weights.is_empty() {
                 *weights = w.into();
             }
-            optimizer::step(rule, (own.t, step_size, own.norm), weights, grad, momenta);
-            grad.ranges().for_each(|range| remember(dirty, range));
-            let squares = dirty
-                .iter()
-                .map(|range| vector::squared_distance(&weights[range.clone()], &w[range.clone()]));
-            squares.sum::<f64>().sqrt() as f32
+            let mut moved = |range: &Range<usize>, moved: &[f32]| {
+                let place = remember(dirty, range);
+                if squares.len() < dirty.len() {
+                    squares.insert(place, 0.0);
+                }
+                squares[place] = vector::squared_distance(moved, &w[range.clone()]);
+            };
+            let step = (own.t, step_size, own.norm);
+            optimizer::step(rule, step, weights, grad, momenta, &mut moved);
+            squares.iter().sum::<f64>().sqrt() as f32
         }
         Kind::Small(Small { shift, grad, momenta: (first, second), .. }) => {
             first.resize(if 1 <= rule.memory() { shift.len() } else { 0 }, 0.0);

@@ -39,7 +39,9 @@ impl Momenta {
         if memory == 2 {
             self.second.resize(n, 0.0);
         }
-        touched.iter().for_each(|range| remember(&mut self.used, range));
+        for range in touched {
+            remember(&mut self.used, range);
+        }
     }
 
     /// The state of a range; empty slices where the rule keeps none.
@@ -58,21 +60,25 @@ pub(crate) fn purpose(rule: StepRule) -> Purpose {
     }
 }
 
-/// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is given.
+/// Takes step `t` (from 0) of size `eta` on `w` along `grad`, whose norm is given. Shows each range of
+/// `w` as soon as it has moved, while caches hold it.
 pub(crate) fn step(
     rule: StepRule,
     (t, eta, norm): (usize, f32, f32),
     w: &mut [f32],
     grad: &mut Gradient,
     momenta: &mut Momenta,
+    moved: &mut dyn FnMut(&Range<usize>, &[f32]),
 ) {
     let eta = rule.eta(t, eta, norm);
     let needs_values = purpose(rule) == Purpose::Any;
     assert!(!needs_values || grad.products().is_empty(), "this rule needs a dense gradient");
-    grad.subtract_products(w, eta);
+    grad.subtract_products(w, eta, moved);
     momenta.prepare(rule.memory(), w.len(), grad.touched());
     for range in grad.touched() {
-        rule.step(t, eta, &mut w[range.clone()], grad.values(range), momenta.of(range));
+        let w = &mut w[range.clone()];
+        rule.step(t, eta, w, grad.values(range), momenta.of(range));
+        moved(range, w);
     }
 }
 
@@ -87,7 +93,7 @@ mod tests {
         let mut momenta = Momenta::default();
         let mut take = |momenta: &mut Momenta| {
             let mut w = vec![0.0; 3];
-            step(StepRule::ADAM, (0, 0.1, 1.0), &mut w, &mut grad, momenta);
+            step(StepRule::ADAM, (0, 0.1, 1.0), &mut w, &mut grad, momenta, &mut |_, _| {});
             w
         };
         let first = take(&mut momenta);

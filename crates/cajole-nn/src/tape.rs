@@ -34,14 +34,36 @@ const LINE: usize = 16;
 /// A matrix `(rows, cols)` on the tape; its rows are contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Var {
-    pub(crate) op: u32,
+    pub(crate) op: Origin,
     pub(crate) at: u32,
     /// Sequences or hypotheses.
     pub rows: u32,
     /// Dimension of each row.
     pub cols: u32,
-    /// Computed from parameters alone, so its rows belong to no input.
-    pub(crate) shared: bool,
+}
+
+/// The operation that computed a matrix, and whether it was computed from parameters alone, so that
+/// its rows belong to no input. One word, because every recorded operation holds several matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin(u32);
+
+impl Origin {
+    const SHARED: u32 = 1 << 31;
+
+    /// The index of the operation.
+    pub(crate) fn index(self) -> usize {
+        (self.0 & !Origin::SHARED) as usize
+    }
+
+    /// Whether the rows belong to no input.
+    pub(crate) fn is_shared(self) -> bool {
+        self.0 & Origin::SHARED != 0
+    }
+
+    /// The same operation, with rows that belong to no input if `is_shared`.
+    pub(crate) fn shared(self, is_shared: bool) -> Self {
+        Origin(self.index() as u32 | if is_shared { Origin::SHARED } else { 0 })
+    }
 }
 
 impl Var {
@@ -196,7 +218,7 @@ impl Tape {
     /// A mark on element `j` of row `i` of `v`.
     pub fn mark(&self, v: Var, i: usize, j: usize) -> Mark {
         assert!(i < v.rows as usize && j < v.cols as usize);
-        Mark(u64::from(v.op) << 32 | (v.row_at(i) + j) as u64)
+        Mark((v.op.index() as u64) << 32 | (v.row_at(i) + j) as u64)
     }
 
     /// Allocates `len` floats for the next operation and returns their offset. The contents are
@@ -217,18 +239,19 @@ impl Tape {
         (before, own)
     }
 
-    /// Records `op`, which receives gradients from `inflow` on, and returns its index.
-    pub(crate) fn record(&mut self, op: Op, inflow: usize) -> u32 {
+    /// Records `op`, which receives gradients from `inflow` on, as the origin of its results.
+    pub(crate) fn record(&mut self, op: Op, inflow: usize) -> Origin {
+        let origin = self.next_op();
         self.ops.push(op);
         self.levels.push(self.level);
         self.op_owners.push(self.owners);
         self.inflows.push((inflow as u32, self.len as u32));
-        self.ops.len() as u32 - 1
+        origin
     }
 
-    /// The index of the next operation.
-    pub(crate) fn next_op(&self) -> u32 {
-        self.ops.len() as u32
+    /// The origin of what the next operation computes.
+    pub(crate) fn next_op(&self) -> Origin {
+        Origin(self.ops.len() as u32)
     }
 }
 
@@ -315,7 +338,7 @@ impl<'a> Graph<'a> {
         let at = self.tape.open(rows * cols);
         self.tape.split(at).1.fill(0.0);
         let op = self.tape.record(Op::Leaf, at);
-        Var { op, at: at as u32, rows: rows as u32, cols: cols as u32, shared: false }
+        Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 }
     }
 
     /// A constant matrix `(rows, cols)` with these values.
@@ -336,7 +359,7 @@ impl<'a> Graph<'a> {
         let at = self.tape.open(values.len());
         self.tape.split(at).1.copy_from_slice(values);
         let op = self.tape.record(Op::Param(p), at);
-        Var { op, at: at as u32, rows: p.rows, cols: p.cols, shared: true }
+        Var { op: op.shared(true), at: at as u32, rows: p.rows, cols: p.cols }
     }
 }
 

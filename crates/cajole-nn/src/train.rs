@@ -309,7 +309,8 @@ impl<'a, N: Trainable> Trainer<'a, N> {
         }
         // Skip a batch with a non-finite gradient rather than spoil the weights.
         if norm.is_finite() && 0.0 < norm {
-            optimizer::step(config.rule, (progress.step, eta, norm), weights, total, momenta);
+            let step = (progress.step, eta, norm);
+            optimizer::step(config.rule, step, weights, total, momenta, &mut |_, _| {});
         }
         progress.step += 1;
         shards.iter().map(|shard| shard.loss).sum()

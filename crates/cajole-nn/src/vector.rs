@@ -3,36 +3,51 @@
 //! Plain `iter().sum()` over floats must add from left to right, one at a time. Many accumulators
 //! are as accurate, many times faster, and give the same result on every machine.
 
-/// Enough accumulators to fill four four-float registers, few enough to unroll.
-const LANES: usize = 16;
+use crate::kernels::{SQUARES, add_squared_differences, add_squares};
 
 /// `Σ aᵢ²`.
 pub(crate) fn sum_of_squares(a: &[f32]) -> f64 {
-    let (chunks, rest) = a.as_chunks::<LANES>();
-    let mut sums = [0.0f32; LANES];
-    for chunk in chunks {
-        for l in 0..LANES {
-            sums[l] += chunk[l] * chunk[l];
-        }
-    }
+    let (chunks, rest) = a.as_chunks();
+    let mut sums = [0.0; SQUARES];
+    add_squares(&mut sums, chunks);
     total(sums) + rest.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>()
 }
 
 /// `Σ (aᵢ − bᵢ)²`.
 pub(crate) fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
-    let (a, a_rest) = a.as_chunks::<LANES>();
-    let (b, b_rest) = b.as_chunks::<LANES>();
-    let mut sums = [0.0f32; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for l in 0..LANES {
-            let d = a[l] - b[l];
-            sums[l] += d * d;
-        }
-    }
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+    let mut sums = [0.0; SQUARES];
+    add_squared_differences(&mut sums, a, b);
     let rest = a_rest.iter().zip(b_rest).map(|(&a, &b)| f64::from(a - b).powi(2));
     total(sums) + rest.sum::<f64>()
 }
 
-fn total(sums: [f32; LANES]) -> f64 {
+/// Whether all of these are zero.
+pub(crate) fn is_zero(a: &[f32]) -> bool {
+    // Without the sign, zero has no bits. Blocks end the search early and are tested without branches.
+    let bits = |block: &[f32]| block.iter().fold(0, |bits, v| bits | v.to_bits() << 1);
+    a.chunks(4 * SQUARES).all(|block| bits(block) == 0)
+}
+
+fn total(sums: [f32; SQUARES]) -> f64 {
     sums.iter().map(|&s| f64::from(s)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_zero;
+
+    #[test]
+    fn zeros_of_either_sign_are_zero_and_nothing_else_is() {
+        for n in [0, 1, 63, 64, 65, 200] {
+            let zeros: Vec<f32> = (0..n).map(|i| if i % 3 == 0 { -0.0 } else { 0.0 }).collect();
+            assert!(is_zero(&zeros));
+            for (i, other) in (0..n).zip([1.0, f32::NAN, f32::from_bits(1), -1e-30].iter().cycle())
+            {
+                let mut values = zeros.clone();
+                values[i] = *other;
+                assert!(!is_zero(&values), "{other} at {i} of {n}");
+            }
+        }
+    }
 }

@@ -50,8 +50,9 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], k: usize, n: usize) {
     }
 }
 
-/// From this many rows on, a weight is reused often enough to block over the matrix.
-const MANY: usize = 6;
+/// From this many rows on, a weight is reused often enough to block over the matrix. Five are one
+/// tile of it, and would otherwise read the matrix twice.
+const MANY: usize = 5;
 
 /// A matrix of this many weights exceeds the inner caches and is better streamed in memory order.
 const LARGE: usize = 1 << 17;

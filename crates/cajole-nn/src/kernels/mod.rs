@@ -24,6 +24,7 @@ mod many;
 mod matrix;
 mod norm;
 mod outer;
+mod squares;
 
 pub use activation::{
     highway, highway_backward, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid,
@@ -32,13 +33,17 @@ pub use activation::{
 #[cfg(any(test, target_arch = "aarch64"))]
 pub(crate) use arithmetic::Fused;
 pub(crate) use arithmetic::{Arithmetic, LANES, Plain, WIDE, prefetch};
-pub use attention::{add_scaled, additive_score, additive_score_backward, dot, softmax};
+pub use attention::{
+    Mixture, add_dots, add_mixed, add_scaled, add_shares, additive_scores,
+    additive_scores_backward, softmax,
+};
 pub use gelu::{gelu, gelu_tanh, relu, silu};
 pub use half::{add_half_product, add_half_transposed, is_exact, pays, round, stride};
 pub use heads::{gather_head, scatter_head, softmax_backward, transpose};
 pub use matrix::{Panel, add_product, add_product_transposed, add_to};
 pub use norm::{add_times, normalise, normalise_backward, times};
 pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
+pub(crate) use squares::{SQUARES, add_squared_differences, add_squares};
 
 /// Defines `name` as `body`, compiled for the best instruction set of the host machine.
 macro_rules! multiversion {

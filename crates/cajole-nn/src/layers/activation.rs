@@ -47,7 +47,8 @@ impl Graph<'_> {
         let (before, own) = self.tape.split(at);
         let (slope, y) = own.split_at_mut(len);
         f.apply(&before[x.range()], y, slope);
-        let y = Var { op: self.tape.next_op(), at: (at + len) as u32, ..x };
+        let y =
+            Var { op: self.tape.next_op().shared(x.op.is_shared()), at: (at + len) as u32, ..x };
         self.tape.record(Op::Activation(Activation { x, y }), at + len);
         y
     }
@@ -88,7 +89,7 @@ impl Graph<'_> {
             f.apply(&x[..cols], &mut value[row.clone()], &mut slope[row.clone()]);
             kernels::times(&mut y[row.clone()], &value[row], &x[cols..]);
         }
-        let op = self.tape.next_op();
+        let op = self.tape.next_op().shared(x.op.is_shared());
         let y = Var { op, at: (at + 2 * len) as u32, cols: cols as u32, ..x };
         self.tape.record(Op::Gated(Gated { x, y }), at + 2 * len);
         y

@@ -26,7 +26,7 @@ impl Graph<'_> {
         );
         let (rows, cols) = (terms[0].0.rows, terms[0].1.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let shared = terms.iter().all(|(x, _)| x.shared);
+        let shared = terms.iter().all(|(x, _)| x.op.is_shared());
         let Tape { values, halves, owners, indices, .. } = &mut *self.tape;
         let (before, y) = values.split_at_mut(at);
         let y = &mut y[..(rows * cols) as usize];
@@ -52,7 +52,7 @@ impl Graph<'_> {
             let (k, n) = (w.rows as usize, w.cols as usize);
             halves.of(w, self.w, rows as usize).add_product(y, &before[x.range()], k, n);
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared };
+        let y = Var { op: self.tape.next_op().shared(shared), at: at as u32, rows, cols };
         let kept = [terms[0], terms[terms.len() - 1]];
         let n_terms = terms.len() as u32;
         self.tape.record(Op::Affine(Affine { terms: kept, n_terms, bias, y }), at);
@@ -75,7 +75,7 @@ impl Affine {
 
     /// The bias, except a per-input bias on shared rows, which belong to no input.
     fn bias(&self, is_small: bool) -> Option<Param> {
-        self.bias.filter(|_| !(is_small && self.y.shared))
+        self.bias.filter(|_| !(is_small && self.y.op.is_shared()))
     }
 
     /// `dx += dy · Wᵀ`, `dW += xᵀ · dy`, `db += Σ_rows dy`.

@@ -18,9 +18,10 @@
 
 use crate::backward::Backward;
 use crate::deferred::Matrix;
-use crate::kernels;
+use crate::kernels::{self, Mixture};
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
+use crate::vector;
 
 /// The keys that queries are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +77,14 @@ impl Attention {
         Places { dquery, dv: dquery + rows * width, spare, weights: spare + width }
     }
 
-    /// Offset of the key of position `s` of input `b`.
-    fn key(&self, s: usize, b: usize) -> usize {
-        self.memory.keys.row_at(s * self.memory.n_inputs() + b)
+    /// Offset of the first key of input `b`.
+    fn keys_of(&self, b: usize) -> usize {
+        self.memory.keys.at as usize + b * self.memory.keys.cols as usize
+    }
+
+    /// Distance between the keys of successive positions.
+    fn stride(&self) -> usize {
+        self.memory.n_inputs() * self.memory.keys.cols as usize
     }
 }
 
@@ -105,10 +111,8 @@ impl Graph<'_> {
             let b = b as usize;
             let q = &before[query.row_at(i)..][..width];
             let weights = &mut weights[i * positions..][..memory.length(before, b)];
-            for (s, score) in weights.iter_mut().enumerate() {
-                let key = &before[op.key(s, b)..][..width];
-                kernels::additive_score(q, key, v, &mut spare[..width], score);
-            }
+            let keys = &before[op.keys_of(b)..];
+            kernels::additive_scores(q, keys, op.stride(), v, &mut spare[..width], weights);
             kernels::softmax(weights);
         }
         let weights = Var {
@@ -116,7 +120,6 @@ impl Graph<'_> {
             at: at.weights as u32,
             rows: rows as u32,
             cols: positions as u32,
-            shared: false,
         };
         self.tape.record(Op::Attention(op), at.weights);
         weights
@@ -147,17 +150,20 @@ impl Attention {
             let (dq, dv) = (&mut dqueries[i * width..][..width], &mut dvs[i * width..][..width]);
             dq.fill(0.0);
             dv.fill(0.0);
-            let dweights = &dweights[i * positions..][..length];
-            let mean: f32 = weights.iter().zip(dweights).map(|(a, d)| a * d).sum();
-            for (s, (dweight, weight)) in dweights.iter().zip(weights).enumerate() {
-                let dscore = weight * (dweight - mean);
-                let key = &values[self.key(s, b)..][..width];
-                let dkey = match wants_keys {
-                    true => &mut before[self.key(s, b)..][..width],
-                    false => &mut *spare,
-                };
-                kernels::additive_score_backward(q, key, v_values, dscore, dq, dkey, dv);
+            // The gradients of the scores take the place of those of the weights.
+            let dscores = &mut dweights[i * positions..][..length];
+            if vector::is_zero(dscores) {
+                continue;
             }
+            let mean: f32 = weights.iter().zip(&*dscores).map(|(a, d)| a * d).sum();
+            dscores.iter_mut().zip(weights).for_each(|(d, weight)| *d = weight * (*d - mean));
+            let keys = (&values[self.keys_of(b)..], self.stride());
+            let dkeys = match wants_keys {
+                true => (&mut before[self.keys_of(b)..], self.stride()),
+                false => (&mut *spare, 0),
+            };
+            let query_and_v = (q, v_values);
+            kernels::additive_scores_backward(query_and_v, keys, dscores, (&mut *dq, dv), dkeys);
             if wants_query {
                 kernels::add_to(&mut before[query.row_at(i)..][..width], dq);
             }
@@ -177,9 +183,14 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Offset of the value of position `s` of input `b`.
-    fn value(&self, s: usize, b: usize) -> usize {
-        self.values.row_at(s * self.lengths.cols as usize + b)
+    /// Offset of the first value of input `b`.
+    fn values_of(&self, b: usize) -> usize {
+        self.values.at as usize + b * self.values.cols as usize
+    }
+
+    /// Distance between the values of successive positions.
+    fn stride(&self) -> usize {
+        (self.lengths.cols * self.values.cols) as usize
     }
 
     fn length(&self, values: &[f32], b: usize) -> usize {
@@ -198,13 +209,19 @@ impl Seen {
             let (weights, seen) = (&values[weights.range()], &values[self.values.range()]);
             return kernels::add_product(y, weights, seen, self.weights.cols as usize, size);
         }
-        let inputs = &indices[self.inputs as usize..];
-        for (i, (y, &b)) in y.chunks_exact_mut(size).zip(inputs).enumerate() {
-            let b = b as usize;
-            let weights = &values[weights.row_at(i)..][..self.length(values, b)];
-            for (s, &weight) in weights.iter().enumerate() {
-                kernels::add_scaled(y, weight, &values[self.value(s, b)..][..size]);
-            }
+        let (rows, mut done) = (y.len() / size, 0);
+        let inputs = &indices[self.inputs as usize..][..rows];
+        for same in inputs.chunk_by(|a, b| a == b) {
+            let (b, from) = (same[0] as usize, done);
+            done += same.len();
+            let mixture = Mixture {
+                weights: &values[weights.row_at(from)..],
+                positions: weights.cols as usize,
+                length: self.length(values, b),
+                values: &values[self.values_of(b)..],
+                stride: self.stride(),
+            };
+            kernels::add_mixed(&mut y[from * size..done * size], same.len(), mixture);
         }
     }
 
@@ -225,14 +242,18 @@ impl Seen {
         for i in 0..y.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
             let dy = &dys[i * size..(i + 1) * size];
-            for s in 0..self.length(values, b) {
-                let (value, weight) = (self.value(s, b), weights.row_at(i) + s);
-                if wants_weights {
-                    before[weight] += kernels::dot(dy, &values[value..][..size]);
-                }
-                if wants_values {
-                    kernels::add_scaled(&mut before[value..][..size], values[weight], dy);
-                }
+            if vector::is_zero(dy) {
+                continue;
+            }
+            let length = self.length(values, b);
+            let (first, stride) = (self.values_of(b), self.stride());
+            if wants_weights {
+                let dweights = &mut before[weights.row_at(i)..][..length];
+                kernels::add_dots(dweights, dy, &values[first..], stride);
+            }
+            if wants_values {
+                let weights = &values[weights.row_at(i)..][..length];
+                kernels::add_shares(&mut before[first..], stride, weights, dy);
             }
         }
     }
@@ -257,7 +278,7 @@ impl Graph<'_> {
     pub fn mix(&mut self, seen: Seen) -> Var {
         let (rows, cols) = (seen.weights.rows, seen.values.cols);
         let at = self.tape.open((rows * cols) as usize);
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared: false };
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
         let Tape { values, indices, .. } = &mut *self.tape;
         let (before, own) = values.split_at_mut(at);
         let own = &mut own[..(rows * cols) as usize];

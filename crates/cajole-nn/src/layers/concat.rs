@@ -37,7 +37,7 @@ impl Graph<'_> {
                 to += n;
             }
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols, shared: false };
+        let y = Var { op: self.tape.next_op(), at: at as u32, rows, cols };
         let record = Concat { parts: kept, n_parts: n_parts as u32, y };
         self.tape.record(Op::Concat(record), at);
         y

@@ -46,7 +46,7 @@ impl Graph<'_> {
         kept[..inputs.len()].copy_from_slice(inputs);
         operation.forward(&slices(&kept, before)[..inputs.len()], own);
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: cols as u32, shared: false };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: cols as u32 };
         let operation = Arc::clone(operation);
         let record = Record { operation, inputs: kept, n_inputs: inputs.len(), y };
         self.tape.record(Op::Custom(record), at);

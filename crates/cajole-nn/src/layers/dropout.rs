@@ -23,7 +23,7 @@ impl Graph<'_> {
             *mask = random.keeps(rate);
             *y = x * *mask;
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, ..x };
+        let y = Var { op: self.tape.next_op().shared(x.op.is_shared()), at: at as u32, ..x };
         self.tape.record(Op::Dropout(Dropout { x, y }), at);
         y
     }

@@ -24,7 +24,7 @@ impl Graph<'_> {
             y.copy_from_slice(&weights[symbol as usize * cols..][..cols]);
         }
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: table.cols, shared: false };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: table.cols };
         self.tape.record(Op::Embedding(Embedding { table, symbols: kept, y }), at);
         y
     }

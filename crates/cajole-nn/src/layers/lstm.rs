@@ -15,7 +15,8 @@ use crate::deferred::Matrix;
 use crate::kernels;
 use crate::layers::attention::Seen;
 use crate::layout::Param;
-use crate::tape::{Graph, Op, Tape, Var};
+use crate::tape::{Graph, Op, Origin, Tape, Var};
+use crate::vector;
 
 /// A summand of the gates, `(B, 4H)`.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ pub(crate) struct Lstm {
     /// Range of its inputs among the tape's.
     inputs: u32,
     n_inputs: u32,
-    op: u32,
+    op: Origin,
     h_prev: Var,
     c_prev: Var,
     w_h: Param,
@@ -173,7 +174,7 @@ impl Graph<'_> {
         });
         let op = self.tape.next_op();
         let (rows, cols) = (rows as u32, hidden as u32);
-        let state = |at: usize| Var { op, at: at as u32, rows, cols, shared: false };
+        let state = |at: usize| Var { op, at: at as u32, rows, cols };
         let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
         self.tape.inputs.extend_from_slice(inputs);
         let gates_at = gates_at as u32;
@@ -234,6 +235,10 @@ impl Lstm {
                 }
                 continue;
             }
+            if vector::is_zero(&dh[row.clone()]) && vector::is_zero(&dc[row.clone()]) {
+                dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
+                continue;
+            }
             let dc_prev = match wants_c {
                 true => &mut before[c_prev.row_at(i)..][..hidden],
                 false => &mut spare[row.clone()],
@@ -250,7 +255,7 @@ impl Lstm {
         }
 
         let (at, cols) = (self.gates_at, 4 * hidden as u32);
-        let z = Var { op: self.op, at, rows: rows as u32, cols, shared: false };
+        let z = Var { op: self.op, at, rows: rows as u32, cols };
         for &input in self.summed(pass.inputs) {
             match input {
                 Input::Projected(x) => {

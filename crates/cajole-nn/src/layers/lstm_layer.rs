@@ -179,7 +179,7 @@ impl Graph<'_> {
             Direction::Backward => 0,
         };
         let cols = hidden as u32;
-        let var = |at: usize, rows: u32| Var { op, at: at as u32, rows, cols, shared: false };
+        let var = |at: usize, rows: u32| Var { op, at: at as u32, rows, cols };
         let read = Layer {
             h: var(at.h + first, x.rows),
             last: (var(at.last_h, batch), var(at.last_c, batch)),

@@ -218,7 +218,7 @@ impl Graph<'_> {
             work.run(before, this, spare, y, &mut way_back.panel);
         }
         let op = self.tape.next_op();
-        let y = Var { op, at: y_at as u32, rows: rows as u32, cols: width as u32, shared: false };
+        let y = Var { op, at: y_at as u32, rows: rows as u32, cols: width as u32 };
         let record = MultiHead { from, heads, spans, relative, at: at as u32, y };
         self.tape.record(Op::MultiHead(record), y_at);
         y

@@ -72,7 +72,7 @@ impl Graph<'_> {
         let (normal, own) = own.split_at_mut(place.rates - at); // (R, N)
         let (rates, own) = own.split_at_mut(rows + cols);
         let is_centred = by.kind == NormKind::Layer;
-        let shifts = self.shifts.filter(|_| !x.shared);
+        let shifts = self.shifts.filter(|_| !x.op.is_shared());
         for (i, y) in own[..rows * cols].chunks_exact_mut(cols).enumerate() {
             let normal = &mut normal[i * cols..][..cols];
             kernels::normalise(
@@ -95,7 +95,7 @@ impl Graph<'_> {
                 kernels::add_to(y, bias);
             }
         }
-        let y = Var { op: self.tape.next_op(), at: place.y as u32, ..x };
+        let y = Var { op: self.tape.next_op().shared(x.op.is_shared()), at: place.y as u32, ..x };
         self.tape.record(Op::Norm(Norm { x, by, at: at as u32, y }), place.y);
         y
     }
@@ -105,7 +105,7 @@ impl Norm {
     /// The gain and the bias, except on shared rows, which belong to no input.
     pub(crate) fn params(&self, is_small: bool) -> impl Iterator<Item = Param> {
         let params = [Some(self.by.gain), self.by.bias].into_iter().flatten();
-        params.filter(move |_| !(is_small && self.y.shared))
+        params.filter(move |_| !(is_small && self.y.op.is_shared()))
     }
 
     /// `dgain += Σ_rows dy ∘ x̂`, `dbias += Σ_rows dy`, and with `dx̂ = dy ∘ gain`
@@ -141,7 +141,7 @@ impl Norm {
         if gain_moves {
             pass.note_bias(by.gain, Var { at, ..y });
         }
-        if let Some(bias) = by.bias.filter(|_| !(pass.is_small() && y.shared)) {
+        if let Some(bias) = by.bias.filter(|_| !(pass.is_small() && y.op.is_shared())) {
             pass.note_bias(bias, y);
         }
     }

@@ -15,7 +15,8 @@ impl Graph<'_> {
     /// `y (B, N)`: row `which[i]` of `x` for each `i`. A single row is a view and costs nothing.
     pub fn rows(&mut self, x: Var, mut which: impl ExactSizeIterator<Item = u32>) -> Var {
         if which.len() == 1 {
-            return Var { shared: false, ..x.row(which.next().unwrap_or(0) as usize) };
+            let row = x.row(which.next().unwrap_or(0) as usize);
+            return Var { op: x.op.shared(false), ..row };
         }
         self.gather(x, which.len(), |_, _| which.next().unwrap_or(0))
     }
@@ -41,7 +42,7 @@ impl Graph<'_> {
             y.copy_from_slice(&before[x.at as usize + i as usize * cols..][..cols]);
         }
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: rows as u32, cols: x.cols, shared: false };
+        let y = Var { op, at: at as u32, rows: rows as u32, cols: x.cols };
         self.tape.record(Op::Rows(Rows { x, which: kept, y }), at);
         y
     }

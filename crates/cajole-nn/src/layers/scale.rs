@@ -19,7 +19,7 @@ impl Graph<'_> {
         let at = self.tape.open((x.rows * x.cols) as usize);
         let (before, y) = self.tape.split(at);
         y.iter_mut().zip(&before[x.range()]).for_each(|(y, x)| *y = factor * x);
-        let y = Var { op: self.tape.next_op(), at: at as u32, ..x };
+        let y = Var { op: self.tape.next_op().shared(x.op.is_shared()), at: at as u32, ..x };
         self.tape.record(Op::Scale(Scale { x, factor, y }), at);
         y
     }

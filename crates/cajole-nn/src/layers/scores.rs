@@ -35,7 +35,7 @@ impl Graph<'_> {
         let panel = &mut way_back.panel;
         kernels::add_product_transposed(y, x_values, table_values, symbols, width, panel);
         let op = self.tape.next_op();
-        let y = Var { op, at: at as u32, rows: x.rows, cols: table.rows, shared: false };
+        let y = Var { op, at: at as u32, rows: x.rows, cols: table.rows };
         self.tape.record(Op::Scores(Scores { x, table, bias, y }), at);
         y
     }

@@ -4,6 +4,7 @@
 use crate::backward::Backward;
 use crate::kernels;
 use crate::tape::{Graph, Op, Var};
+use crate::vector;
 
 pub(crate) struct LogSoftmax {
     pub(crate) x: Var,
@@ -19,7 +20,7 @@ impl Graph<'_> {
         for (y, x) in y.chunks_exact_mut(cols).zip(before[x.range()].chunks_exact(cols)) {
             kernels::log_softmax(x, y);
         }
-        let y = Var { op: self.tape.next_op(), at: at as u32, ..x };
+        let y = Var { op: self.tape.next_op().shared(x.op.is_shared()), at: at as u32, ..x };
         self.tape.record(Op::LogSoftmax(LogSoftmax { x, y }), at);
         y
     }
@@ -37,7 +38,9 @@ impl LogSoftmax {
         let cols = y.cols as usize;
         let rows = before[x.range()].chunks_exact_mut(cols).zip(dy.chunks_exact(cols));
         for ((dx, dy), y) in rows.zip(values[y.range()].chunks_exact(cols)) {
-            kernels::log_softmax_backward(y, dy, dx);
+            if !vector::is_zero(dy) {
+                kernels::log_softmax_backward(y, dy, dx);
+            }
         }
     }
 }

@@ -17,7 +17,8 @@ impl Graph<'_> {
         let (before, y) = self.tape.split(at);
         y.copy_from_slice(&before[a.range()]);
         kernels::add_to(y, &before[b.range()]);
-        let y = Var { op: self.tape.next_op(), at: at as u32, shared: a.shared && b.shared, ..a };
+        let op = self.tape.next_op().shared(a.op.is_shared() && b.op.is_shared());
+        let y = Var { op, at: at as u32, ..a };
         self.tape.record(Op::Sum(Sum { terms: [a, b], y }), at);
         y
     }

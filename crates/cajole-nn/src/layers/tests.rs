@@ -330,12 +330,23 @@ fn two_layers(g: &mut Graph<'_>, p: &[Param], rows: usize, is_fed_back: bool) ->
     upper.0
 }
 
+/// The parameters of [`two_layers`].
+const TWO_LAYERS: [(usize, usize); 8] =
+    [(3, 8), (3, 2), (2, 8), (1, 8), (2, 8), (1, 2), (2, 8), (2, 8)];
+
 #[test]
 fn gradients_are_right_whatever_levels_are_declared() {
-    let shapes = [(3, 8), (3, 2), (2, 8), (1, 8), (2, 8), (1, 2), (2, 8), (2, 8)];
     for rows in [1, 3] {
-        check(&shapes, &|g, p| two_layers(g, p, rows, false));
-        check(&shapes, &|g, p| two_layers(g, p, rows, true));
+        check(&TWO_LAYERS, &|g, p| two_layers(g, p, rows, false));
+        check(&TWO_LAYERS, &|g, p| two_layers(g, p, rows, true));
+    }
+}
+
+#[test]
+fn rows_without_blame_are_left_out() {
+    for (rows, blamed) in [(3, 1), (6, 5)] {
+        check(&TWO_LAYERS, &|g, p| two_layers(g, p, rows, false).row(blamed));
+        check(&TWO_LAYERS, &|g, p| two_layers(g, p, rows, true).row(blamed));
     }
 }
 
