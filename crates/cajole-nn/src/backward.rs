@@ -395,8 +395,10 @@ impl<'a> Backward<'a> {
             Matrix::Param(w) => self.weights(w, y.rows as usize), // as the forward pass read it
             Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
         };
-        // In a shared lane, how sums are rounded must not depend on which other rows are live.
-        if n_live < y.rows as usize || self.is_small() {
+        if n_live == 0 {
+            return;
+        }
+        if n_live < y.rows as usize {
             return self.deferred.add_now(weights, (k, n), self.live, self.grads, self.panel);
         }
         let (before, dy) = self.grads.split_at_mut(y.at as usize);

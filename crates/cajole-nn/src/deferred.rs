@@ -80,16 +80,29 @@ impl Deferred {
         self.matrices.add(m, rows);
     }
 
-    /// `dX += dY · Mᵀ` with `M (K, N)` for scattered rows, at once.
+    /// `dX += dY · Mᵀ` with `M (K, N)` for scattered rows, at once. Narrow products add their terms to
+    /// `dX` one by one, so that its rows are gathered with what they hold, and no bit changes.
     pub(crate) fn add_now(
         &mut self,
         m: Weights<'_>,
-        shape: (usize, usize),
+        (k, n): (usize, usize),
         rows: &[(u32, u32)],
         grads: &mut [f32],
         panel: &mut Panel,
     ) {
-        add_gathered(m, shape, rows, grads, &mut self.gathered, panel);
+        let gathered = &mut self.gathered;
+        gathered.clear();
+        for &(_, dy_at) in rows {
+            gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
+        }
+        for &(x_at, _) in rows {
+            gathered.extend_from_slice(&grads[x_at as usize..][..k]);
+        }
+        let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
+        m.add_product_transposed(dx, dy, k, n, panel);
+        for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
+            grads[x_at as usize..][..k].copy_from_slice(dx);
+        }
     }
 
     /// Computes everything deferred.
@@ -106,7 +119,18 @@ impl Deferred {
                 Matrix::Param(p) => (p.of(w), p.rows as usize, p.cols as usize),
                 Matrix::Var(v) => (&values[v.range()], v.rows as usize, v.cols as usize),
             };
-            add_gathered(Weights::Single(m), (k, n), rows, grads, gathered, panel);
+            for rows in rows.chunks(TOGETHER) {
+                gathered.clear();
+                for &(_, dy_at) in rows {
+                    gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
+                }
+                gathered.resize(rows.len() * (n + k), 0.0);
+                let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
+                kernels::add_product_transposed(dx, dy, m, k, n, panel);
+                for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
+                    kernels::add_to(&mut grads[x_at as usize..][..k], dx);
+                }
+            }
         });
         matrices.each(|m, rows| {
             // `M` precedes every output on the tape.
@@ -116,28 +140,5 @@ impl Deferred {
             let uses = kernels::Uses { shape, xs: values, dys: after, rows };
             kernels::add_outer_sum(&mut before[m.range()], &uses, panel);
         });
-    }
-}
-
-/// `dX += dY · Mᵀ` with `M (K, N)`, for rows that are gathered a few at a time.
-fn add_gathered(
-    m: Weights<'_>,
-    (k, n): (usize, usize),
-    rows: &[(u32, u32)],
-    grads: &mut [f32],
-    gathered: &mut Vec<f32>,
-    panel: &mut Panel,
-) {
-    for rows in rows.chunks(TOGETHER) {
-        gathered.clear();
-        for &(_, dy_at) in rows {
-            gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
-        }
-        gathered.resize(rows.len() * (n + k), 0.0);
-        let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
-        m.add_product_transposed(dx, dy, k, n, panel);
-        for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
-            kernels::add_to(&mut grads[x_at as usize..][..k], dx);
-        }
     }
 }
