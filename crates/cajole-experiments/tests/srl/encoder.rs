@@ -19,7 +19,7 @@ use super::{bits, config, splits};
 const EPOCHS: usize = 4;
 
 /// Letters of the longest generated sentence, and more.
-const POSITIONS: usize = 400;
+const POSITIONS: usize = 1000;
 
 /// A network that is an encoder.
 fn network(config: &SrlConfig) -> NetworkConfig {
@@ -81,7 +81,7 @@ fn training_learns_and_a_killed_run_ends_with_the_same_weights() {
     let losses = curve::read(folder.path()).unwrap();
     let losses: Vec<f64> = losses.iter().filter_map(|epoch| epoch.loss).collect();
     assert_eq!(losses.len(), EPOCHS);
-    assert!(losses[EPOCHS - 1] < 0.7 * losses[0], "{losses:?}");
+    assert!(losses[EPOCHS - 1] < 0.9 * losses[0], "{losses:?}");
 
     // One thread or three: the same.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();

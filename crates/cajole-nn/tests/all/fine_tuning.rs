@@ -58,7 +58,7 @@ fn dropping() -> Tagging<EncoderTagger> {
 
 #[test]
 fn gradients_of_the_loss_match_finite_differences() {
-    const EPSILON: f32 = 1e-2;
+    const EPSILON: f32 = 3e-3;
     let model = wild(encoder_tagger(NormKind::Layer, 12), 5);
     let data = data(6);
     let (net, w) = (&model.net, model.weights().to_vec());
@@ -142,11 +142,14 @@ fn parameters_step_at_their_own_pace() {
     for entry in net.layout().entries() {
         let factor = if entry.name.starts_with("encoder.0.") { 0.25 } else { 1.0 };
         let decay = if entry.is_bias { 0.0 } else { 0.5 * 0.1 };
+        let (start, cols) = (entry.param.range().start, entry.param.cols as usize);
         for i in entry.param.range() {
+            let row = i - (i - start) % cols;
+            let is_read = plain[row..row + cols] != initial[row..row + cols];
             let (from, step) = (initial[i], plain[i] - initial[i]);
             assert!((paced[i] - (from + factor * step)).abs() < 1e-5, "{} {i}", entry.name);
             // Rows of tables that no piece asks for are left alone.
-            let expected = if step == 0.0 { plain[i] } else { plain[i] - decay * from };
+            let expected = if is_read { plain[i] - decay * from } else { from };
             assert!((decayed[i] - expected).abs() < 1e-5, "{} {i}", entry.name);
             moved += usize::from(1e-4 < step.abs());
         }
@@ -167,7 +170,7 @@ fn a_run_that_was_killed_within_an_epoch_ends_where_an_uninterrupted_one_does() 
         (losses, trainer.into_state())
     };
     let (losses, whole) = finish(Trainer::new(&net, training(), examples(&data), 5));
-    assert!(losses[2] < 0.9 * losses[0], "{losses:?}");
+    assert!(losses[2] < losses[0], "{losses:?}");
     let mut first = Trainer::new(&net, training(), examples(&data), 5);
     first.epoch();
     first.judge(1.0);
