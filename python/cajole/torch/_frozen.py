@@ -43,7 +43,8 @@ class Beginning:
             if _tensors([result, *args, *kwargs.values()]):
                 self._calls.append((func, _noted(result)))
             return result
-        if self._at < len(self._calls) and self._calls[self._at][0] is func:
+        # Not `is`: what reads an attribute is made anew at every access.
+        if self._at < len(self._calls) and self._calls[self._at][0] == func:
             self._at += 1
             return _recalled(self._calls[self._at - 1][1])
         if _tensors([*args, *kwargs.values()]):
