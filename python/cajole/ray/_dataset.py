@@ -15,7 +15,7 @@ import ray.data
 import cajole
 from cajole._model import Model, RuleLike
 
-LINES_A_BLOCK = 10_000
+LINES_A_BLOCK = 20_000
 """Lines that are read, and lost with a node, together."""
 
 SCHEMA = pyarrow.schema(
