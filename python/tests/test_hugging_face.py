@@ -56,8 +56,8 @@ def test_token_classification(kind: str) -> None:
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     inputs: list[Any] = ["w1 w2 w3", "w9 w4 w4 w20 w31", ["w7", "w8"], "w30", "w5 w6 w39 w2"]
     adapted = cajole.torch.hugging_face(model, words)
-    results = list(adapted.infer(inputs, rules=one_person, max_steps=30))
-    assert [r.status for r in results].count("satisfied") >= 2, results
+    results = list(adapted.infer(inputs, rules=one_person, max_steps=200))
+    assert all(r.status == "satisfied" for r in results), results
     assert any(r.steps for r in results)
     assert isinstance(results[2].output, list) and isinstance(results[0].output, str)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())

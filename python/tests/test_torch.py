@@ -87,27 +87,27 @@ def test_repairs_leave_every_bit_as_it_was(dtype: torch.dtype) -> None:
     module.train()
     module.output.bias.requires_grad_(False)
     before = bits(module)
-    results = list(tagger(module).infer(INPUTS, rules=one_x, max_steps=25))
+    results = list(tagger(module).infer(INPUTS, rules=one_x, max_steps=200))
     assert bits(module) == before
     assert module.training and module.layers.layers[0].dropout.training
     assert not module.output.bias.requires_grad and module.output.weight.requires_grad
     assert all(p.grad is None for p in module.parameters())
     assert any(r.steps for r in results)
-    satisfied = sum(r.status == "satisfied" for r in results)
-    assert satisfied >= 4, results
+    # At most 73 steps, in all descents together; 25 in each are too few for one or two of them.
+    assert all(r.status == "satisfied" for r in results), results
 
 
 def test_dropout_does_not_reach_outputs() -> None:
-    plain = [r.to_json() for r in tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=25)]
+    plain = [r.to_json() for r in tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=200)]
     dropping = torch_modules.Tagger(dropout=0.5).train()
-    assert [r.to_json() for r in tagger(dropping).infer(INPUTS, rules=one_x, max_steps=25)] == plain
+    assert [r.to_json() for r in tagger(dropping).infer(INPUTS, rules=one_x, max_steps=200)] == plain
 
 
 def test_a_compiled_module_is_repaired() -> None:
     module = torch_modules.Tagger()
     compiled = torch.compile(module)
-    plain = [r.to_json() for r in tagger(module).infer(INPUTS, rules=one_x, max_steps=25)]
-    assert [r.to_json() for r in tagger(compiled).infer(INPUTS, rules=one_x, max_steps=25)] == plain
+    plain = [r.to_json() for r in tagger(module).infer(INPUTS, rules=one_x, max_steps=200)]
+    assert [r.to_json() for r in tagger(compiled).infer(INPUTS, rules=one_x, max_steps=200)] == plain
 
 
 def test_outputs_do_not_depend_on_the_batch() -> None:
@@ -150,11 +150,11 @@ class Recurrent(nn.Module):
 def test_what_cannot_be_batched_is_repaired_one_at_a_time_with_a_warning() -> None:
     model = tagger(Recurrent())
     with pytest.warns(RuntimeWarning, match="one at a time: lstm.bias_ih_l0 is read by lstm"):
-        results = list(model.infer(INPUTS, rules=one_x, max_steps=25))
+        results = list(model.infer(INPUTS, rules=one_x, max_steps=200))
     assert all(r.error is None for r in results)
     assert any(r.steps for r in results)
     only_output = tagger(Recurrent(), moves=["output.bias"])
-    assert all(r.error is None for r in only_output.infer(INPUTS, rules=one_x, max_steps=25))
+    assert all(r.error is None for r in only_output.infer(INPUTS, rules=one_x, max_steps=200))
 
 
 def test_modules_without_the_methods_are_refused() -> None:
@@ -166,7 +166,7 @@ def test_modules_without_the_methods_are_refused() -> None:
         cajole.torch.tagger(nn.Identity(), ["a"], log_probs=lambda inputs: [])
     model = tagger(torch_modules.Tagger(), moves=["nothing"])
     with pytest.raises(cajole.SettingsError, match="no parameter matches \"nothing\""):
-        model.infer(INPUTS, rules=one_x, max_steps=25)
+        model.infer(INPUTS, rules=one_x, max_steps=200)
 
 
 class Failing(torch_modules.Tagger):
@@ -183,11 +183,11 @@ class Failing(torch_modules.Tagger):
 def test_an_input_that_fails_takes_nobody_with_it() -> None:
     module = Failing()
     before = bits(module)
-    results = list(tagger(module).infer(INPUTS, rules=one_x, max_steps=25))
+    results = list(tagger(module).infer(INPUTS, rules=one_x, max_steps=200))
     assert bits(module) == before
     assert [r.status for r in results].count("failed") == 1
     assert results[3].status == "failed" and "too much" in str(results[3].error)
-    expected = list(tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=25))
+    expected = list(tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=200))
     for i in (0, 1, 2, 4, 5):
         assert results[i].output == expected[i].output
 
@@ -201,9 +201,9 @@ def test_wrong_shapes_are_named() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 def test_a_gpu_gives_the_same() -> None:
-    here = list(tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=25))
+    here = list(tagger(torch_modules.Tagger()).infer(INPUTS, rules=one_x, max_steps=200))
     module = torch_modules.Tagger().cuda()
     before = bits(module.cpu())
-    there = list(tagger(module.cuda()).infer(INPUTS, rules=one_x, max_steps=25))
+    there = list(tagger(module.cuda()).infer(INPUTS, rules=one_x, max_steps=200))
     assert [r.output for r in here] == [r.output for r in there]
     assert bits(module.cpu()) == before

@@ -39,6 +39,18 @@ class Lazy(torch_modules.Tagger):
         return [scores * self.scale for scores in super().log_probs(inputs)]
 
 
+class Asking(torch_modules.Tagger):
+    """Decides by a tensor, and has activations that are too large to keep for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(size=512)
+
+    def log_probs(self, inputs: Sequence[str]) -> list[torch.Tensor]:
+        if not torch.tensor([len(x) > 0 for x in inputs]).all():
+            raise ValueError("an input is empty")
+        return super().log_probs(inputs)
+
+
 class Overwriting(torch_modules.Tagger):
     """Writes into what its lower half made, after it was read."""
 
@@ -57,7 +69,7 @@ def answers(module: Any, moves: list[str], in_step: int, rule: Any = one_x) -> l
 
 
 @pytest.mark.parametrize("in_step", [1, 8])
-@pytest.mark.parametrize("kind", [torch_modules.Tagger, Lazy, Overwriting])
+@pytest.mark.parametrize("kind", [torch_modules.Tagger, Lazy, Asking, Overwriting])
 @pytest.mark.parametrize("moves", [["layers.layers.1", "output"], ["output.bias"], ["@vectors"], ["*"]])
 def test_outputs_are_those_of_computing_all_anew(
     monkeypatch: pytest.MonkeyPatch, kind: Any, moves: list[str], in_step: int

@@ -43,7 +43,8 @@ class Beginning:
             if _tensors([result, *args, *kwargs.values()]):
                 self._calls.append((func, _noted(result)))
             return result
-        if self._at < len(self._calls) and self._calls[self._at][0] is func:
+        # Not `is`: what reads an attribute is made anew at every access.
+        if self._at < len(self._calls) and self._calls[self._at][0] == func:
             self._at += 1
             return _recalled(self._calls[self._at - 1][1])
         if _tensors([*args, *kwargs.values()]):
@@ -62,6 +63,10 @@ class Beginning:
         self._at = 0
 
 
+SMALL = 1024
+"""Numbers of a tensor that is kept in any case."""
+
+
 class _Tensor:
     """A tensor that is kept only if it is needed later; its shape is known in any case."""
 
@@ -74,7 +79,7 @@ class _Tensor:
         if alive is not None:
             return alive
         # Nobody reads its numbers: whatever did is not computed again.
-        return torch.empty(1, dtype=self.dtype, device=self.device).expand(self.shape)
+        return torch.empty((), dtype=self.dtype, device=self.device).expand(self.shape)
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
@@ -84,7 +89,12 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _noted(value: Any) -> Any:
-    return _mapped(lambda item: _Tensor(item) if isinstance(item, Tensor) else item, value)
+    def note(item: Any) -> Any:
+        # Small ones and masks cost nothing, and a module may decide by what is in them.
+        is_large = isinstance(item, Tensor) and item.is_floating_point() and SMALL < item.numel()
+        return _Tensor(item) if is_large else item
+
+    return _mapped(note, value)
 
 
 def _recalled(noted: Any) -> Any:

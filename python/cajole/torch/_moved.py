@@ -44,7 +44,7 @@ class Moved(TorchFunctionMode):
         self._beginning = beginning
 
     def __exit__(self, *raised: Any) -> None:
-        super().__exit__(*raised)
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
         if raised[0] is None:
             self._end_beginning()
 
