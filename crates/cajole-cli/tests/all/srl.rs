@@ -211,7 +211,7 @@ fn an_encoder_is_trained_and_used() {
     fs::write(at.join("lines"), format!("{line}\n")).unwrap();
     let infer = printed(at, &["infer", "--model=nets/tiny", "--engine=auto", "lines"]);
     let record: Value = serde_json::from_str(infer.lines().next().unwrap()).unwrap();
-    assert_eq!(record["status"], "satisfied", "{record}");
+    assert_eq!(record["answers"][0]["status"], "satisfied", "{record}");
     let long = vec!["a"; 999];
     let long = serde_json::json!({"tokens": long, "predicates": [0]});
     fs::write(at.join("long"), format!("{long}\n")).unwrap();

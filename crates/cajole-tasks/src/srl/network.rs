@@ -15,9 +15,9 @@ use super::instance::Instance;
 #[derive(Clone, Debug)]
 pub enum RoleNetwork {
     /// Of LSTMs.
-    Lstm(LstmTagger<Instance>),
+    Lstm(Box<LstmTagger<Instance>>),
     /// A transformer.
-    Encoder(EncoderTagger<Instance>),
+    Encoder(Box<EncoderTagger<Instance>>),
 }
 
 /// Its architecture. In a file, an encoder has a `stack`, and LSTMs have none.
@@ -63,9 +63,11 @@ impl RoleNetwork {
     /// A network of this architecture.
     pub fn new(config: &RoleNetworkConfig) -> Self {
         match config {
-            RoleNetworkConfig::Lstm(config) => RoleNetwork::Lstm(LstmTagger::new(config.clone())),
+            RoleNetworkConfig::Lstm(config) => {
+                RoleNetwork::Lstm(Box::new(LstmTagger::new(config.clone())))
+            }
             RoleNetworkConfig::Encoder(config) => {
-                RoleNetwork::Encoder(EncoderTagger::new(config.clone()))
+                RoleNetwork::Encoder(Box::new(EncoderTagger::new(config.clone())))
             }
         }
     }

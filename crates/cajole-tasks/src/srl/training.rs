@@ -184,7 +184,7 @@ impl Blank {
         vocabulary.splitter = Some(Arc::new(splitter));
         let training = settings(of, &tuning.settings(net.config.stack.layers));
         let encoder = Some(fingerprint(&weights));
-        let net = Tagging { net: RoleNetwork::Encoder(net), tags };
+        let net = Tagging { net: RoleNetwork::Encoder(Box::new(net)), tags };
         let tagger = RoleTagger { model: Trained::new(net, weights), vocabulary };
         Ok(Blank { tagger, training, encoder })
     }
