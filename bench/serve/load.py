@@ -2,7 +2,6 @@
 """Load on a server of this machine: requests per second, latencies, and the engine's own throughput.
 
     bench/serve/load.py target/release/cajole [--seconds 10] [--only transducer]
-    bench/serve/load.py target/release/cajole --folder FOLDER --lines FILE
 
 Needs wrk (Debian: apt install wrk). For each model it sends single inputs over 1, 16 and 256 connections,
 once with requests answered together and once one by one, and runs the same inputs through `cajole infer`.
@@ -29,13 +28,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CONNECTIONS = [1, 16, 256]
 
 
-OTHER = {}  # inputs of a network that is not built in, by its name
-
-
 def inputs(model):
     """Inputs like those that the built-in networks were trained on; some need a repair."""
-    if model in OTHER:
-        return OTHER[model]
     random.seed(7)
     if model == "transducer":
         return ["".join(random.choice(["az", "bz"]) for _ in range(12)) for _ in range(2000)]
@@ -54,12 +48,9 @@ def inputs(model):
     return [sentence() for _ in range(1000)]
 
 
-SERVED = []  # flags of all servers
-
-
 @contextlib.contextmanager
 def server(cajole, *flags):
-    command = [cajole, "serve", "--listen", "127.0.0.1:0", "--no-log", "--json", *SERVED, *flags]
+    command = [cajole, "serve", "--listen", "127.0.0.1:0", "--no-log", "--json", *flags]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield child, json.loads(child.stdout.readline())["listening"]
@@ -119,7 +110,7 @@ def infer(cajole, model, lines):
             file.write("\n".join(some))
             file.flush()
             start, used = time.monotonic(), children_s()
-            command = [cajole, "infer", "--model", SERVED[-1] if SERVED else model, file.name]
+            command = [cajole, "infer", "--model", model, file.name]
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             return time.monotonic() - start, children_s() - used
 
@@ -171,15 +162,9 @@ def main():
     parser.add_argument("cajole")
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--only", choices=["transducer", "parser", "tagger"])
-    parser.add_argument("--folder", type=pathlib.Path, help="a checkpoint instead of the built-in networks")
-    parser.add_argument("--lines", type=pathlib.Path, help="its inputs, one a line")
     parser.add_argument("--memory", type=int, default=0, metavar="SECONDS")
     options = parser.parse_args()
     models = [options.only] if options.only else ["transducer", "parser", "tagger"]
-    if options.folder:
-        models = [options.folder.name]
-        OTHER[options.folder.name] = options.lines.read_text().splitlines()
-        SERVED.extend(["--model", str(options.folder)])
     print("| model | connections | together: per second | p50 ms | p99 ms | alone: per second | infer |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     costs = []

@@ -377,7 +377,8 @@ fn overview(rows: &[Row], metric: Option<&str>) -> Table {
     let mut header = vec!["engine", "satisfied", "log p"];
     header.extend(metric.into_iter().flat_map(|metric| [metric, "exact", "all inputs"]));
     header.extend(["passes", "ms"]);
-    let mut table = Table::new(format!("Engines on {failures} failures"), header);
+    let plural = if failures == 1 { "" } else { "s" };
+    let mut table = Table::new(format!("Engines on {failures} failure{plural}"), header);
     let best = |name: Figure| rows.iter().skip(1).map(|r| r.figure(name)).fold(f64::NAN, f64::max);
     for (i, row) in rows.iter().enumerate() {
         let cell = |name: Figure, decimals| {

@@ -39,7 +39,7 @@ pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
-pub use tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, sequences};
+pub use tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, sequences, tags};
 pub use traced::Traced;
 pub use waiter::Waiter;
 pub use worker::Settings;

@@ -107,8 +107,8 @@ pub(crate) fn step_at(
     moved: &mut dyn FnMut(&Range<usize>, &[f32]),
 ) {
     let eta = rule.eta(t, eta, norm);
-    let needs_values = purpose(rule) == Purpose::Any;
-    assert!(!needs_values || grad.products().is_empty(), "this rule needs a dense gradient");
+    let needs_values = purpose(rule) == Purpose::Any || !paces.0.is_empty();
+    assert!(!needs_values || grad.products().is_empty(), "this step needs a dense gradient");
     grad.subtract_products(w, eta, moved);
     momenta.prepare(rule.memory(), w.len(), grad.touched());
     for range in grad.touched() {

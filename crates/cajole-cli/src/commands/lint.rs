@@ -8,9 +8,9 @@ use cajole_infer::engine::Engine;
 use cajole_infer::limits::MAX_TOKENS;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
-use cajole_infer::{Ask, Changes};
+use cajole_infer::{Ask, Changes, Runnable, Settings};
 use cajole_report::Report;
-use cajole_rules::Vocabulary;
+use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::Watch;
 use serde_json::Value;
 
@@ -73,6 +73,12 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
         true => drop(file.parse(Vocabulary::bytes())?),
         false => check_rules(&file, separator)?,
     }
+    let network = what
+        .model
+        .as_ref()
+        .map(|name| session.registry.open(name).with_context(|| format!("cannot load {name}")));
+    let network = network.transpose()?;
+    let obeying = network.as_deref().map(|network| Obeying::new(network, &file)).transpose()?;
     // Twice: first for the symbols that there are, then for what the rules say of them.
     for path in &what.files {
         let cannot = || format!("cannot read {}", path.display());
@@ -97,7 +103,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let mut lint = Linter::new(&rules, vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
     let report = lint.report(&what.constraint.display().to_string());
-    let obeyed = what.model.as_ref().map(|name| obeyed(what, name, &file, (session, &screen)));
+    let obeyed = obeying.as_ref().map(|obeying| obeying.on(&what.files, &screen));
     let obeyed = obeyed.transpose()?.unwrap_or_default();
     if session.json {
         let mut all: Value = serde_json::from_str(&report.to_json())?;
@@ -120,27 +126,36 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     check_bad(bad as u64, "read")
 }
 
-/// What obeying the rules does to the outputs of a network, file by file.
-fn obeyed(
-    what: &Lint,
-    name: &str,
-    file: &RuleFile,
-    (session, screen): (&Session, &Screen),
-) -> anyhow::Result<Vec<Report>> {
-    let network = session.registry.open(name).with_context(|| format!("cannot load {name}"))?;
-    let rules = file.parse(network.vocabulary())?;
-    let settings = Changes::default().settings(&*network, Engine::Gbi)?;
-    let ask = Ask::new(Some(&rules), &settings);
-    let of = Options { rules_name: file.title.clone(), engines: vec![Engine::Gbi], shown: 0 };
-    let of_file = |path: &PathBuf| {
-        let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
-        let (report, bad) = network.compare(&ask, &of, &lines, screen)?;
-        for (line, error) in bad {
-            screen.say(&format!("passed over: {}:{line}: {error}", path.display()));
-        }
-        Ok(report)
-    };
-    what.files.iter().map(of_file).collect()
+/// A network that is to obey the rules.
+struct Obeying<'a> {
+    network: &'a dyn Runnable,
+    rules: Rules<'a>,
+    rules_name: String,
+    settings: Settings,
+}
+
+impl<'a> Obeying<'a> {
+    fn new(network: &'a dyn Runnable, file: &RuleFile) -> anyhow::Result<Self> {
+        let rules = file.parse(network.vocabulary())?;
+        let settings = Changes::default().settings(network, Engine::Gbi)?;
+        Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
+    }
+
+    /// What it does to the outputs, file by file.
+    fn on(&self, files: &[PathBuf], screen: &Screen) -> anyhow::Result<Vec<Report>> {
+        let ask = Ask::new(Some(&self.rules), &self.settings);
+        let rules_name = self.rules_name.clone();
+        let of = Options { rules_name, engines: vec![Engine::Gbi], shown: 0 };
+        let of_file = |path: &PathBuf| {
+            let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
+            let (report, bad) = self.network.compare(&ask, &of, &lines, screen)?;
+            for (line, error) in bad {
+                screen.say(&format!("passed over: {}:{line}: {error}", path.display()));
+            }
+            Ok(report)
+        };
+        files.iter().map(of_file).collect()
+    }
 }
 
 /// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.

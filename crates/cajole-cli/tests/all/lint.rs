@@ -283,3 +283,14 @@ fn rules_that_make_a_network_worse_are_warned_of() {
     let report: Value = serde_json::from_slice(&with("wrong.toml", &["--json"]).stdout).unwrap();
     assert_eq!(report["obeyed"][0]["rows"][0]["failures"], json!(3));
 }
+
+#[test]
+fn a_network_that_cannot_be_opened_is_reported_before_data_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("gold"), "{\"input\": \n").unwrap();
+    fs::write(at.join("rules.toml"), "arithmetic = 'len(out) = 1'\n").unwrap();
+    let output = lint(at, &["rules.toml", "gold", "--model=nobody"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("cannot load nobody") && !said.contains("gold:1"), "{said}");
+}

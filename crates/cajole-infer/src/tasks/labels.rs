@@ -6,8 +6,6 @@ use std::path::Path;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Span, TagSet, TagSetError};
-use cajole_core::decoders::InTurn;
-use cajole_core::decoders::tags::{DoublingTags, MaskedTags, SamplingTags, Tagged};
 use cajole_nn::import::huggingface::Folder;
 use cajole_nn::models::transformer::{EncoderTagger, Pieces};
 use cajole_nn::{Tagging, Trained};
@@ -24,6 +22,8 @@ use crate::fingerprint;
 use crate::line::{Line, LineError, list};
 use crate::study;
 use crate::task::{Case, Display, Output, Search, Task};
+
+use super::tags;
 
 type Net = Trained<Tagging<EncoderTagger>>;
 
@@ -193,36 +193,16 @@ impl Task for Labels {
     }
 
     fn engines(&self) -> Vec<Engine> {
-        let rivals = [Rival::Beam, Rival::Masked, Rival::Exact, Rival::Sample].map(Engine::Rival);
-        [Engine::Gbi].into_iter().chain(rivals).chain([Engine::Auto]).collect()
+        tags::engines()
     }
 
-    /// All are searches over one matrix of log-probabilities.
     fn rival<'a>(
         &'a self,
         rival: Rival,
         _: &'a Rules<'_>,
         limits: &Limits,
     ) -> Option<Search<'a, Net>> {
-        let tags = self.tags();
-        let lists = DoublingTags { from: limits.beam_from, to: limits.beam_to };
-        Some(match rival {
-            Rival::Masked => Box::new(Tagged { tags, search: MaskedTags::default() }),
-            Rival::Beam => Box::new(Tagged { tags, search: lists }),
-            // The best there is, where the rules are an automaton; else the best on a long list.
-            Rival::Exact => {
-                let masked = Tagged { tags, search: MaskedTags::default() };
-                let searches: Vec<Search<'a, Net>> =
-                    vec![Box::new(masked), Box::new(Tagged { tags, search: lists })];
-                Box::new(InTurn { searches })
-            }
-            Rival::Sample => {
-                let samples = limits.samples;
-                let search = SamplingTags { samples, temperature: 1.0, seed: 1 };
-                Box::new(Tagged { tags, search })
-            }
-            Rival::Astar => return None,
-        })
+        Some(tags::rival(self.tags(), rival, limits))
     }
 
     /// F1 of labelled spans.

@@ -1,5 +1,6 @@
-//! The tasks whose checkpoints can be run: one file each, and one for what those that write symbol
-//! by symbol have in common. `huggingface.rs` is for Hugging Face folders.
+//! The tasks whose checkpoints can be run: one file each. Two more have what those that write symbol
+//! by symbol, and those that tag every position, have in common. `huggingface.rs` is for Hugging Face
+//! folders.
 
 pub(crate) mod huggingface;
 mod labels;
@@ -7,6 +8,7 @@ mod pairs;
 mod parsing;
 pub mod sequences;
 mod srl;
+pub mod tags;
 mod transduction;
 mod writer;
 

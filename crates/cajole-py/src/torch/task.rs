@@ -1,12 +1,10 @@
 //! PyTorch's networks as tasks, so that lines, records, engines and comparisons are those of all others.
 
-use cajole_core::decoders::InTurn;
-use cajole_core::decoders::tags::{DoublingTags, MaskedTags, SamplingTags, Tagged};
 use cajole_core::{Config, Objective, Source};
 use cajole_infer::engine::{Engine, Limits, Rival};
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::sequences;
 use cajole_infer::task::{Case, Search, Task, Together};
+use cajole_infer::{sequences, tags};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::{Preset, Presets};
 
@@ -97,34 +95,16 @@ impl Task for Torch<PyTagger> {
     }
 
     fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+        tags::engines()
     }
 
-    /// All are searches over one matrix of log-probabilities.
     fn rival<'a>(
         &'a self,
         rival: Rival,
         _: &'a Rules<'_>,
         limits: &Limits,
     ) -> Option<Search<'a, PyTagger>> {
-        let tags = &self.model.tags;
-        let lists =
-            Tagged { tags, search: DoublingTags { from: limits.beam_from, to: limits.beam_to } };
-        let masked = Tagged { tags, search: MaskedTags::default() };
-        Some(match rival {
-            Rival::Masked => Box::new(masked),
-            Rival::Beam => Box::new(lists),
-            // The best there is, where the rules are an automaton; else the best on a long list.
-            Rival::Exact | Rival::Astar => {
-                let searches: Vec<Search<'a, PyTagger>> = vec![Box::new(masked), Box::new(lists)];
-                Box::new(InTurn { searches })
-            }
-            Rival::Sample => {
-                let samples = limits.samples;
-                let search = SamplingTags { samples, temperature: 1.0, seed: 1 };
-                Box::new(Tagged { tags, search })
-            }
-        })
+        Some(tags::rival(&self.model.tags, rival, limits))
     }
 }
 

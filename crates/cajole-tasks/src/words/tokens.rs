@@ -140,12 +140,11 @@ impl Tokens {
     /// # Errors
     /// If the tokenizer fails, or a word has no piece.
     pub fn read_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
-        let (encoding, firsts) = self.encode_words(words)?;
+        let (pieces, firsts) = self.encode_words(words)?;
         if let Some(word) = firsts.iter().position(Option::is_none) {
             return Err(EncodeError::NoPiece { word, text: words[word].clone() });
         }
-        let firsts = firsts.into_iter().flatten().collect();
-        Ok(Pieces { pieces: encoding.get_ids().to_vec(), firsts, marked: None })
+        Ok(Pieces { pieces, firsts: firsts.into_iter().flatten().collect(), marked: None })
     }
 
     /// The same, with the unknown piece for words that have none. Corpora contain words of nothing
@@ -154,7 +153,10 @@ impl Tokens {
     /// # Errors
     /// If the tokenizer fails, or has no such piece.
     pub fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
-        let (_, firsts) = self.encode_words(words)?;
+        let (pieces, firsts) = self.encode_words(words)?;
+        if let Some(firsts) = firsts.iter().copied().collect() {
+            return Ok(Pieces { pieces, firsts, marked: None });
+        }
         let known = |piece: &&str| self.tokenizer.token_to_id(piece).is_some();
         let unknown = UNKNOWN.into_iter().find(known);
         let all = words.iter().zip(&firsts).map(|(word, first)| match (first, unknown) {
@@ -165,8 +167,10 @@ impl Tokens {
     }
 
     /// Words in pieces, and the first piece of each, if it has one.
-    #[allow(clippy::type_complexity)] // a name for it would say no more
-    fn encode_words(&self, words: &[String]) -> Result<(Encoding, Vec<Option<u32>>), EncodeError> {
+    fn encode_words(
+        &self,
+        words: &[String],
+    ) -> Result<(Vec<Symbol>, Vec<Option<u32>>), EncodeError> {
         let blank = if self.needs_blanks { " " } else { "" };
         let own: Vec<String> = words.iter().map(|word| format!("{blank}{word}")).collect();
         let encoding = self.encode(InputSequence::from(own))?;
@@ -176,7 +180,7 @@ impl Tokens {
                 first.get_or_insert(piece);
             }
         }
-        Ok((encoding, firsts))
+        Ok((encoding.get_ids().to_vec(), firsts))
     }
 
     fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
