@@ -250,14 +250,7 @@ class Numbers:
         self.word = {x: i for i, x in enumerate(self.words)}
         self.lemma = {x: i for i, x in enumerate(self.lemmas)}
         self.tag = {x: i for i, x in enumerate(self.tags)}
-        # What may follow what, and what may come first.
-        n = len(self.tags)
-        self.follows = torch.zeros(n, n)
-        for i, tag in enumerate(self.tags):
-            if tag.startswith("I-"):
-                self.follows[:, i] = -torch.inf
-                self.follows[[self.tag[f"B-{tag[2:]}"], i], i] = 0
-        self.first = self.follows[0]
+        self.follows, self.first = transitions(self.tags)
 
     def tensors(self, data):
         """All predicates as tensors, on the CPU."""
@@ -281,6 +274,16 @@ def batch_of(tensors, edge, size, items):
     at = torch.tensor(items + items[:1] * (size - len(items)))
     n = torch.tensor([len(xs[i]) for i in items] + [1] * (size - len(items)))
     return x.t().contiguous(), predicates[at], lemmas[at], n, y.t().contiguous()
+
+
+def transitions(tags):
+    """0 where a tag may follow another (V, V), or come first (V), else minus infinity."""
+    follows = torch.zeros(len(tags), len(tags))
+    for i, tag in enumerate(tags):
+        if tag.startswith("I-"):
+            follows[:, i] = -torch.inf
+            follows[[tags.index(f"B-{tag[2:]}"), i], i] = 0
+    return follows, follows[0]
 
 
 @torch.no_grad()
