@@ -59,13 +59,14 @@ def split(tokenizer, words):
 class Tagger(nn.Module):
     """The encoder with a new layer on top."""
 
-    def __init__(self, folder, tags):
+    def __init__(self, folder, tags, dropout):
         super().__init__()
-        self.encoder = BertModel.from_pretrained(folder, add_pooling_layer=False)
+        rates = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": 0.1}
+        self.encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, **rates)
         self.output = nn.Linear(self.encoder.config.hidden_size, tags)
         nn.init.xavier_uniform_(self.output.weight)
         nn.init.zeros_(self.output.bias)
-        self.dropout = nn.Dropout(self.encoder.config.hidden_dropout_prob)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, pieces, types, mask, firsts):
         read = self.encoder(input_ids=pieces, token_type_ids=types, attention_mask=mask)
@@ -197,7 +198,8 @@ def train(settings):
     roles = sorted({tag[2:] for item in data.items for tag in item[3] if tag != "O"})
     names = ["O", *(f"{mark}-{role}" for role in roles for mark in "BI")]
     number = {name: i for i, name in enumerate(names)}
-    net = Tagger(settings.encoder, len(names)).to(device)
+    start, end, mask_piece = (tokenizer.token_to_id(x) for x in ("[CLS]", "[SEP]", "[MASK]"))
+    net = Tagger(settings.encoder, len(names), settings.dropout).to(device)
     adam = torch.optim.AdamW(net.groups(settings), fused=device == "cuda")
     average = Averaged(net, settings.average)
     buckets = Buckets([len(x[0]) for x in data.items], settings.batch)
@@ -213,9 +215,14 @@ def train(settings):
                 group["lr"] = now * group["factor"]
             items = [data.items[i] for i in at]
             pieces, types, mask, firsts, _, tags = (t.to(device) for t in batch_of(items, number))
+            hidden = (torch.rand(pieces.shape, device=device) < settings.masked) & (types == 0)
+            pieces = pieces.masked_fill(hidden & (pieces != end) & (pieces != start), mask_piece)
             with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
                 scores = net(pieces, types, mask, firsts)
-            loss = cross_entropy(scores.float().flatten(0, 1), tags.flatten(), ignore_index=-1)
+            loss = cross_entropy(
+                scores.float().flatten(0, 1), tags.flatten(), ignore_index=-1,
+                label_smoothing=settings.smoothing,
+            )
             adam.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(net.parameters(), settings.clip)
@@ -249,14 +256,17 @@ def main():
     parser.add_argument("--data", required=True, help="the folder of EWT")
     parser.add_argument("--out", required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--batch", type=int, default=1024, help="pieces in a batch")
-    parser.add_argument("--step-size", type=float, default=2e-4)
-    parser.add_argument("--layer-factor", type=float, default=0.9)
+    parser.add_argument("--batch", type=int, default=2048, help="pieces in a batch")
+    parser.add_argument("--step-size", type=float, default=6e-4)
+    parser.add_argument("--layer-factor", type=float, default=0.7)
     parser.add_argument("--top-factor", type=float, default=5.0)
     parser.add_argument("--weight-decay", type=float, default=0.01)
     parser.add_argument("--average", type=float, default=0.999, help="of the weights that are kept")
+    parser.add_argument("--dropout", type=float, default=0.2)
+    parser.add_argument("--masked", type=float, default=0.0, help="share of pieces hidden in training")
+    parser.add_argument("--smoothing", type=float, default=0.0)
     parser.add_argument("--clip", type=float, default=1.0)
     parser.add_argument("--label", default="", help="what begins each line of output")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
