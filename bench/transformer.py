@@ -3,15 +3,19 @@ that tags 25 pieces, and an encoder-decoder of 3+3 x 256 that reads 25 symbols a
 
 PyTorch's variants are Hugging Face's own modules, the same written lean with fused attention, and the
 latter compiled. In all of them only what moves requires gradients, decoding runs over cached keys and
-values without a graph, and one pass over all positions is differentiated.
+values without a graph, and one pass over all positions is differentiated. The first pass alone, without a
+gradient, is also timed in ONNX Runtime, from the lean modules.
 """
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import numpy as np
+import onnxruntime
 import torch
 import torch.nn.functional as F
 import transformers as hf
@@ -145,6 +149,11 @@ def joined(x):
     return x.transpose(-3, -2).flatten(-2)
 
 
+def attention(q, k, v, **how):
+    """For a batch of one, which ONNX insists on."""
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], **how)[0]
+
+
 def feed(x, layer, epsilon):
     z = F.linear(F.gelu(F.linear(x, *layer.up)), *layer.down)
     return F.layer_norm(x + z, x.shape[-1:], *layer.last, epsilon)
@@ -154,7 +163,7 @@ def encode(x, layers, n, epsilon):
     width = x.shape[-1:]
     for layer in layers:
         q, k, v = (heads(part, n) for part in F.linear(x, *layer.qkv).chunk(3, -1))
-        seen = joined(F.scaled_dot_product_attention(q, k, v))
+        seen = joined(attention(q, k, v))
         x = F.layer_norm(x + F.linear(seen, *layer.out), width, *layer.norm, epsilon)
         x = feed(x, layer, epsilon)
     return x
@@ -230,14 +239,14 @@ class LeanWriter(Variant):
             q, k, v = (heads(part, self.n) for part in F.linear(x, *layer.qkv).chunk(3, -1))
             seen = joined(attend(i, q, k, v))
             x = F.layer_norm(x + F.linear(seen, *layer.out), x.shape[-1:], *layer.norm)
-            seen = joined(F.scaled_dot_product_attention(heads(F.linear(x, *layer.cross), self.n), *memory[i]))
+            seen = joined(attention(heads(F.linear(x, *layer.cross), self.n), *memory[i]))
             x = F.layer_norm(x + F.linear(seen, *layer.cross_out), x.shape[-1:], *layer.cross_norm)
             x = feed(x, layer, 1e-5)
         return F.linear(x, self.words, self.bias)
 
     def force(self, before, memory):
         x = self.embed(before, 1, self.positions[1][: len(before)])
-        attend = lambda i, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        attend = lambda i, q, k, v: attention(q, k, v, is_causal=True)
         return self.decode(x, memory, attend).log_softmax(-1)
 
     def step(self, symbol, position, mask, memory, at):
@@ -245,7 +254,7 @@ class LeanWriter(Variant):
             keys, values = self.cache[i]
             keys.index_copy_(1, at, k)
             values.index_copy_(1, at, v)
-            return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+            return attention(q, keys, values, attn_mask=mask)
 
         return self.decode(self.embed(symbol, 1, position), memory, attend).argmax(-1)
 
@@ -253,7 +262,7 @@ class LeanWriter(Variant):
         def attend(i, q, k, v):
             keys, values = self.cache[i]
             keys[:, t], values[:, t] = k[:, 0], v[:, 0]
-            return F.scaled_dot_product_attention(q, keys[:, : t + 1], values[:, : t + 1])
+            return attention(q, keys[:, : t + 1], values[:, : t + 1])
 
         return self.decode(self.embed(symbol, 1, self.positions[1][t : t + 1]), memory, attend).argmax(-1)
 
@@ -271,6 +280,82 @@ class LeanWriter(Variant):
         y = torch.cat(y)
         before = torch.cat([torch.tensor([self.first]), y[:-1]])
         return y.tolist(), self.force_(before, memory).gather(1, y.unsqueeze(1)).sum()
+
+
+class Exported:
+    """A function of tensors in ONNX Runtime, on one thread."""
+
+    def __init__(self, function, example, path, dynamic=None):
+        class Module(torch.nn.Module):
+            def forward(self, *inputs):
+                return function(*inputs)
+
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the exporter's own
+            torch.onnx.export(
+                Module().eval(), example, str(path), dynamo=True, verbose=False, external_data=False,
+                dynamic_shapes=dynamic and (dynamic,),
+            )  # fmt: skip
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.names = [i.name for i in self.session.get_inputs()]
+
+    def __call__(self, *inputs):
+        return self.session.run(None, dict(zip(self.names, inputs)))
+
+
+class OnnxTagger:
+    def __init__(self, lean, folder):
+        self.run = Exported(lean.forward, (torch.tensor([7] * READ),), folder / "tagger.onnx")
+
+    def first_pass(self, x):
+        return self.run(np.array(x))[0].argmax(-1).tolist()
+
+
+class OnnxWriter:
+    """Reads once, then takes step after step over the keys and values so far."""
+
+    def __init__(self, lean, folder):
+        self.first, layers = lean.first, len(lean.decoder)
+        read = lambda ids: torch.stack([torch.stack(pair) for pair in lean.read(ids)])
+
+        def step(symbol, position, memory, past):
+            now = []
+
+            def attend(i, q, k, v):
+                keys, values = torch.cat([past[i, 0], k], 1), torch.cat([past[i, 1], v], 1)
+                now.append(torch.stack([keys, values]))
+                return attention(q, keys, values)
+
+            x = lean.embed(symbol, 1, position)
+            return lean.decode(x, memory, attend).argmax(-1), torch.stack(now)
+
+        self.read = Exported(read, (torch.tensor([7] * READ),), folder / "read.onnx")
+        self.empty = np.zeros((layers, 2, lean.n, 0, lean.cache[0][0].shape[-1]), np.float32)
+        self.positions = lean.positions[1].numpy()
+        past = torch.zeros(layers, 2, lean.n, 3, self.empty.shape[-1])
+        example = (torch.tensor([7]), lean.positions[1][:1], read(torch.tensor([7] * READ)), past)
+        dynamic = (None, None, None, {3: torch.export.Dim("past")})
+        self.step = Exported(step, example, folder / "step.onnx", dynamic)
+
+    def first_pass(self, x):
+        (memory,) = self.read(np.array(x))
+        symbol, past, y = np.array([self.first]), self.empty, []
+        for t in range(WRITTEN):
+            symbol, past = self.step(symbol, self.positions[t : t + 1], memory, past)
+            y.append(int(symbol[0]))
+        return y
+
+
+def first_passes(onnx, xs):
+    """Milliseconds of a first pass."""
+    onnx.first_pass(xs[0])
+    start = perf_counter()
+    for x in xs:
+        onnx.first_pass(x)
+    return 1e3 * (perf_counter() - start) / len(xs)
 
 
 def check(variant, cases, wanted, step_size):
@@ -328,9 +413,17 @@ def main():
         work[name] = variants_of(model, kinds)
         for variant in work[name]:
             check(variant, cases[name], dict(cases=exported[name]), exported["step_size"])
-    ours, theirs = [], {}
+    onnx = dict(tagger=OnnxTagger(work["tagger"][1], folder), writer=OnnxWriter(work["writer"][1], folder))
+    for name, run in onnx.items():
+        for x, want in zip(cases[name], exported[name]):
+            if run.first_pass(x) != want["output"]:
+                fail(f"ONNX Runtime decodes {run.first_pass(x)}, cajole {want['output']}")
+        print(f"ONNX Runtime, {name}: same outputs")
+    ours, theirs, firsts = [], {}, {}
     for _ in range(ROUNDS):
         ours.append(run_json(command("time")))
+        for name, run in onnx.items():
+            firsts.setdefault(name, []).append(first_passes(run, cases[name][:4]))
         for name, variants in work.items():
             for variant in variants:
                 taken = [seconds(variant, x, exported["step_size"]) for x in cases[name][:4]]
@@ -344,6 +437,8 @@ def main():
         print_table(f"{name}, ms/iteration", rows)
         parts = ours[-1][name]["parts_ms"]
         print("  cajole: " + ", ".join(f"{part} {ms:.2f} ms" for part, ms in parts.items()))
+        decoded = [round_[name]["parts_ms"]["decode"] for round_ in ours]
+        print_table(f"{name}, ms/first pass", [("cajole", decoded), ("ONNX Runtime", firsts[name])])
         for kind in ("", "_in_step"):
             share = median(round_[f"{name}{kind}_share_of_peak"] for round_ in ours)
             print(f"  cajole{kind.replace('_', ' ')}: {100 * share:.0f} % of one core's peak")
