@@ -7,7 +7,7 @@ use crate::huggingface::{assert_close, assert_gradient, gradient, made_by, movin
 use crate::networks::{parser, sequence_transformer, tokens};
 use cajole_core::decoders::Greedy;
 use cajole_core::model::{Candidate, Symbol};
-use cajole_core::{Force, Model, Pass, StepRule, Workspace};
+use cajole_core::{Force, Model, Pass, StepRule, Stepper, Workspace};
 use cajole_nn::checkpoint::{self, load_training, save_training};
 use cajole_nn::models::{Architecture, SequenceConfig, SequenceNetwork, Token};
 use cajole_nn::{Decay, Example, TrainConfig, TrainState, Trainable, Trained, Trainer};
@@ -83,6 +83,55 @@ fn training(epochs: usize) -> TrainConfig {
         freeze: vec!["vectors".to_owned()],
         weight_decay: 0.01,
         rates: Vec::new(),
+        label_smoothing: 0.0,
+    }
+}
+
+/// What smoothing by `share` lowers, per symbol, summed up from log-probabilities.
+fn smoothed_loss(model: &Trained<SequenceNetwork>, share: f64) -> f64 {
+    let (mut workspace, mut loss, mut n) = (Workspace::new(model), 0.0, 0);
+    for (x, y) in &data() {
+        let said = stepped(model, &mut workspace, x, y);
+        let rows = said.chunks_exact(model.n_symbols());
+        for (row, symbol) in rows.zip(y.iter().copied().chain([model.end()])) {
+            let mean = row.iter().map(|&p| f64::from(p)).sum::<f64>() / row.len() as f64;
+            loss -= (1.0 - share) * f64::from(row[symbol as usize]) + share * mean;
+            n += 1;
+        }
+    }
+    loss / f64::from(n)
+}
+
+#[test]
+fn smoothed_targets_have_the_gradient_of_their_loss() {
+    let (net, data) = (sequence_transformer(12), data());
+    let initial = net.layout().initial(3);
+    for share in [0.0, 0.3] {
+        let config = TrainConfig {
+            batch_size: data.len(),
+            rule: StepRule::Sgd,
+            step_size: 1.0,
+            decay: Decay::Constant,
+            clip: f32::INFINITY,
+            freeze: Vec::new(),
+            label_smoothing: share,
+            ..training(1)
+        };
+        let mut trainer = Trainer::new(&net, config, examples(&data), 3);
+        trainer.epoch();
+        let stepped = trainer.into_state().weights;
+        let gradient: Vec<f32> = initial.iter().zip(stepped.iter()).map(|(a, b)| a - b).collect();
+        let square: f64 = gradient.iter().map(|g| f64::from(g * g)).sum();
+        let along = |share: f64| {
+            let at = |h: f32| {
+                let weights = initial.iter().zip(&gradient).map(|(w, g)| w + h * g);
+                smoothed_loss(&Trained::new(net.clone(), weights.collect::<Vec<_>>()), share)
+            };
+            (at(1e-2) - at(-1e-2)) / 2e-2
+        };
+        let off = |share: f64| (along(share) / square - 1.0).abs();
+        assert!(off(f64::from(share)) < 1e-2, "{share}: {}", off(f64::from(share)));
+        assert!(5e-2 < off(0.9), "another loss has another gradient: {}", off(0.9));
     }
 }
 

@@ -131,6 +131,7 @@ fn training_learns_to_copy() {
             freeze: Vec::new(),
             weight_decay: 0.0,
             rates: Vec::new(),
+            label_smoothing: 0.0,
         };
         let mut trainer = Trainer::new(&net, config, examples(), 1);
         let first = trainer.epoch();
