@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use cajole_core::Source::Masked;
+use cajole_core::{Model, Moving};
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places};
 use cajole_tasks::corpora::{Selection, Source};
-use cajole_tasks::parsing::{Parser, Splits, train};
+use cajole_tasks::parsing::{Architecture, NetworkConfig, Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
 use cajole_treebank::generated::{Genre, generate};
 use cajole_treebank::{Sentence, Tree};
@@ -196,6 +197,28 @@ fn trained_networks_are_measured_from_their_folder() {
         error.contains("none of the networks gnmt, simple, simple-seed2, transformer"),
         "{error}"
     );
+}
+
+#[test]
+fn studies_of_transformers_move_parameters_that_they_have() {
+    let config: ParsingConfig = toml::from_str(ParsingConfig::DEFAULT).unwrap();
+    let is_transformer = |name: &String| {
+        let mut networks = config.networks.iter();
+        networks.any(|n| n.name == *name && n.architecture == Architecture::Transformer)
+    };
+    let quick = ParsingConfig { transformer: config.transformer.clone(), ..self::config() };
+    let untrained = NetworkConfig { epochs: Some(0), hidden: 16, ..quick.networks[2].clone() };
+    let recipe = quick.recipe(&untrained).unwrap();
+    let splits = Splits::load(recipe.treebank, None, 1).unwrap();
+    let (parser, _) = train(&recipe, &splits, None, &Silent).unwrap();
+    let parameters = parser.model.parameters();
+    let studies = config.studies.iter().filter(|s| s.networks.iter().all(is_transformer));
+    let variants: Vec<_> = studies.flat_map(|study| &study.variants).collect();
+    assert!(5 < variants.len());
+    for variant in variants {
+        let moves = config.transformer_gbi.varied(variant.preset, &variant.set).unwrap().moves;
+        assert!(Moving::choose(&parameters, &moves).is_ok(), "{}: {moves:?}", variant.name);
+    }
 }
 
 /// Briefly trained parsers of LSTMs and of a transformer, with their settings and data.
