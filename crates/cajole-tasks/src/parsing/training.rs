@@ -73,7 +73,7 @@ pub fn train(
         output: commands.n_symbols(),
         cap_factor: recipe.sizes.cap_factor,
     };
-    let (network, mut training) = recipe.network(symbols).map_err(LoadError::other)?;
+    let (network, training) = recipe.network(symbols).map_err(LoadError::other)?;
     let net = SequenceNetwork::new(network.clone());
 
     let tokens: Vec<Vec<Token>> = leaves.iter().map(|leaves| lexicon.tokens(leaves)).collect();
@@ -82,9 +82,6 @@ pub fn train(
     let examples = tokens.iter().zip(&golds);
     let examples = examples.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
 
-    training.epochs = of.epochs.unwrap_or(training.epochs);
-    training.step_size = of.step_size.unwrap_or(training.step_size);
-    training.curriculum = of.curriculum.or(training.curriculum);
     let mut initial = initial(&net, seed)?;
     if let Some(table) = net.vectors() {
         let table = &mut initial[table.range()];
@@ -141,7 +138,7 @@ impl Recipe<'_> {
                 pointer: pointer.then_some(SHIFT),
                 cap_factor: of.cap_factor,
             };
-            return Ok((SequenceConfig::Lstm(network), self.training.clone()));
+            return Ok((SequenceConfig::Lstm(network), self.training(self.training)));
         }
         let name = || self.network.name.clone();
         if pointer || reversed_input {
@@ -152,7 +149,18 @@ impl Recipe<'_> {
         let TransformerSettings { heads, inner, ref training } = *settings;
         let network = Shape { layers, hidden, heads, inner, dropout }.network(of);
         let network = network.map_err(|source| RecipeError::Heads { name: name(), source })?;
-        Ok((SequenceConfig::Transformer(Box::new(network)), training.clone()))
+        Ok((SequenceConfig::Transformer(Box::new(network)), self.training(training)))
+    }
+
+    /// The shared training settings, with what the network overrides.
+    fn training(&self, shared: &TrainConfig) -> TrainConfig {
+        let NetworkConfig { epochs, step_size, curriculum, .. } = *self.network;
+        TrainConfig {
+            epochs: epochs.unwrap_or(shared.epochs),
+            step_size: step_size.unwrap_or(shared.step_size),
+            curriculum: curriculum.or(shared.curriculum),
+            ..shared.clone()
+        }
     }
 }
 
