@@ -113,8 +113,8 @@ pub enum Decay {
         #[serde(deserialize_with = "positive_number")]
         factor: f32,
     },
-    /// Linear from zero, and then linear to zero at the last step: for weights that are pretrained,
-    /// which long first steps would spoil.
+    /// Linear from zero, and then linear to zero at the last step: for transformers and for pretrained
+    /// weights, which long first steps would spoil.
     WarmUp {
         /// The fraction of all steps in which the step size grows.
         #[serde(deserialize_with = "fraction")]
