@@ -4,7 +4,7 @@
 use cajole_core::decoders::Ranking;
 use cajole_core::{Config, Source};
 use cajole_report::{Axis, Cell, Figure, Plot, Report, Row, Series, Table};
-use cajole_tasks::parsing::NetworkConfig;
+use cajole_tasks::parsing::{Architecture, NetworkConfig};
 
 use super::config::ParsingConfig;
 use super::experiment::{Measured, OfNetwork};
@@ -32,7 +32,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
     report.tables.push(rivals_table(networks));
     report.tables.push(conversions_table(networks));
     report.tables.extend(parts_table(networks));
-    report.tables.push(tally_table(&sets(networks), &[("F1", Tally::f1)]));
+    report.tables.extend(tally_tables(networks));
     report.tables.push(steps(networks));
     for network in networks.iter().filter(|n| !n.domains.is_empty()) {
         report.tables.push(genres_table(network));
@@ -50,9 +50,20 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
     report
 }
 
-/// The failure sets on which methods are compared.
-fn sets(networks: &[OfNetwork]) -> Vec<&Tallies> {
-    networks.iter().flat_map(|n| n.test.iter().chain(&n.domains)).map(|m| &m.tallies).collect()
+/// Who is ahead of whom: “gbi best” for LSTMs, and for transformers “gbi small”.
+fn tally_tables(networks: &[OfNetwork]) -> Vec<Table> {
+    let is_transformer = |n: &&OfNetwork| n.config.architecture == Architecture::Transformer;
+    let (transformers, lstms): (Vec<_>, Vec<_>) = networks.iter().partition(is_transformer);
+    let table = |ours, networks: &[&OfNetwork]| {
+        let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
+        let sets: Vec<&Tallies> = all.map(|m| &m.tallies).collect();
+        (!networks.is_empty()).then(|| tally_table(ours, &sets, &[("F1", Tally::f1)]))
+    };
+    let of_transformers = table("gbi small", &transformers).map(|mut table| {
+        table.caption = format!("Transformers: {}", table.caption);
+        table
+    });
+    table(OURS, &lstms).into_iter().chain(of_transformers).collect()
 }
 
 fn notes(config: &ParsingConfig) -> Vec<String> {
