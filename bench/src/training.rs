@@ -90,6 +90,7 @@ fn trainer<'a>(net: &'a Net1, pairs: &'a [Pair]) -> Trainer<'a, Net1> {
         freeze: vec!["vectors".to_owned()],
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     };
     let examples = pairs.iter().map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
     Trainer::resume(net, config, examples, 1, TrainState::new(net.fresh_weights()))

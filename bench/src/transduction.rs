@@ -190,6 +190,7 @@ fn train(net: &Transducer) -> Vec<f32> {
         freeze: Vec::new(),
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     };
     let mut trainer = Trainer::new(net, config, examples, SEED);
     while !trainer.is_done() {

@@ -14,6 +14,7 @@ use cajole_core::decoders::Greedy;
 use cajole_core::decoders::tags::{Tagged, Viterbi};
 use cajole_core::{Decoder, Model, Moving, StepRule, Symbol};
 use cajole_nn::import::huggingface::Folder;
+use cajole_nn::models::Token;
 use cajole_nn::models::transformer::{
     EncoderDecoder, EncoderDecoderConfig, EncoderTagger, EncoderTaggerConfig, Pieces, StackConfig,
 };
@@ -47,7 +48,7 @@ struct Networks {
     tagger: Trained<Tagging<EncoderTagger>>,
     sentences: Vec<Pieces>,
     writer: Trained<EncoderDecoder>,
-    sources: Vec<Vec<Symbol>>,
+    sources: Vec<Vec<Token>>,
 }
 
 impl Networks {
@@ -60,12 +61,13 @@ impl Networks {
         let (mut writer, weights) = Folder::open(&dir.join("writer"))?.encoder_decoder()?;
         writer.config.cap = cases.cap;
         let firsts = |n: usize| (0..n as u32).collect();
+        let tokens = |x: Vec<Symbol>| x.into_iter().map(Token::from).collect();
         let pieces = |x: Vec<Symbol>| Pieces { firsts: firsts(x.len()), pieces: x, marked: None };
         Ok(Networks {
             tagger: Trained::new(net, tagger.weights),
             sentences: cases.tagger.into_iter().map(pieces).collect(),
             writer: Trained::new(writer, weights),
-            sources: cases.writer,
+            sources: cases.writer.into_iter().map(tokens).collect(),
         })
     }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use cajole_nn::checkpoint::from_bytes;
 use cajole_nn::layout::Layout;
-use cajole_nn::models::{LstmTagger, Seq2Seq, Transducer};
-use cajole_nn::{AutoRegressive, Tagger};
+use cajole_nn::models::{SequenceNetwork, Transducer};
+use cajole_nn::{Tagger, Trainable};
 use cajole_tasks::checkpoint::Card;
 use cajole_tasks::{parsing, srl, transduction};
 use libfuzzer_sys::fuzz_target;
@@ -17,10 +17,10 @@ fuzz_target!(|text: &str| {
         without_weights(Transducer::new(card.network).layout());
     }
     if let Some(card) = check::<parsing::Card>(text) {
-        without_weights(Seq2Seq::new(card.network).layout());
+        without_weights(SequenceNetwork::new(card.network).layout());
     }
     if let Some(card) = check::<srl::Card>(text) {
-        without_weights(LstmTagger::<srl::Instance>::new(card.network).layout());
+        without_weights(srl::RoleNetwork::new(&card.network).layout());
     }
 });
 

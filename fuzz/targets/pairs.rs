@@ -3,8 +3,8 @@
 
 use std::io::Write;
 
-use cajole_nn::AutoRegressive;
-use cajole_nn::models::Seq2Seq;
+use cajole_nn::Trainable;
+use cajole_nn::models::SequenceNetwork;
 use cajole_tasks::checkpoint::Card as _;
 use cajole_tasks::pairs::{Card, PairsConfig, PairsError, Spelling, Symbols, read};
 use libfuzzer_sys::fuzz_target;
@@ -45,6 +45,6 @@ fn settings(text: &str) {
         let written = serde_json::to_string(&card).expect("a card always serialises");
         assert_eq!(serde_json::from_str::<Card>(&written).expect("as it was written"), card);
         card.to_markdown();
-        Seq2Seq::new(card.network).layout().len();
+        SequenceNetwork::new(card.network).layout().len();
     }
 }

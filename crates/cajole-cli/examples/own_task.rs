@@ -101,6 +101,7 @@ fn reverser() -> Reversing {
         freeze: Vec::new(),
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);
     while !trainer.is_done() {

@@ -9,7 +9,7 @@ use crate::{Interval, Score, Tally, Verdict};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tallies(Vec<(String, Vec<Tally>)>);
 
-/// The method that all others are compared with.
+/// The method that all others are compared with, unless another is named.
 pub(crate) const OURS: &str = "gbi best";
 
 /// What the marks of [`Tallies::mark`] mean.
@@ -34,14 +34,14 @@ impl Tallies {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// How far ours is ahead of a rival, if both were measured.
-    fn ahead(&self, rival: &str, figure: Score) -> Option<Interval> {
-        Some(Interval::between(self.of(OURS)?, self.of(rival)?, figure))
+    /// How far a method is ahead of a rival, if both were measured.
+    fn ahead(&self, ours: &str, rival: &str, figure: Score) -> Option<Interval> {
+        Some(Interval::between(self.of(ours)?, self.of(rival)?, figure))
     }
 
     /// † if ours is significantly better than this method, ‡ if it is significantly worse.
     pub(crate) fn mark(&self, method: &str, figure: Score) -> &'static str {
-        match self.ahead(method, figure).filter(|_| method != OURS).map(|d| d.verdict()) {
+        match self.ahead(OURS, method, figure).filter(|_| method != OURS).map(|d| d.verdict()) {
             Some(Verdict::Won) => "†",
             Some(Verdict::Lost) => "‡",
             Some(Verdict::Level) | None => "",
@@ -57,15 +57,15 @@ impl Tallies {
     }
 }
 
-/// A tally of all comparisons: on how many failure sets ours is significantly ahead of each rival,
+/// A tally of all comparisons: on how many failure sets `ours` is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
-pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Score)]) -> Table {
+pub(crate) fn tally_table(ours: &str, sets: &[&Tallies], figures: &[(&str, Score)]) -> Table {
     /// The difference of smaller sets is chance.
     const FEWEST: usize = 10;
-    let big = |set: &&&Tallies| set.of(OURS).is_some_and(|ours| FEWEST <= ours.len());
+    let big = |set: &&&Tallies| set.of(ours).is_some_and(|all| FEWEST <= all.len());
     let sets: Vec<&Tallies> = sets.iter().filter(big).copied().collect();
     let caption = format!(
-        "“gbi best” against every other method, on the {} sets of at least {FEWEST} failures: sets \
+        "“{ours}” against every other method, on the {} sets of at least {FEWEST} failures: sets \
          on which it is significantly ahead, level or behind, and the difference on all their \
          failures together with its 95 % interval",
         sets.len()
@@ -74,20 +74,20 @@ pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Score)]) -> Table
     let mut table = Table::new(caption, header);
     let mut rivals: Vec<&str> = Vec::new();
     for method in sets.iter().flat_map(|set| set.methods()) {
-        if method != OURS && !rivals.contains(&method) {
+        if method != ours && !rivals.contains(&method) {
             rivals.push(method);
         }
     }
     for rival in rivals {
         for (name, figure) in figures {
             let differences: Vec<Interval> =
-                sets.iter().filter_map(|set| set.ahead(rival, *figure)).collect();
+                sets.iter().filter_map(|set| set.ahead(ours, rival, *figure)).collect();
             let count =
                 |verdict| differences.iter().filter(|d| d.verdict() == verdict).count().to_string();
-            let both = sets.iter().filter_map(|set| Some((set.of(OURS)?, set.of(rival)?)));
-            let (ours, theirs): (Vec<_>, Vec<_>) = both.unzip();
-            let (ours, theirs) = (ours.concat(), theirs.concat());
-            let pooled = Interval::between(&ours, &theirs, *figure);
+            let both = sets.iter().filter_map(|set| Some((set.of(ours)?, set.of(rival)?)));
+            let (own, theirs): (Vec<_>, Vec<_>) = both.unzip();
+            let (own, theirs) = (own.concat(), theirs.concat());
+            let pooled = Interval::between(&own, &theirs, *figure);
             let cell = Cell::plain(pooled.signed());
             let is_won = pooled.verdict() == Verdict::Won;
             table = table.row([
@@ -96,7 +96,7 @@ pub(crate) fn tally_table(sets: &[&Tallies], figures: &[(&str, Score)]) -> Table
                 Cell::plain(count(Verdict::Won)),
                 Cell::plain(count(Verdict::Level)),
                 Cell::plain(count(Verdict::Lost)),
-                Cell::plain(ours.len().to_string()),
+                Cell::plain(own.len().to_string()),
                 if is_won { cell.best() } else { cell },
             ]);
         }
@@ -121,12 +121,15 @@ mod tests {
     #[test]
     fn comparisons_are_counted_by_verdict() {
         let sets = [set(30, 8, 5), set(20, 6, 6), set(40, 4, 5), set(9, 0, 10)];
-        let table = tally_table(&sets.iter().collect::<Vec<_>>(), &[("F1", Tally::f1)]);
+        let table = tally_table(OURS, &sets.iter().collect::<Vec<_>>(), &[("F1", Tally::f1)]);
         let texts: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts[..6], ["rival", "F1", "1", "1", "1", "90"], "the small set is left out");
         // 30·30 + 0 − 40·10, over 90.
         assert!(texts[6].starts_with("+5.6 ("), "{}", texts[6]);
         assert!(table.caption.contains("3 sets"), "{}", table.caption);
+        let table = tally_table("rival", &sets.iter().collect::<Vec<_>>(), &[("F1", Tally::f1)]);
+        let texts: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert!(texts[0] == OURS && texts[6].starts_with("−5.6 ("), "{texts:?}");
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use cajole_core::Source::Masked;
+use cajole_core::{Model, Moving};
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places};
 use cajole_tasks::corpora::{Selection, Source};
-use cajole_tasks::parsing::{Parser, Splits, train};
+use cajole_tasks::parsing::{Architecture, NetworkConfig, Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
 use cajole_treebank::generated::{Genre, generate};
 use cajole_treebank::{Sentence, Tree};
@@ -35,12 +36,18 @@ fn config() -> ParsingConfig {
     config.sizes.cap_factor = 4;
     config.tuning.failures = 5;
     config.tuning.step_sizes = vec![1e-2, 1e-1];
-    config.gbi.paper.schedule.max_steps = 5;
-    for (preset, step_size) in [(&mut config.gbi.best, 3e-2), (&mut config.gbi.small, 3e-1)] {
-        preset.schedule.max_steps = 12;
-        preset.schedule.step_size = step_size; // few but large steps
-        preset.restarts.clear();
-        preset.sources = vec![Masked { width: 2 }, Masked { width: 1 }];
+    let transformer = config.transformer.as_mut().unwrap();
+    transformer.inner = 32;
+    (transformer.training.batch_size, transformer.training.shard_size) = (8, 4);
+    transformer.training.step_size = 4e-3;
+    for presets in [&mut config.gbi, &mut config.transformer_gbi] {
+        presets.paper.schedule.max_steps = 5;
+        for (preset, step_size) in [(&mut presets.best, 3e-2), (&mut presets.small, 3e-1)] {
+            preset.schedule.max_steps = 12;
+            preset.schedule.step_size = step_size; // few but large steps
+            preset.restarts.clear();
+            preset.sources = vec![Masked { width: 2 }, Masked { width: 1 }];
+        }
     }
     (config.rivals.beam_width, config.rivals.masked_width) = (3, 3);
     config
@@ -158,7 +165,7 @@ fn trained_networks_are_measured_from_their_folder() {
     let (first, second, nets) = (at("first"), at("second"), at("first").join("nets"));
     let all = reproduce(&config, &Places { out: Some(&first), ..Places::default() }, &Silent);
     let all = rows_without(&all.unwrap(), &["milliseconds"]);
-    let seeds = ["gnmt", "simple", "simple-seed2"];
+    let seeds = ["gnmt", "simple", "simple-seed2", "transformer"];
     assert!(seeds.iter().all(|net| all.iter().any(|row| row["net"] == *net)), "one for each seed");
     assert!(all.iter().any(|row| row["method"] == "best, no source"), "parts are measured");
 
@@ -180,20 +187,52 @@ fn trained_networks_are_measured_from_their_folder() {
         |places: &Places<'_>| reproduce(&config, places, &Silent).unwrap_err().to_string();
     let unknown = ["net9".to_owned()];
     let error = refused(&Places { only: &unknown, ..places });
-    assert!(error.contains("\"net9\"; there are gnmt, simple, simple-seed2"), "{error}");
+    assert!(
+        error.contains("\"net9\"; there are gnmt, simple, simple-seed2, transformer"),
+        "{error}"
+    );
     let none = at("none");
     let error = refused(&Places { nets: Some(&none), ..places });
-    assert!(error.contains("none of the networks gnmt, simple, simple-seed2"), "{error}");
+    assert!(
+        error.contains("none of the networks gnmt, simple, simple-seed2, transformer"),
+        "{error}"
+    );
 }
 
-/// A briefly trained parser, with its settings and data.
-static TRAINED: LazyLock<(ParsingConfig, Splits, Parser)> = LazyLock::new(|| {
-    let config = config();
-    let network = &config.networks[0];
-    let recipe = config.recipe(network).unwrap();
-    let splits = Splits::load(recipe.treebank, None, config.seed).unwrap();
+#[test]
+fn studies_of_transformers_move_parameters_that_they_have() {
+    let config: ParsingConfig = toml::from_str(ParsingConfig::DEFAULT).unwrap();
+    let is_transformer = |name: &String| {
+        let mut networks = config.networks.iter();
+        networks.any(|n| n.name == *name && n.architecture == Architecture::Transformer)
+    };
+    let quick = ParsingConfig { transformer: config.transformer.clone(), ..self::config() };
+    let untrained = NetworkConfig { epochs: Some(0), hidden: 16, ..quick.networks[2].clone() };
+    let recipe = quick.recipe(&untrained).unwrap();
+    let splits = Splits::load(recipe.treebank, None, 1).unwrap();
     let (parser, _) = train(&recipe, &splits, None, &Silent).unwrap();
-    (config, splits, parser)
+    let parameters = parser.model.parameters();
+    let studies = config.studies.iter().filter(|s| s.networks.iter().all(is_transformer));
+    let variants: Vec<_> = studies.flat_map(|study| &study.variants).collect();
+    assert!(5 < variants.len());
+    for variant in variants {
+        let moves = config.transformer_gbi.varied(variant.preset, &variant.set).unwrap().moves;
+        assert!(Moving::choose(&parameters, &moves).is_ok(), "{}: {moves:?}", variant.name);
+    }
+}
+
+/// Briefly trained parsers of LSTMs and of a transformer, with their settings and data.
+static TRAINED: LazyLock<(ParsingConfig, Splits, [Parser; 2])> = LazyLock::new(|| {
+    let config = config();
+    let recipe = config.recipe(&config.networks[0]).unwrap();
+    let splits = Splits::load(recipe.treebank, None, config.seed).unwrap();
+    let mut transformer = config.networks[2].clone();
+    (transformer.share, transformer.epochs) = (100, Some(16));
+    let parsers = [&config.networks[0], &transformer].map(|network| {
+        let recipe = config.recipe(network).unwrap();
+        train(&recipe, &splits, None, &Silent).unwrap().0
+    });
+    (config, splits, parsers)
 });
 
 const METHODS: [Method; 7] = [
@@ -209,8 +248,8 @@ const METHODS: [Method; 7] = [
 /// Repairs all failures among `sentences` by every method. Converted outputs must be trees, and
 /// every output must become a tree over the sentence. Returns the number of failures, and how many
 /// of them each method converted.
-fn check_methods(width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
-    let (config, _, parser) = &*TRAINED;
+fn check_methods(parser: &Parser, width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
+    let (config, ..) = &*TRAINED;
     let before: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
     let failures = Failures::find(parser, config.beam(width), sentences, &Silent);
     assert_eq!(failures.total, sentences.len());
@@ -239,10 +278,10 @@ fn check_methods(width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
 
 #[test]
 fn converted_outputs_are_trees() {
-    let (_, splits, _) = &*TRAINED;
-    for width in [1, 2] {
+    let (_, splits, parsers) = &*TRAINED;
+    for (parser, width) in parsers.iter().flat_map(|parser| [(parser, 1), (parser, 2)]) {
         let (n, [_, best, small, constrained, masked_greedy, masked_beam, _]) =
-            check_methods(width, &splits.test);
+            check_methods(parser, width, &splits.test);
         assert_eq!([constrained, masked_greedy, masked_beam], [n; 3]);
         assert!(0 < best && 0 < small && best.max(small) <= n, "{best} and {small} of {n}");
     }
@@ -257,17 +296,20 @@ fn sentence(id: &str, words: &[&str]) -> Sentence {
 
 #[test]
 fn unusual_sentences() {
-    let long: Vec<&str> = ["zyx", "the", "42nd", "Ünï-cödé", "(", ")"].repeat(42)[..250].to_vec();
-    let odd = [
-        sentence("one unknown word", &["qzxv"]),
-        sentence("an empty word", &[""]),
-        sentence("brackets", &["(", ")", "!NP", "s"]),
-        sentence("250 words", &long),
-    ];
-    for width in [1, 2] {
-        assert!(0 < check_methods(width, &odd).0);
+    let long: Vec<&str> = ["zyx", "the", "42nd", "Ünï-cödé", "(", ")"].repeat(42);
+    // A transformer's time grows with the square of the length.
+    for (parser, longest) in TRAINED.2.iter().zip([250, 60]) {
+        let odd = [
+            sentence("one unknown word", &["qzxv"]),
+            sentence("an empty word", &[""]),
+            sentence("brackets", &["(", ")", "!NP", "s"]),
+            sentence("many words", &long[..longest]),
+        ];
+        for width in [1, 2] {
+            assert!(0 < check_methods(parser, width, &odd).0);
+        }
+        // There is no tree over no words.
+        assert_eq!(check_methods(parser, 1, &[sentence("nothing", &[])]), (1, [0; 7]));
+        assert_eq!(check_methods(parser, 1, &[]), (0, [0; 7]));
     }
-    // There is no tree over no words.
-    assert_eq!(check_methods(1, &[sentence("nothing", &[])]), (1, [0; 7]));
-    assert_eq!(check_methods(1, &[]), (0, [0; 7]));
 }

@@ -5,13 +5,13 @@
 //! it, through [`Trained`](crate::Trained).
 
 use cajole_core::decoders::{Beam, Ranking};
-use cajole_core::model::{Force, Mark, Pass, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepper, decoders};
+use cajole_core::model::{Mark, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
 use smallvec::SmallVec;
 
-use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
-use crate::network::{Network, Trainable, Trained};
+use crate::network::{Forcing, Network, Trainable, Trained};
+use crate::stepwise::Stepwise;
 use crate::tape::{Graph, Position, Tape, Var};
 use crate::train::Example;
 
@@ -161,8 +161,8 @@ pub struct Steps {
     start: Option<Position>,
     carried: Vec<f32>,
     saved: Saved,
-    /// The previous symbol of each row.
-    previous: Vec<Symbol>,
+    /// Room for the inputs of other rows.
+    spare: Vec<u32>,
 }
 
 /// Saved decoder states, one per prefix, with the input each belongs to.
@@ -218,15 +218,21 @@ impl Steps {
     }
 
     /// Takes one step; an unrecorded pass drops the previous ones before they leave the inner caches.
-    fn step<N: AutoRegressive>(&mut self, net: &N, g: &mut Graph<'_>, recording: Recording) {
-        let Steps { encoded, state, log_probs, inputs, start, carried, previous, .. } = self;
+    fn step<N: AutoRegressive>(
+        &mut self,
+        net: &N,
+        g: &mut Graph<'_>,
+        previous: &[Symbol],
+        recording: Recording,
+    ) {
+        let Steps { encoded, state, log_probs, inputs, start, carried, .. } = self;
         if let (Recording::None, Some(start), Some(_)) = (recording, *start, *log_probs)
             && MOST_DROPPED < g.tape.len_since(start)
         {
             *state = state.carry(g, start, carried);
         }
         g.list(inputs.iter().copied());
-        let (next, said) = net.step(g, encoded, state, inputs, previous);
+        let (next, said) = AutoRegressive::step(net, g, encoded, state, inputs, previous);
         (*state, *log_probs) = (next, Some(said));
     }
 
@@ -235,109 +241,67 @@ impl Steps {
         let is_same = rows.len() == self.inputs.len() && rows.iter().zip(0..).all(|(r, i)| *r == i);
         if !is_same {
             self.state = self.state.rows(g, rows);
-            self.previous.clear();
-            self.previous.extend(rows.iter().map(|&row| self.inputs[row as usize]));
-            std::mem::swap(&mut self.previous, &mut self.inputs);
+            self.spare.clear();
+            self.spare.extend(rows.iter().map(|&row| self.inputs[row as usize]));
+            std::mem::swap(&mut self.spare, &mut self.inputs);
         }
     }
 }
 
-impl<N: AutoRegressive> Stepper for Trained<N> {
+impl<N: AutoRegressive> Stepwise for N {
     fn n_symbols(&self) -> usize {
-        self.net.n_symbols()
+        AutoRegressive::n_symbols(self)
     }
 
     fn end(&self) -> Symbol {
-        self.net.end()
+        AutoRegressive::end(self)
     }
 
     fn cap(&self, x: &N::Input) -> usize {
-        self.net.cap(x)
+        AutoRegressive::cap(self, x)
     }
 
-    fn begin(
-        &self,
-        scratch: &mut Scratch<Steps>,
-        set: &[Pass<'_, Self>],
-        recording: Recording,
-    ) -> Result<(), Failure> {
-        let lanes = scratch.begin(AutoRegressive::layout(&self.net), set, recording, Padding::None);
-        for lane in lanes.used() {
-            let xs = lane.inputs(set);
-            let (mut g, steps) = lane.graph(lane.nudge(set), self.weights());
-            steps.read(&self.net, &mut g, &xs);
-        }
-        Ok(())
+    fn begin(&self, g: &mut Graph<'_>, lane: &mut Steps, xs: &[&N::Input], _: Recording) {
+        lane.read(self, g, xs);
     }
 
     fn step(
         &self,
-        scratch: &mut Scratch<Steps>,
-        set: &[Pass<'_, Self>],
+        g: &mut Graph<'_>,
+        lane: &mut Steps,
         symbols: &[Symbol],
-        log_probs: &mut Vec<f32>,
+        recording: Recording,
     ) -> Result<(), Failure> {
-        let (n, recording) = (self.net.n_symbols(), scratch.current);
-        let lanes = scratch.lanes();
-        lanes.used().iter_mut().for_each(|lane| lane.own.previous.clear());
-        for (&(lane, _), &symbol) in lanes.rows.iter().zip(symbols) {
-            lanes.lanes[lane as usize].own.previous.push(symbol);
-        }
-        for lane in lanes.used().iter_mut().filter(|lane| !lane.own.inputs.is_empty()) {
-            lane.tape.check_room()?;
-            let (mut g, steps) = lane.graph(lane.nudge(set), self.weights());
-            steps.step(&self.net, &mut g, recording);
-        }
-        log_probs.clear();
-        for &(lane, row) in &lanes.rows {
-            let Lane { tape, own, .. } = &lanes.lanes[lane as usize];
-            let said = own.log_probs.map(|said| tape.value(said.row(row as usize)));
-            log_probs.extend_from_slice(said.unwrap_or_default());
-        }
-        debug_assert!(log_probs.len() == symbols.len() * n);
+        lane.step(self, g, symbols, recording);
         Ok(())
     }
 
-    fn reorder(&self, scratch: &mut Scratch<Steps>, rows: &[u32]) -> Result<(), Failure> {
+    fn said<'t>(&self, tape: &'t Tape, lane: &'t Steps, row: usize) -> &'t [f32] {
+        lane.log_probs.map(|said| tape.value(said.row(row))).unwrap_or_default()
+    }
+
+    fn reorder(&self, tape: &mut Tape, lane: &mut Steps, rows: &[u32]) {
         // Gathering rows uses no weights.
-        scratch.lanes().reorder(rows, |lane, chosen| {
-            lane.own.reorder(&mut Graph::new(&[], &mut lane.tape), chosen);
-        });
-        Ok(())
+        lane.reorder(&mut Graph::new(&[], tape), rows);
     }
 
-    fn mark(&self, scratch: &Scratch<Steps>, row: usize, symbol: Symbol) -> Mark {
-        let lanes = scratch.lanes_of(Recording::Kept);
-        let (lane, row) = lanes.rows[row];
-        let Lane { tape, own, .. } = &lanes.lanes[lane as usize];
-        let said = own.log_probs.expect("marks need a step first");
-        tape.mark(said, row as usize, symbol as usize)
+    fn mark(&self, tape: &Tape, lane: &Steps, row: usize, symbol: Symbol) -> Mark {
+        tape.mark(lane.log_probs.expect("marks need a step first"), row, symbol as usize)
     }
 
-    fn save(&self, scratch: &mut Scratch<Steps>) -> Result<(), Failure> {
-        if let [lane] = scratch.lanes().used() {
-            let Steps { state, inputs, saved, .. } = &mut lane.own;
-            saved.keep(&lane.tape, state, inputs);
-            return Ok(());
+    fn save(&self, tape: &Tape, lane: &mut Steps) {
+        lane.saved.keep(tape, &lane.state, &lane.inputs);
+    }
+
+    fn recall(&self, tape: &mut Tape, lane: &mut Steps, which: &[u32]) {
+        let Steps { state, inputs, saved, start, log_probs, encoded, .. } = lane;
+        if let Some(start) = *start {
+            tape.rewind(start);
         }
-        Err(Failure::new("saving rows of several lanes is not supported"))
-    }
-
-    fn recall(&self, scratch: &mut Scratch<Steps>, which: &[u32]) -> Result<(), Failure> {
-        let lanes = scratch.lanes();
-        lanes.rows.clear();
-        lanes.rows.extend((0..which.len() as u32).map(|row| (0, row)));
-        if let [Lane { tape, own, .. }] = lanes.used() {
-            let Steps { state, inputs, saved, start, log_probs, encoded, .. } = own;
-            if let Some(start) = *start {
-                tape.rewind(start);
-            }
-            *state = saved.gather(&mut Graph::new(&[], tape), &encoded.state, which);
-            *log_probs = None;
-            inputs.clear();
-            inputs.extend(which.iter().map(|&i| saved.inputs[i as usize]));
-        }
-        Ok(())
+        *state = saved.gather(&mut Graph::new(&[], tape), &encoded.state, which);
+        *log_probs = None;
+        inputs.clear();
+        inputs.extend(which.iter().map(|&i| saved.inputs[i as usize]));
     }
 }
 
@@ -349,7 +313,7 @@ impl<N: AutoRegressive> Trainable for N {
     }
 
     fn size(&self, x: &N::Input) -> usize {
-        self.cap(x)
+        AutoRegressive::cap(self, x)
     }
 
     fn n_terms(&self, y: &[Symbol]) -> usize {
@@ -372,7 +336,7 @@ impl<N: AutoRegressive> Trainable for N {
         let encoded = self.encode(g, &xs);
         let (mut state, mut loss) = (encoded.state, 0.0);
         let inputs: Vec<u32> = (0..examples.len() as u32).collect();
-        let mut previous = vec![self.end(); examples.len()];
+        let mut previous = vec![AutoRegressive::end(self); examples.len()];
         let longest = examples.first().map_or(0, |example| example.output.len());
         for t in 0..=longest {
             // Products take four rows at a time, so finished rows are dropped four at a time.
@@ -380,9 +344,10 @@ impl<N: AutoRegressive> Trainable for N {
             let rows = alive.next_multiple_of(4).min(examples.len());
             let (state_now, inputs, before) =
                 (state.first(rows), &inputs[..rows], &previous[..rows]);
-            let (next, log_probs) = self.step(g, &encoded, &state_now, inputs, before); // (R, V)
+            let (next, log_probs) =
+                AutoRegressive::step(self, g, &encoded, &state_now, inputs, before); // (R, V)
             for (i, example) in examples[..alive].iter().enumerate() {
-                let symbol = example.output.get(t).copied().unwrap_or(self.end());
+                let symbol = example.output.get(t).copied().unwrap_or(AutoRegressive::end(self));
                 loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
                 blame.push((g.tape.mark(log_probs, i, symbol as usize), -weight));
                 previous[i] = symbol;
@@ -402,27 +367,29 @@ impl<N: AutoRegressive> Network for N {
         &self,
         g: &mut Graph<'_>,
         lane: &mut Steps,
-        outputs: &mut [(usize, &mut Force<'_, Trained<N>>)],
+        outputs: &mut [Forcing<'_>],
     ) -> Result<(), Failure> {
-        outputs.sort_by_key(|(_, force)| std::cmp::Reverse(force.output.len()));
-        for (_, force) in &mut *outputs {
-            force.passes = 1;
+        outputs.sort_by_key(|force| std::cmp::Reverse(force.output.len()));
+        for force in &mut *outputs {
+            *force.passes = 1;
             force.forced.clear();
             force.forced.output.extend_from_slice(force.output);
         }
         let Steps { encoded, .. } = lane;
-        let inputs: SmallVec<[u32; 20]> = outputs.iter().map(|(at, _)| *at as u32).collect();
+        let inputs: SmallVec<[u32; 20]> = outputs.iter().map(|force| force.input as u32).collect();
         let mut state = encoded.state.gather(g, &inputs);
-        let mut previous: SmallVec<[Symbol; 20]> = SmallVec::from_elem(self.end(), outputs.len());
-        let longest = outputs.first().map_or(0, |(_, force)| force.output.len());
+        let mut previous: SmallVec<[Symbol; 20]> =
+            SmallVec::from_elem(AutoRegressive::end(self), outputs.len());
+        let longest = outputs.first().map_or(0, |force| force.output.len());
         for t in 0..=longest {
-            let alive = outputs.partition_point(|(_, force)| t <= force.output.len());
+            let alive = outputs.partition_point(|force| t <= force.output.len());
             let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
             g.tape.check_room()?;
             g.list(inputs.iter().copied());
-            let (next, said) = self.step(g, encoded, &state_now, inputs, &previous[..alive]);
-            for (i, (_, force)) in outputs[..alive].iter_mut().enumerate() {
-                let symbol = force.output.get(t).copied().unwrap_or(self.end());
+            let (next, said) =
+                AutoRegressive::step(self, g, encoded, &state_now, inputs, &previous[..alive]);
+            for (i, force) in outputs[..alive].iter_mut().enumerate() {
+                let symbol = force.output.get(t).copied().unwrap_or(AutoRegressive::end(self));
                 force.forced.log_prob += g.tape.value(said.row(i))[symbol as usize];
                 force.forced.marks.push(g.tape.mark(said, i, symbol as usize));
                 previous[i] = symbol;

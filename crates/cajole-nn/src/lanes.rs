@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use cajole_core::model::{Move, Pass};
+use cajole_core::model::{Move, Pass, Symbol};
 use cajole_core::{Model, Recording};
 use smallvec::SmallVec;
 
@@ -68,6 +68,8 @@ pub(crate) struct Lane<L> {
     pub(crate) places: Vec<usize>,
     /// Whether its inputs have their own biases, and nothing else moves.
     is_small: bool,
+    /// The symbols that its rows are extended by.
+    pub(crate) symbols: Vec<Symbol>,
     pub(crate) own: L,
 }
 
@@ -242,8 +244,9 @@ impl<L: Default> Lanes<L> {
         if i == self.lanes.len() {
             let mut tape = Tape::default();
             tape.halves.allow(exact);
-            let (shifts, places, own) = (Shifts::default(), Vec::new(), L::default());
-            self.lanes.push(Lane { tape, shifts, places, is_small: false, own });
+            let (shifts, places, symbols) = (Shifts::default(), Vec::new(), Vec::new());
+            let (is_small, own) = (false, L::default());
+            self.lanes.push(Lane { tape, shifts, places, is_small, symbols, own });
         }
         let lane = &mut self.lanes[i];
         lane.tape.clear();

@@ -36,6 +36,7 @@ mod optimizer;
 mod products;
 mod regular;
 pub mod settings;
+mod stepwise;
 #[cfg(test)]
 mod subnormal_tests;
 mod tagging;
@@ -50,8 +51,9 @@ pub use autoregressive::{AutoRegressive, Encoded, Vars};
 pub use cajole_core::random;
 pub use gradient::Gradient;
 pub use lanes::Scratch;
-pub use network::{Network, Trainable, Trained};
+pub use network::{Forcing, Network, Trainable, Trained};
 pub use nudge::Nudge;
 pub use optimizer::Momenta;
+pub use stepwise::Stepwise;
 pub use tagging::{Tagger, Tagging};
 pub use train::{Curriculum, Decay, Example, Progress, Rate, TrainConfig, TrainState, Trainer};

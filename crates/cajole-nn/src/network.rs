@@ -53,7 +53,7 @@ pub trait Network: Trainable + Sized {
     /// Per-lane state of a pass, beside its tape.
     type Lane: Default + Send;
 
-    /// Teacher-forces outputs on a recording; each comes with the index of its input in the lane.
+    /// Teacher-forces outputs on a recording.
     ///
     /// # Errors
     /// If the recording has no room for them.
@@ -61,7 +61,7 @@ pub trait Network: Trainable + Sized {
         &self,
         g: &mut Graph<'_>,
         lane: &mut Self::Lane,
-        outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
+        outputs: &mut [Forcing<'_>],
     ) -> Result<(), Failure>;
 
     /// Records what these marks of a lane's inputs point at, where decoding has not, and replaces
@@ -88,6 +88,18 @@ pub trait Network: Trainable + Sized {
         source: &Source,
         ranking: Ranking,
     ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>>;
+}
+
+/// An output to teacher-force through a network, beside what is recorded of its input.
+pub struct Forcing<'a> {
+    /// The index of its input in the lane.
+    pub input: usize,
+    /// `y`.
+    pub output: &'a [Symbol],
+    /// Where `y` and its marks go.
+    pub forced: &'a mut Candidate,
+    /// Set by the network: sequences it was run over.
+    pub passes: &'a mut usize,
 }
 
 /// A network with its weights: what decoders and Algorithm 1 work with.
@@ -158,12 +170,17 @@ impl<N: Network> Model for Trained<N> {
         let homes: SmallVec<[_; 20]> = set.iter().map(home).collect();
         for (l, lane) in scratch.kept.used().iter_mut().enumerate() {
             let all = set.iter_mut().zip(&homes);
+            let mut nudge = None;
             let here = all.filter_map(|(force, home)| {
-                home.filter(|home| home.0 == l).map(|(_, at)| (at, force))
+                let (_, input) = home.filter(|home| home.0 == l)?;
+                nudge = nudge.or(force.pass.nudge);
+                let Force { output, forced, passes, .. } = force;
+                Some(Forcing { input, output, forced, passes })
             });
-            let mut here: SmallVec<[(usize, &mut Force<'_, Self>); 20]> = here.collect();
-            let Some((_, first)) = here.first() else { continue };
-            let nudge = first.pass.nudge;
+            let mut here: SmallVec<[Forcing<'_>; 20]> = here.collect();
+            if here.is_empty() {
+                continue;
+            }
             let (mut g, own) = lane.graph(nudge, &self.weights);
             self.net.force(&mut g, own, &mut here)?;
         }

@@ -52,12 +52,12 @@
 
 use cajole_core::constraints::TagSet;
 use cajole_core::decoders::{Beam, Ranking, tags};
-use cajole_core::model::{Candidate, Force, Mark, Pass, Symbol};
+use cajole_core::model::{Candidate, Mark, Pass, Symbol};
 use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, TagScorer};
 
 use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
-use crate::network::{Network, Trainable, Trained};
+use crate::network::{Forcing, Network, Trainable, Trained};
 use crate::tape::{Graph, Tape, Var};
 use crate::train::Example;
 
@@ -218,11 +218,11 @@ impl<N: Tagger> Network for Tagging<N> {
         &self,
         g: &mut Graph<'_>,
         lane: &mut Tagged,
-        outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
+        outputs: &mut [Forcing<'_>],
     ) -> Result<(), Failure> {
-        for (b, force) in outputs {
-            force.passes = 0;
-            lane.mark(g.tape, *b, force.output, force.forced);
+        for force in outputs {
+            *force.passes = 0;
+            lane.mark(g.tape, force.input, force.output, force.forced);
         }
         Ok(())
     }

@@ -221,6 +221,20 @@ impl Tape {
         Mark((v.op.index() as u64) << 32 | (v.row_at(i) + j) as u64)
     }
 
+    /// Marks on all elements of the row that a mark on log-probabilities is in; of other values, on the
+    /// marked one alone.
+    pub(crate) fn row_of(&self, Mark(mark): Mark) -> impl ExactSizeIterator<Item = Mark> + use<> {
+        let (op, at) = (mark >> 32, mark as u32);
+        let (start, cols) = match &self.ops[op as usize] {
+            Op::LogSoftmax(softmax) => {
+                let Var { at: first, cols, .. } = softmax.y;
+                (at - (at - first) % cols, cols)
+            }
+            _ => (at, 1),
+        };
+        (start..start + cols).map(move |at| Mark(op << 32 | u64::from(at)))
+    }
+
     /// Allocates `len` floats for the next operation and returns their offset. The contents are
     /// stale: the operation must write everything that is ever read.
     pub(crate) fn open(&mut self, len: usize) -> usize {

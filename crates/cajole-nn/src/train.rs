@@ -61,6 +61,13 @@ pub struct TrainConfig {
     /// Parameters with step sizes of their own. The first that fits counts.
     #[serde(default)]
     pub rates: Vec<Rate>,
+    /// The share of each target that is spread over all symbols (Szegedy et al. 2016).
+    #[serde(default, deserialize_with = "fraction", skip_serializing_if = "is_zero")]
+    pub label_smoothing: f32,
+}
+
+fn is_zero(share: &f32) -> bool {
+    *share == 0.0
 }
 
 /// The step size of some parameters.
@@ -106,8 +113,8 @@ pub enum Decay {
         #[serde(deserialize_with = "positive_number")]
         factor: f32,
     },
-    /// Linear from zero, and then linear to zero at the last step: for weights that are pretrained,
-    /// which long first steps would spoil.
+    /// Linear from zero, and then linear to zero at the last step: for transformers and for pretrained
+    /// weights, which long first steps would spoil.
     WarmUp {
         /// The fraction of all steps in which the step size grows.
         #[serde(deserialize_with = "fraction")]
@@ -382,7 +389,7 @@ impl<'a, N: Trainable> Trainer<'a, N> {
         let shards = &mut shards[..parts.len()];
         shards.par_iter_mut().zip(&parts).enumerate().for_each(|(i, (shard, part))| {
             let random = Random::derive(*seed, &[2, progress.step as u64, i as u64]);
-            shard.run(*net, weights, part, n, random);
+            shard.run(*net, weights, part, (n, config.label_smoothing), random);
         });
         total.clear();
         shards.iter().for_each(|shard| total.add(&shard.grad));
@@ -402,13 +409,13 @@ impl<'a, N: Trainable> Trainer<'a, N> {
 }
 
 impl Shard {
-    /// The loss of a shard and its gradient, with weight `1 / n` per symbol.
+    /// The loss of a shard and the gradient of its smoothed loss, with weight `1 / n` per symbol.
     fn run<N: Trainable>(
         &mut self,
         net: &N,
         w: &[f32],
         part: &[Example<'_, N::Input>],
-        n: usize,
+        (n, smoothing): (usize, f32),
         random: Random,
     ) {
         self.tape.clear();
@@ -416,7 +423,23 @@ impl Shard {
         let mut g = Graph::new(w, &mut self.tape);
         g.random = Some(random);
         self.loss = net.teach(&mut g, part, 1.0 / n as f32, &mut self.blame);
+        self.smooth(smoothing);
         self.tape.backward(w, net.layout(), &self.blame, &mut self.grad);
+    }
+
+    /// Spreads a share `ε` of the blame over the symbols of a row, so that instead of `log p(y)` this
+    /// is raised: `(1 − ε) log p(y) + ε/V Σ log p(v)`.
+    fn smooth(&mut self, share: f32) {
+        if share == 0.0 {
+            return;
+        }
+        for i in 0..self.blame.len() {
+            let (mark, cost) = self.blame[i];
+            let row = self.tape.row_of(mark);
+            let each = share * cost / row.len() as f32;
+            self.blame[i].1 = (1.0 - share) * cost;
+            self.blame.extend(row.map(|mark| (mark, each)));
+        }
     }
 }
 

@@ -187,7 +187,14 @@ fn an_iteration_of_a_transformer_allocates_nothing() {
     for norm in [NormKind::Layer, NormKind::Rms] {
         let net = networks::encoder_decoder(norm, 16);
         let name = format!("encoder-decoder with {norm:?} norms");
-        check_moving(&name, net, &[0, 2, 1, 2, 0, 2, 0], &[&vectors]);
+        let x = [0, 2, 1, 2, 0, 2, 0].map(Token::from);
+        check_moving(&name, net, x.as_slice(), &[&vectors]);
+        check_moving(
+            "for sequences",
+            networks::sequence_transformer(16),
+            x.as_slice(),
+            &[&vectors],
+        );
     }
 }
 

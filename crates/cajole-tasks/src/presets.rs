@@ -39,10 +39,14 @@ impl Presets {
     pub const TRANSDUCTION: &'static str = include_str!("transduction/presets.toml");
     /// Presets of constituency parsing.
     pub const PARSING: &'static str = include_str!("parsing/presets.toml");
+    /// Presets of parsers that are transformers.
+    pub const PARSING_TRANSFORMER: &'static str = include_str!("parsing/transformer-presets.toml");
     /// Presets of semantic role labeling.
     pub const SRL: &'static str = include_str!("srl/presets.toml");
     /// Presets of users' own pairs.
     pub const PAIRS: &'static str = include_str!("pairs/presets.toml");
+    /// Presets of pairs networks that are transformers.
+    pub const PAIRS_TRANSFORMER: &'static str = include_str!("pairs/transformer-presets.toml");
     /// Presets of encoder-decoders that write text.
     pub const WRITER: &'static str = include_str!("writer/presets.toml");
     /// Presets of encoders that label words.
@@ -167,7 +171,13 @@ mod tests {
     #[test]
     fn built_in_presets_are_complete() {
         let of_tasks = [Presets::TRANSDUCTION, Presets::PARSING, Presets::SRL, Presets::PAIRS];
-        for text in of_tasks.into_iter().chain([Presets::WRITER, Presets::LABELS]) {
+        let of_transformers = [
+            Presets::WRITER,
+            Presets::LABELS,
+            Presets::PARSING_TRANSFORMER,
+            Presets::PAIRS_TRANSFORMER,
+        ];
+        for text in of_tasks.into_iter().chain(of_transformers) {
             let presets = Presets::built_in(text);
             let is_bias = |pattern: &String| pattern.ends_with('b') || pattern == Moving::VECTORS;
             assert!(presets.small.moves.iter().all(is_bias), "{:?}", presets.small.moves);

@@ -9,7 +9,7 @@ use cajole_core::decoders::Greedy;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::pairs::generated::{Split, generate};
-use cajole_tasks::pairs::{Card, Pair, PairsConfig, PairsModel, Spelling, Splits, train};
+use cajole_tasks::pairs::{Card, Kind, Pair, PairsConfig, PairsModel, Spelling, Splits, train};
 use cajole_tasks::{Checkpoint, OnAdvance, Silent, Watch};
 
 use cajole_testing::killer::{Killer, kill_until_done};
@@ -21,8 +21,15 @@ fn config() -> PairsConfig {
     (config.network.embedding, config.network.output_embedding) = (8, 8);
     (config.training.epochs, config.training.batch_size, config.training.shard_size) = (4, 8, 4);
     config.training.step_size = 2e-2;
+    let transformer = config.transformer.as_mut().unwrap();
+    (transformer.layers, transformer.hidden, transformer.inner) = (2, 16, 32);
+    let training = &mut transformer.training;
+    (training.epochs, training.batch_size, training.shard_size) = (4, 8, 4);
+    training.step_size = 1e-2;
     config
 }
+
+const KINDS: [Kind; 2] = [Kind::Lstm, Kind::Transformer];
 
 fn splits() -> Splits {
     let pairs = |split, n| generate(split, n, &"2..=4".parse().unwrap(), 1).collect();
@@ -30,25 +37,31 @@ fn splits() -> Splits {
 }
 
 fn run(
+    kind: Kind,
     splits: &Splits,
     folder: Option<&Path>,
     threads: usize,
     watch: &dyn Watch,
 ) -> Result<(PairsModel, Card), LoadError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| train(&config(), splits, 3, folder, watch))
+    let config = PairsConfig { kind, ..config() };
+    pool.install(|| train(&config, splits, 3, folder, watch))
 }
 
 #[test]
 fn a_killed_run_resumes_and_ends_identically() {
+    KINDS.into_iter().for_each(check_resuming);
+}
+
+fn check_resuming(kind: Kind) {
     let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
-    let (whole, card) = run(&splits, None, 1, &Silent).unwrap();
+    let (whole, card) = run(kind, &splits, None, 1, &Silent).unwrap();
     assert_eq!((card.epochs, card.pairs, card.dev_pairs), (4, 160, 20));
     // Killed in the first epoch of 20 steps, then in the second, then in every other.
     let moments = [5].into_iter().chain(std::iter::repeat(30));
     let work = |killer: &Killer| {
         let watch = OnAdvance(|| killer.advance());
-        run(&splits, Some(folder.path()), 2, &watch).unwrap()
+        run(kind, &splits, Some(folder.path()), 2, &watch).unwrap()
     };
     let ((resumed, resumed_card), kills) = kill_until_done(moments, work, |kills| {
         let state = folder.path().join("training.safetensors");
@@ -62,9 +75,11 @@ fn a_killed_run_resumes_and_ends_identically() {
 #[test]
 fn resuming_with_other_pairs_is_an_error() {
     let (mut splits, folder) = (splits(), tempfile::tempdir().unwrap());
-    run(&splits, Some(folder.path()), 1, &Silent).unwrap();
+    run(Kind::Lstm, &splits, Some(folder.path()), 1, &Silent).unwrap();
+    let refused = run(Kind::Transformer, &splits, Some(folder.path()), 1, &Silent);
+    assert!(matches!(refused, Err(LoadError::OtherRun { .. })));
     splits.train.swap(0, 1);
-    let refused = run(&splits, Some(folder.path()), 1, &Silent);
+    let refused = run(Kind::Lstm, &splits, Some(folder.path()), 1, &Silent);
     assert!(matches!(refused, Err(LoadError::OtherRun { .. })));
 }
 
@@ -111,14 +126,20 @@ fn training_improves_outputs() {
         pair.input.truncate(1);
         pair.output.clone_from(&pair.input);
     }
-    let (_, card) = run(&splits, None, 1, &Silent).unwrap();
-    assert_eq!((card.dev_exact, card.dev_symbols), (100.0, 100.0));
+    for kind in KINDS {
+        let (_, card) = run(kind, &splits, None, 1, &Silent).unwrap();
+        assert_eq!((card.dev_exact, card.dev_symbols), (100.0, 100.0), "{kind:?}");
+    }
 }
 
 #[test]
 fn a_checkpoint_round_trips() {
+    KINDS.into_iter().for_each(check_round_trip);
+}
+
+fn check_round_trip(kind: Kind) {
     let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
-    let (trained, card) = run(&splits, None, 1, &Silent).unwrap();
+    let (trained, card) = run(kind, &splits, None, 1, &Silent).unwrap();
     trained.save(folder.path(), &card, Precision::F32).unwrap();
     let (loaded, loaded_card) = PairsModel::load(folder.path()).unwrap();
     assert_eq!(loaded_card, card);
@@ -131,6 +152,20 @@ fn a_checkpoint_round_trips() {
     fs::write(&target, text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
     let error = PairsModel::load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("vocab.target.txt has 14 entries, but the network has 15"), "{error}");
+}
+
+#[test]
+fn transformers_that_cannot_be_are_refused() {
+    let refused = |config: PairsConfig| {
+        let config = PairsConfig { kind: Kind::Transformer, ..config };
+        train(&config, &splits(), 1, None, &Silent).err().unwrap().to_string()
+    };
+    let error = refused(PairsConfig { transformer: None, ..config() });
+    assert!(error.contains("no [transformer] section"), "{error}");
+    let mut uneven = config();
+    uneven.transformer.as_mut().unwrap().heads = 3;
+    let error = refused(uneven);
+    assert!(error.contains("3 heads do not divide 16 hidden units"), "{error}");
 }
 
 #[test]
@@ -167,10 +202,11 @@ fn unusual_pairs() {
         vec![pair(&[], &["x"; 40])],
         vec![pair(&["<unknown>", "?"], &["</s>", "?", "<unknown>"]); 3],
     ];
-    for train in odd {
+    let each = odd.into_iter().flat_map(|train| KINDS.map(|kind| (kind, train.clone())));
+    for (kind, train) in each {
         let dev = vec![pair(&["never", "seen"], &["nor", "this"]), nothing.clone()];
         let splits = Splits { train, dev, problems: vec![] };
-        let (trained, card) = run(&splits, None, 1, &Silent).unwrap();
+        let (trained, card) = run(kind, &splits, None, 1, &Silent).unwrap();
         assert!((0.0..=50.0).contains(&card.dev_exact), "what was never seen cannot be written");
         let tokens = trained.tokens(&splits.dev[0].input);
         assert_eq!(tokens[0], tokens[1], "both are unknown");

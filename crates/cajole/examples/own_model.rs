@@ -142,6 +142,7 @@ fn main() {
         freeze: Vec::new(),
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     };
     let mut trainer = Trainer::new(&net, config, examples, 1);
     let mut loss = f64::NAN;

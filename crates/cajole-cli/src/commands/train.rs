@@ -8,7 +8,7 @@ use cajole_experiments::srl::SrlConfig;
 use cajole_experiments::transduction::TransductionConfig;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint;
-use cajole_tasks::pairs::{self, PairsConfig};
+use cajole_tasks::pairs::{self, Kind, PairsConfig};
 use cajole_tasks::srl::Recipe;
 use cajole_tasks::training::{finish, is_unfinished};
 use cajole_tasks::{Checkpoint, Watch, parsing, srl, transduction};
@@ -48,7 +48,9 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) half: bool,
 
-    /// Which of the configured networks (parsing, srl) [default: the first]
+    /// Which of the configured networks, by name (parsing, srl) or by architecture: the first
+    /// "transformer" (parsing), or "lstm" or "transformer" (pairs) [default: the first; for pairs
+    /// lstm]
     #[arg(long, value_name = "NAME")]
     pub(crate) network: Option<String>,
 
@@ -90,14 +92,11 @@ pub(crate) fn run(what: &Train, session: &Session) -> anyhow::Result<()> {
 
 /// What only other tasks understand is refused.
 fn unless_meant(what: &Train) -> anyhow::Result<()> {
-    let Train { train, dev, network, data, encoder, .. } = what;
+    let Train { train, dev, data, encoder, .. } = what;
     if let Some(encoder) = encoder.as_ref().filter(|_| what.task != Task::Srl) {
         bail!("--encoder {} is for srl only", encoder.display());
     }
     match what.task {
-        Task::Pairs if network.is_some() => {
-            bail!("--network is for parsing and srl, not for pairs")
-        }
         Task::Pairs if data.quick => bail!(
             "--quick is for parsing and srl; cajole generate expressions writes pairs to try out"
         ),
@@ -156,7 +155,7 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
     let mut config = parsing_config(&what.settings, &what.data)?;
     config.seed = what.seed;
     config.networks.iter_mut().for_each(|network| network.seeds.clear());
-    let network = chosen(&config.networks, |n| &n.name, what.network.as_deref())?;
+    let network = parser_network(&config.networks, what.network.as_deref())?;
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(recipe.treebank, what.data.folder.as_deref(), config.seed)?;
@@ -207,7 +206,13 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
 }
 
 fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
-    let config: PairsConfig = settings::read(PairsConfig::DEFAULT, &what.settings)?;
+    let mut config: PairsConfig = settings::read(PairsConfig::DEFAULT, &what.settings)?;
+    config.kind = match what.network.as_deref() {
+        None => config.kind,
+        Some("lstm") => Kind::Lstm,
+        Some("transformer") => Kind::Transformer,
+        Some(other) => bail!("--network {other:?} of pairs is neither lstm nor transformer"),
+    };
     let (Some(train), Some(dev)) = (&what.train, &what.dev) else {
         bail!("pairs are given with --train FILE and --dev FILE");
     };
@@ -239,6 +244,15 @@ fn tell(folder: &Path, f1: f64, (best, all): (usize, usize), command: &str) -> a
         "{folder}: F1 {f1:.2} on the development data, in epoch {best} of {all}.\n\
          Try `{command} --model {folder}`."
     ))
+}
+
+/// The parser of this name, else the first of this architecture; the first if nothing is named.
+fn parser_network<'n>(
+    networks: &'n [parsing::NetworkConfig],
+    name: Option<&str>,
+) -> anyhow::Result<&'n parsing::NetworkConfig> {
+    let of_kind = || networks.iter().find(|n| Some(n.architecture.name()) == name);
+    chosen(networks, |n| &n.name, name).or_else(|error| of_kind().ok_or(error))
 }
 
 /// The network of this name, or the first.

@@ -93,6 +93,39 @@ fn a_network_is_trained_on_pairs_and_bad_lines_are_left_out() {
 }
 
 #[test]
+fn a_transformer_is_trained_on_pairs_and_works_in_all_commands() {
+    let folder = folder_with_pairs();
+    let args = [
+        "--network=transformer",
+        "--out=net",
+        "--set=transformer.hidden=32",
+        "--set=transformer.inner=32",
+        "--set=transformer.layers=1",
+        "--set=transformer.training.epochs=3",
+    ];
+    let run = |args: &[&str]| {
+        let output = cajole(folder.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let card: Value = serde_json::from_str(&run(&[&TRAIN[..], &args].concat())).unwrap();
+    assert_eq!(card["network"]["decoder"]["width"], 32);
+    let written = fs::read_to_string(folder.path().join("net/README.md")).unwrap();
+    assert!(written.contains("transformer, 1 encoder and 1 decoder layers of 32 units"));
+
+    fs::write(folder.path().join("rule.toml"), "arithmetic = 'len(out) <= 2'\n").unwrap();
+    let rule = ["--model=net", "--constraint=rule.toml"];
+    let records = run(&[&["infer"], &rule[..], &["dev.jsonl"]].concat());
+    let records: Vec<Value> = records.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(records.len(), 20);
+    let is_repaired = |record: &Value| record["engine"] == "gbi" && record["g_after"] == 0.0;
+    assert!(records.iter().any(is_repaired), "{records:?}");
+    for command in ["eval", "compare", "explain"] {
+        assert!(!run(&[&[command], &rule[..], &["dev.jsonl"]].concat()).is_empty(), "{command}");
+    }
+}
+
+#[test]
 fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let folder = folder_with_pairs();
     // Enough epochs that the first is over long before the last, on a busy machine too.
@@ -126,7 +159,9 @@ fn what_is_wrong_is_said() {
     of_pairs("parsing", "--dev=a.jsonl");
     of_pairs("srl", "--train=a.jsonl");
     let with = |flag| [&TRAIN[..], &[flag]].concat();
-    check_error(at, &with("--network=net1"), &["--network", "not for pairs"]);
+    check_error(at, &with("--network=net1"), &["--network", "net1", "lstm nor transformer"]);
+    let uneven = ["--network=transformer", "--set=transformer.heads=5"];
+    check_error(at, &[&TRAIN[..], &uneven].concat(), &["5 heads do not divide 128 hidden units"]);
     check_error(at, &with("--quick"), &["--quick", "generate expressions"]);
     check_error(at, &with("--set=symbols=letters"), &["letters", "characters"]);
     check_error(at, &with("--set=network.layers=0"), &["0 layers"]);

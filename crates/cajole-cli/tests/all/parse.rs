@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use cajole_experiments::parsing::ParsingConfig;
 use serde_json::Value;
 
 use crate::failure::check_failed;
@@ -227,6 +228,38 @@ fn as_json_and_step_by_step() {
     let trees: Vec<&str> = drawn.split_terminator("\n\n").collect();
     assert!(trees.len() == 2 && !drawn.contains('('), "a blank line after each tree:\n{drawn}");
     assert!(trees[0].contains("dog") && trees[1].contains("run"), "{drawn}");
+}
+
+#[test]
+fn a_transformer_parses_and_its_card_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let sizes = ["--set=transformer.inner=32", "--set=transformer.training.epochs=1"];
+    // By its architecture: no network of this file has that name.
+    let renamed = ParsingConfig::QUICK.replace("name = \"transformer\"", "name = \"tf\"");
+    fs::write(at.join("settings.toml"), renamed).unwrap();
+    let train =
+        ["train", "parsing", "--config=settings.toml", "--network=transformer", "--out=net"];
+    let source = "--set=treebanks.generated.source={kind=\"generated\",train=60,dev=9,test=9}";
+    let card = printed(at, &[&train[..], &sizes, &[source, "--json"]].concat());
+    assert!(card.contains("\"name\": \"tf\"") && card.contains("\"is-norm-first\": true"));
+    fs::write(at.join("lines"), "The dog saw a qzxv.\n").unwrap();
+    let tree = String::from_utf8(parse(at, &["lines"]).stdout).unwrap();
+    assert_eq!(words(tree.trim_end()), ["The", "dog", "saw", "a", "qzxv", "."]);
+
+    let (config, parse) = (at.join("net/config.json"), ["parse", "--model=net", "lines"]);
+    let card = fs::read_to_string(&config).unwrap();
+    for (from, to, expected) in [
+        ("\"cap-factor\": 6", "\"cap-factor\": -1", "invalid value: integer `-1`"),
+        ("\"heads\": 4", "\"heads\": 0", "this must be at least 1"),
+        ("\"end\": ", "\"end\": 1", "begins or ends"),
+        ("\"inner\": 32", "\"inner\": 33", "encoder.0.feed.up.w"),
+        ("\"decoder\"", "\"decoders\"", "unknown field `reads`"),
+    ] {
+        assert!(card.contains(from), "{from}");
+        fs::write(&config, card.replacen(from, to, 1)).unwrap();
+        check_error(at, &parse, &["net", expected]);
+    }
 }
 
 #[test]

@@ -44,8 +44,8 @@ pub(super) fn case_study(
     let mut near: Vec<(usize, &Tree)> =
         failures.cases.iter().map(|case| (distance(case.gold), case.gold)).collect();
     near.sort_by_key(|(distance, _)| *distance);
-    let paper = config.gbi.paper_by(step_size);
-    let best = config.gbi.best.clone();
+    let of_kind = config.presets(&parser.model.net);
+    let (paper, best) = (of_kind.paper_by(step_size), of_kind.best.clone());
     let presets =
         [(format!("paper preset, step size {step_size}"), paper), ("best preset".to_owned(), best)];
     for (name, preset) in presets {

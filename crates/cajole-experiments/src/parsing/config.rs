@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_nn::TrainConfig;
+use cajole_nn::models::SequenceNetwork;
 use cajole_nn::settings::{non_empty, positive, positive_numbers, positives};
-use cajole_tasks::Presets;
 use cajole_tasks::parsing::{NetworkConfig, Recipe, Sizes, TreebankConfig};
+use cajole_tasks::{Presets, TransformerSettings};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{ExperimentError, Study, UnknownCorpus, Variant};
@@ -32,11 +33,17 @@ pub struct ParsingConfig {
     pub sizes: Sizes,
     /// The training settings.
     pub training: TrainConfig,
+    /// What transformers have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transformer: Option<TransformerSettings>,
     /// How the step size of plain SGD is tuned.
     pub tuning: Tuning,
     /// The presets of gradient-based inference: the task's, with overrides.
     #[serde(default = "presets", deserialize_with = "changed_presets")]
     pub gbi: Presets,
+    /// The same for transformers.
+    #[serde(default = "transformer_presets", deserialize_with = "changed_transformer_presets")]
+    pub transformer_gbi: Presets,
     /// The settings of competing methods.
     pub rivals: Rivals,
     /// Variants of the best preset that lack one of its parts, measured with greedy decoding.
@@ -90,6 +97,14 @@ impl ParsingConfig {
         self.networks.iter().flat_map(|network| network.seeded(self.seed)).collect()
     }
 
+    /// The presets of gradient-based inference with this network.
+    pub fn presets(&self, net: &SequenceNetwork) -> &Presets {
+        match net {
+            SequenceNetwork::Lstm(_) => &self.gbi,
+            SequenceNetwork::Transformer(_) => &self.transformer_gbi,
+        }
+    }
+
     /// A beam of this width.
     pub fn beam(&self, width: usize) -> Beam {
         Beam { width, ranking: self.ranking }
@@ -102,9 +117,10 @@ impl ParsingConfig {
     pub fn recipe<'a>(&'a self, network: &'a NetworkConfig) -> Result<Recipe<'a>, UnknownCorpus> {
         let treebank =
             UnknownCorpus::unless(&self.treebanks, "treebank", &network.name, &network.treebank)?;
-        let ParsingConfig { sizes, training, .. } = self;
+        let ParsingConfig { sizes, training, transformer, .. } = self;
         let seed = network.seeds.first().copied().unwrap_or(self.seed);
-        Ok(Recipe { network, sizes, training, treebank, seed })
+        let transformer = transformer.as_ref();
+        Ok(Recipe { network, sizes, training, transformer, treebank, seed })
     }
 
     /// The built-in file.
@@ -120,4 +136,12 @@ fn presets() -> Presets {
 
 fn changed_presets<'de, D: Deserializer<'de>>(changes: D) -> Result<Presets, D::Error> {
     Presets::changed(Presets::PARSING, changes)
+}
+
+fn transformer_presets() -> Presets {
+    Presets::built_in(Presets::PARSING_TRANSFORMER)
+}
+
+fn changed_transformer_presets<'de, D: Deserializer<'de>>(changes: D) -> Result<Presets, D::Error> {
+    Presets::changed(Presets::PARSING_TRANSFORMER, changes)
 }

@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use cajole_nn::models::{SequenceConfig, SequenceNetwork};
 use cajole_report::{CaseStudy, Figure, Report, Row};
-use cajole_tasks::Watch;
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
-use cajole_tasks::parsing::{Card, NetworkConfig, Parser, Recipe, Splits, train};
+use cajole_tasks::parsing::{Architecture, Card, NetworkConfig, Parser, Recipe, Splits, train};
+use cajole_tasks::{Presets, Watch};
 use cajole_treebank::Sentence;
 use serde::{Deserialize, Serialize};
 
@@ -102,11 +103,18 @@ impl Experiment for ParsingConfig {
     }
 
     fn differs(network: &NetworkConfig, card: &Card) -> Option<String> {
-        let of = &card.network;
-        let found = (of.architecture, of.layers, of.hidden, of.pointer.is_some());
+        let found = match &card.network {
+            SequenceConfig::Lstm(of) => {
+                let architecture = Architecture::from(of.architecture);
+                (architecture, of.layers, of.hidden, of.pointer.is_some())
+            }
+            SequenceConfig::Transformer(of) => {
+                (Architecture::Transformer, of.encoder.layers, of.encoder.width, false)
+            }
+        };
         let wanted = (network.architecture, network.layers, network.hidden, network.pointer);
-        let text = |(kind, layers, hidden, pointer)| {
-            format!("{kind:?}, {layers} × {hidden} units, pointer {pointer}")
+        let text = |(kind, layers, hidden, pointer): (Architecture, usize, usize, bool)| {
+            format!("{}, {layers} × {hidden} units, pointer {pointer}", kind.name())
         };
         (found != wanted).then(|| format!("{}, configured {}", text(found), text(wanted)))
     }
@@ -147,6 +155,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn presets(&self) -> &Presets {
+        self.config.presets(&self.parser.model.net)
+    }
+
     fn measure(
         &self,
         network: &NetworkConfig,
@@ -176,7 +188,7 @@ impl Run<'_> {
             if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
-            study.measure(self.name, &config.gbi, step_size, self.kept, |name, preset| {
+            study.measure(self.name, self.presets(), step_size, self.kept, |name, preset| {
                 let some = found().first(study.failures);
                 watch.begin(name, some.cases.len() as u64);
                 let repairs = some.gbi(preset, watch)?;
@@ -198,7 +210,7 @@ impl Run<'_> {
             self.watch.end();
             Ok::<_, ExperimentError>(failures.score(&repairs).f1())
         })?;
-        Ok(best.unwrap_or(self.config.gbi.paper.schedule.step_size))
+        Ok(best.unwrap_or(self.presets().paper.schedule.step_size))
     }
 
     /// Measures every method on the failures among `sentences`, or loads saved results.
@@ -237,7 +249,7 @@ impl Run<'_> {
         };
         self.add(&mut measured, failures, &untouched, &failures.untouched());
         let is_narrower = |width: usize| failures.beam.width < width;
-        let inner = config.gbi.best.width;
+        let inner = self.presets().best.width;
         let inner = is_narrower(inner).then_some(Method::Beam(inner));
         let wide = config.rivals.beam_width;
         let wide = is_narrower(wide).then_some(Method::Beam(wide));
@@ -249,9 +261,12 @@ impl Run<'_> {
                 self.watched(&name, failures, || failures.repair(method, config, self.watch))?;
             self.add(&mut measured, failures, &name, &repairs);
         }
-        let parts = config.parts.iter().filter(|_| failures.beam.width == 1 && data == "test");
+        // The parts name parameters of LSTMs.
+        let has_parts = matches!(self.parser.model.net, SequenceNetwork::Lstm(_));
+        let has_parts = has_parts && failures.beam.width == 1 && data == "test";
+        let parts = config.parts.iter().filter(|_| has_parts);
         for part in parts {
-            let preset = part.config(&config.gbi, step_size)?;
+            let preset = part.config(self.presets(), step_size)?;
             let repairs =
                 self.watched(&part.name, failures, || failures.gbi(preset, self.watch))?;
             measured.parts.push(failures.row(self.name, &part.name, data, &repairs));

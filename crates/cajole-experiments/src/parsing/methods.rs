@@ -144,15 +144,16 @@ impl<'a> Failures<'a> {
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
         let ranking = self.beam.ranking;
+        let presets = config.presets(&self.parser.model.net);
         let masked = |width| self.search(&MaskedBeam { width, ranking }, Otherwise::First, watch);
         match method {
             Method::Paper(step_size) => {
-                let mut paper = config.gbi.paper_by(step_size);
+                let mut paper = presets.paper_by(step_size);
                 paper.width = self.beam.width;
                 self.gbi(paper, watch)
             }
-            Method::Best => self.gbi(self.widened(&config.gbi.best), watch),
-            Method::Small => self.gbi(self.widened(&config.gbi.small), watch),
+            Method::Best => self.gbi(self.widened(&presets.best), watch),
+            Method::Small => self.gbi(self.widened(&presets.small), watch),
             Method::Constrained => Ok(self.constrained()),
             Method::MaskedGreedy => Ok(masked(1)),
             Method::MaskedBeam => Ok(masked(config.rivals.masked_width)),

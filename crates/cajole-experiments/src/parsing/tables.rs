@@ -3,9 +3,8 @@
 
 use cajole_core::decoders::Ranking;
 use cajole_core::{Config, Source};
-use cajole_nn::models::Architecture;
 use cajole_report::{Axis, Cell, Figure, Plot, Report, Row, Series, Table};
-use cajole_tasks::parsing::NetworkConfig;
+use cajole_tasks::parsing::{Architecture, NetworkConfig};
 
 use super::config::ParsingConfig;
 use super::experiment::{Measured, OfNetwork};
@@ -33,7 +32,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
     report.tables.push(rivals_table(networks));
     report.tables.push(conversions_table(networks));
     report.tables.extend(parts_table(networks));
-    report.tables.push(tally_table(&sets(networks), &[("F1", Tally::f1)]));
+    report.tables.extend(tally_tables(networks));
     report.tables.push(steps(networks));
     for network in networks.iter().filter(|n| !n.domains.is_empty()) {
         report.tables.push(genres_table(network));
@@ -51,9 +50,20 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
     report
 }
 
-/// The failure sets on which methods are compared.
-fn sets(networks: &[OfNetwork]) -> Vec<&Tallies> {
-    networks.iter().flat_map(|n| n.test.iter().chain(&n.domains)).map(|m| &m.tallies).collect()
+/// Who is ahead of whom: “gbi best” for LSTMs, and for transformers “gbi small”.
+fn tally_tables(networks: &[OfNetwork]) -> Vec<Table> {
+    let is_transformer = |n: &&OfNetwork| n.config.architecture == Architecture::Transformer;
+    let (transformers, lstms): (Vec<_>, Vec<_>) = networks.iter().partition(is_transformer);
+    let table = |ours, networks: &[&OfNetwork]| {
+        let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
+        let sets: Vec<&Tallies> = all.map(|m| &m.tallies).collect();
+        (!networks.is_empty()).then(|| tally_table(ours, &sets, &[("F1", Tally::f1)]))
+    };
+    let of_transformers = table("gbi small", &transformers).map(|mut table| {
+        table.caption = format!("Transformers: {}", table.caption);
+        table
+    });
+    table(OURS, &lstms).into_iter().chain(of_transformers).collect()
 }
 
 fn notes(config: &ParsingConfig) -> Vec<String> {
@@ -79,10 +89,12 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
              at most {} failures of greedy decoding on the dev set. “gbi best” takes the \
              candidates it raises from masked beams of width {}. “gbi small” is the same, but \
              moves only biases. All decode with the beam named in their row, “gbi best” and “gbi \
-             small” with one of at least {}.",
+             small” with one of at least {} ({} for transformers). In transformers, “gbi best” \
+             moves all weights, and “gbi small” the gains of norms as well as all biases.",
             config.tuning.failures,
             masked_widths(&config.gbi.best).join(" and "),
-            config.gbi.best.width
+            config.gbi.best.width,
+            config.transformer_gbi.best.width
         ),
         "“constrained greedy” is the paper's constrained decoder: it drops impossible commands \
          and appends missing ones. Masked decoders allow only commands that can still \
@@ -107,18 +119,11 @@ fn masked_widths(config: &Config) -> Vec<String> {
 /// A short description of a network.
 pub(super) fn describe(network: &NetworkConfig) -> String {
     let NetworkConfig { treebank, layers, hidden, dropout, share, .. } = network;
-    let architecture = architecture(network);
+    let architecture = network.architecture.name();
     let pointer = if network.pointer { ", next token shown" } else { "" };
     format!(
         "{architecture}, {layers} × {hidden} units, dropout {dropout}{pointer}, {share} % of {treebank}"
     )
-}
-
-fn architecture(network: &NetworkConfig) -> &'static str {
-    match network.architecture {
-        Architecture::Simple => "simple",
-        Architecture::Gnmt => "gnmt",
-    }
 }
 
 /// The paper's Table 2: the networks and their F1.
@@ -139,7 +144,7 @@ fn networks_table(networks: &[OfNetwork]) -> Table {
         let mut cells = vec![
             Cell::plain(name.as_str()),
             Cell::plain(treebank.as_str()),
-            Cell::plain(architecture(&network.config)),
+            Cell::plain(network.config.architecture.name()),
             Cell::plain(format!("{layers} × {hidden}")),
             Cell::plain(dropout.to_string()),
             Cell::plain(share.to_string()),

@@ -40,7 +40,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
     for &noise in &config.noise {
         let sets = sets(networks, noise);
         if !sets.is_empty() {
-            let mut table = tally_table(&sets, &figures);
+            let mut table = tally_table(OURS, &sets, &figures);
             table.caption = format!("{} constraints: {}", capital(noise.name()), table.caption);
             report.tables.push(table);
         }

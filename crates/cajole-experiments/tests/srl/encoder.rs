@@ -36,6 +36,7 @@ fn network(config: &SrlConfig) -> NetworkConfig {
         freeze: Vec::new(),
         weight_decay: 0.01,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     };
     let tuning = FineTuning { training, layer_factor: 0.9, top_factor: 2.0, nudges: Vec::new() };
     let (layers, hidden) = (2, 16);

@@ -1,6 +1,6 @@
 //! Users' own pairs: symbols in, symbols out.
 
-use cajole_nn::models::Token;
+use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::pairs::PairsModel;
@@ -25,7 +25,11 @@ impl Pairs {
     /// With its network.
     pub fn new(pairs: PairsModel) -> Self {
         let vocabulary = Vocabulary::new(pairs.target.names(), pairs.spelling.separator());
-        Pairs { pairs, vocabulary, presets: Presets::built_in(Presets::PAIRS) }
+        let presets = Presets::built_in(match pairs.model.net {
+            SequenceNetwork::Lstm(_) => Presets::PAIRS,
+            SequenceNetwork::Transformer(_) => Presets::PAIRS_TRANSFORMER,
+        });
+        Pairs { pairs, vocabulary, presets }
     }
 
     fn symbols(

@@ -1,7 +1,7 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
 use cajole_core::Symbol;
-use cajole_nn::models::Token;
+use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::parsing::input::Sentence;
@@ -46,11 +46,11 @@ impl Parsing {
     pub fn new(parser: Parser) -> Self {
         let closes = parser.commands.labels.iter().map(|label| format!("!{label}"));
         let names = ["s".to_owned(), "r".to_owned()].into_iter().chain(closes);
-        Parsing {
-            vocabulary: Vocabulary::new(names, " "),
-            parser,
-            presets: Presets::built_in(Presets::PARSING),
-        }
+        let presets = Presets::built_in(match parser.model.net {
+            SequenceNetwork::Lstm(_) => Presets::PARSING,
+            SequenceNetwork::Transformer(_) => Presets::PARSING_TRANSFORMER,
+        });
+        Parsing { vocabulary: Vocabulary::new(names, " "), parser, presets }
     }
 }
 

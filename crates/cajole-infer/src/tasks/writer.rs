@@ -7,6 +7,7 @@ use cajole_core::Symbol;
 use cajole_core::decoders::Ranking;
 use cajole_nn::Trained;
 use cajole_nn::import::huggingface::Folder;
+use cajole_nn::models::Token;
 use cajole_nn::models::transformer::EncoderDecoder;
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -36,13 +37,13 @@ pub struct Writer {
 /// A text as it is kept: for the network, and for comparison.
 #[derive(Clone, Debug)]
 pub struct Read {
-    pieces: Vec<Symbol>,
+    pieces: Vec<Token>,
     /// The right output.
     gold: Option<String>,
 }
 
-impl std::borrow::Borrow<[Symbol]> for Read {
-    fn borrow(&self) -> &[Symbol] {
+impl std::borrow::Borrow<[Token]> for Read {
+    fn borrow(&self) -> &[Token] {
         &self.pieces
     }
 }
@@ -136,6 +137,7 @@ impl Task for Writer {
             _ => text_of(&line.input()?)?,
         };
         let pieces = self.tokens.read(&input).map_err(LineError::other)?;
+        let pieces: Vec<Token> = pieces.into_iter().map(Token::from).collect();
         line.check_length(&pieces)?;
         self.model.net.check(&pieces).map_err(LineError::other)?;
         let right = line.gold().map(|gold| text("output", gold)).transpose()?;

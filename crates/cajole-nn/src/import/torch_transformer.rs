@@ -250,6 +250,9 @@ fn config(
         start: ends.start,
         end: ends.end,
         cap: ends.cap,
+        cap_factor: 0,
+        reads_end: false,
+        vectors: None,
     })
 }
 

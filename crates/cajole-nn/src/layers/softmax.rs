@@ -8,7 +8,7 @@ use crate::vector;
 
 pub(crate) struct LogSoftmax {
     pub(crate) x: Var,
-    y: Var,
+    pub(crate) y: Var,
 }
 
 impl Graph<'_> {

@@ -19,6 +19,7 @@ use crate::layers::attention::Keys;
 use crate::layers::lstm::Input;
 use crate::layers::lstm_layer::{CellKind, Direction, Layer};
 use crate::layout::{Init, Layout, Param};
+use crate::models::Token;
 use crate::settings::{optional_size, size};
 use crate::tape::{Graph, Var};
 
@@ -88,15 +89,6 @@ pub enum Architecture {
     Simple,
     /// Bidirectional first layer, residuals, attention from the bottom layer, feeding all layers.
     Gnmt,
-}
-
-/// One element of an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Token {
-    /// Its index in the network's own embeddings.
-    pub word: Symbol,
-    /// Its index in the fixed word vectors.
-    pub vector: Symbol,
 }
 
 /// The result of attention: a context vector, or weights over already projected values.

@@ -46,6 +46,7 @@ fn training() -> TrainConfig {
             Rate { of: "output".to_owned(), factor: 2.0 },
             Rate { of: "encoder.0".to_owned(), factor: 0.5 },
         ],
+        label_smoothing: 0.0,
     }
 }
 
@@ -121,6 +122,7 @@ fn after_a_step(change: impl FnOnce(&mut TrainConfig)) -> Vec<f32> {
         decay: Decay::Constant,
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
         ..training()
     };
     change(&mut config);

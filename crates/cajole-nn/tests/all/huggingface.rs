@@ -23,8 +23,9 @@ use cajole_nn::import::huggingface::{Family, Folder};
 use cajole_nn::import::torch_transformer::{Ends, Names};
 use cajole_nn::import::{torch, torch_transformer};
 use cajole_nn::layout::Layout;
+use cajole_nn::models::Token;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderTagger, Pieces};
-use cajole_nn::{Network, Nudge, Tagging, Trainable, Trained};
+use cajole_nn::{Network, Nudge, Stepwise, Tagging, Trainable, Trained};
 use safetensors::SafeTensors;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -53,20 +54,23 @@ struct Cases {
     width: usize,
 }
 
+/// The folder that a script fills; none if it cannot run.
+pub(crate) fn made_by(script: &str) -> Option<TempDir> {
+    let Some(python) = std::env::var_os("CAJOLE_PYTHON") else {
+        eprintln!("skipped: CAJOLE_PYTHON names no Python with torch and transformers");
+        return None;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
+    let dir = tempfile::tempdir().unwrap();
+    let done = Command::new(python).arg(script).arg(dir.path()).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Some(dir)
+}
+
 /// The folders that the script makes, once; none if it cannot run. Those of no family are state dicts.
 fn folders(family: Option<Family>) -> Vec<PathBuf> {
     static MADE: OnceLock<Option<TempDir>> = OnceLock::new();
-    let made = MADE.get_or_init(|| {
-        let Some(python) = std::env::var_os("CAJOLE_PYTHON") else {
-            eprintln!("skipped: CAJOLE_PYTHON names no Python with torch and transformers");
-            return None;
-        };
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/huggingface.py");
-        let dir = tempfile::tempdir().unwrap();
-        let done = Command::new(python).arg(script).arg(dir.path()).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        Some(dir)
-    });
+    let made = MADE.get_or_init(|| made_by("huggingface.py"));
     let Some(made) = made else { return Vec::new() };
     let all = fs::read_dir(made.path()).unwrap().map(|entry| entry.unwrap().path());
     let found = |path: &PathBuf| {
@@ -87,14 +91,14 @@ fn cases(path: &Path) -> (Cases, Vec<f32>) {
     (cases, values.iter().map(|v| f32::from_le_bytes(*v)).collect())
 }
 
-fn assert_close(name: &str, got: &[f32], want: &[f32]) {
+pub(crate) fn assert_close(name: &str, got: &[f32], want: &[f32]) {
     assert_eq!(got.len(), want.len(), "{name}");
     let off = got.iter().zip(want).map(|(got, want)| (got - want).abs()).fold(0.0, f32::max);
     assert!(off < LOG_PROB, "{name}: log-probabilities are off by {off}");
 }
 
 /// `∂/∂W Σ log p` of what is marked, of the recording's only input.
-fn gradient<N: Network>(
+pub(crate) fn gradient<N: Network>(
     model: &Trained<N>,
     workspace: &mut Workspace<Trained<N>>,
     moving: &Moving,
@@ -119,7 +123,13 @@ fn gradient<N: Network>(
 /// Compares the gradient of every parameter that moves. In PyTorch the bias of BART's scores is a
 /// constant, and a symbol that stands for padding, which Marian starts with, has no gradient from
 /// being read: those are left out.
-fn assert_gradient(name: &str, layout: &Layout, moving: &Moving, got: &[f32], want: &[f32]) {
+pub(crate) fn assert_gradient(
+    name: &str,
+    layout: &Layout,
+    moving: &Moving,
+    got: &[f32],
+    want: &[f32],
+) {
     for (i, entry) in layout.entries().iter().enumerate() {
         if !moving.moves(i) || (entry.name == "output.b" && name.contains("writer")) {
             continue;
@@ -137,7 +147,7 @@ fn assert_gradient(name: &str, layout: &Layout, moving: &Moving, got: &[f32], wa
     }
 }
 
-fn movings<M: Model>(model: &M) -> [Moving; 2] {
+pub(crate) fn movings<M: Model>(model: &M) -> [Moving; 2] {
     let vectors = [Moving::VECTORS.to_owned()];
     let parameters = model.parameters();
     [Moving::all(&parameters), Moving::choose(&parameters, &vectors).unwrap()]
@@ -191,10 +201,10 @@ fn taggers_agree_with_pytorch() {
 }
 
 /// Log-probabilities `(T, V)` of what follows every prefix of `y`, step by step.
-fn stepped(
-    model: &Trained<EncoderDecoder>,
-    workspace: &mut Workspace<Trained<EncoderDecoder>>,
-    x: &[Symbol],
+pub(crate) fn stepped<N: Stepwise<Input = [Token]>>(
+    model: &Trained<N>,
+    workspace: &mut Workspace<Trained<N>>,
+    x: &[Token],
     y: &[Symbol],
 ) -> Vec<f32> {
     let scratch = workspace.session(model).scratch;
@@ -208,13 +218,18 @@ fn stepped(
     all
 }
 
+fn tokens(x: &[Symbol]) -> Vec<Token> {
+    x.iter().copied().map(Token::from).collect()
+}
+
 /// What a decoder finds for every input, in batches.
 fn decode(
     model: &Trained<EncoderDecoder>,
     decoder: &dyn Decoder<Trained<EncoderDecoder>>,
     xs: &[Vec<Symbol>],
 ) -> Vec<(Vec<Symbol>, bool)> {
-    let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+    let xs: Vec<Vec<Token>> = xs.iter().map(|x| tokens(x)).collect();
+    let xs: Vec<&[Token]> = xs.iter().map(Vec::as_slice).collect();
     let found = model.decode_all(decoder, &xs);
     found.into_iter().map(|found| (found.output, !found.capped)).collect()
 }
@@ -266,6 +281,7 @@ fn check_writer(
     let mut workspace = Workspace::new(model);
     let mut got = Vec::new();
     for (i, (x, y)) in cases.inputs.iter().zip(&cases.outputs).enumerate() {
+        let x = &tokens(x);
         workspace.decode(model, &Greedy, x).unwrap();
         let scratch = workspace.session(model).scratch;
         let pass = Pass { place: Some(0), ..Pass::base(x.as_slice()) };

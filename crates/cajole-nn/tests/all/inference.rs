@@ -36,6 +36,7 @@ fn training(epochs: usize) -> TrainConfig {
         freeze: Vec::new(),
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     }
 }
 

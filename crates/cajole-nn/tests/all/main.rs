@@ -19,6 +19,7 @@ mod products;
 mod pytorch;
 mod seq2seq;
 mod seq2seq_training;
+mod sequence;
 mod small_nudges;
 mod structured;
 mod tagger;

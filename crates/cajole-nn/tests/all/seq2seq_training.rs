@@ -35,6 +35,7 @@ fn training() -> TrainConfig {
         freeze: vec!["vectors".to_owned()],
         weight_decay: 0.0,
         rates: Vec::new(),
+        label_smoothing: 0.0,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Encoder-decoders: drafts change nothing, steps are what is forced, training learns.
 
-use crate::networks::{encoder_decoder, moved_by, symbols, vectors, wild};
+use crate::networks::{encoder_decoder, moved_by, symbols, tokens, vectors, wild};
 use cajole_core::decoders::Beam;
 use cajole_core::decoders::Greedy;
 use cajole_core::model::{Candidate, Symbol};
 use cajole_core::{Force, Found, Model, Move, Pass, Recording, StepRule, Stepper, Workspace};
 use cajole_nn::layers::norm::NormKind;
+use cajole_nn::models::Token;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderDecoderConfig};
 use cajole_nn::{Decay, Example, Network, Nudge, TrainConfig, Trained, Trainer};
 
@@ -57,8 +58,8 @@ fn drafts_change_nothing() {
         let longer = EncoderDecoderConfig { cap: 30, ..net.config };
         let model = wild(EncoderDecoder::new(longer), 7);
         // Two are the same: each must go on from its own weights.
-        let xs: Vec<_> = [5, 3, 5, 8].iter().map(|&n| symbols(n, n as u64)).collect();
-        let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+        let xs: Vec<_> = [5, 3, 5, 8].iter().map(|&n| tokens(n, n as u64)).collect();
+        let xs: Vec<&[Token]> = xs.iter().map(Vec::as_slice).collect();
         let (mut kept, mut fresh) = (moves_of(&model, xs.len()), moves_of(&model, xs.len()));
         kept[2].schedule.step_size = 0.5;
         fresh[2].schedule.step_size = 0.5;
@@ -85,7 +86,7 @@ fn steps_are_what_is_forced() {
     for norm in KINDS {
         let model = wild(encoder_decoder(norm, 13), 3);
         let mut workspace = Workspace::new(&model);
-        let (x, y) = (symbols(6, 1), symbols(9, 2));
+        let (x, y) = (tokens(6, 1), symbols(9, 2));
         workspace.decode(&model, &Greedy, x.as_slice()).unwrap();
         let scratch = workspace.session(&model).scratch;
         let pass = Pass { place: Some(0), ..Pass::base(x.as_slice()) };
@@ -109,7 +110,12 @@ fn training_learns_to_copy() {
     let data: Vec<Vec<Symbol>> = (0..60)
         .map(|i| symbols(1 + i % 5, i as u64).into_iter().map(|symbol| symbol % 3).collect())
         .collect();
-    let examples = || data.iter().map(|x| Example { input: x.as_slice(), output: x }).collect();
+    let inputs: Vec<Vec<Token>> =
+        data.iter().map(|x| x.iter().copied().map(Token::from).collect()).collect();
+    let examples = || {
+        let both = inputs.iter().zip(&data);
+        both.map(|(input, output)| Example { input: input.as_slice(), output }).collect()
+    };
     for norm in KINDS {
         let net = encoder_decoder(norm, 24);
         let config = TrainConfig {
@@ -125,6 +131,7 @@ fn training_learns_to_copy() {
             freeze: Vec::new(),
             weight_decay: 0.0,
             rates: Vec::new(),
+            label_smoothing: 0.0,
         };
         let mut trainer = Trainer::new(&net, config, examples(), 1);
         let first = trainer.epoch();

@@ -7,14 +7,15 @@ use cajole_core::constraints::{Dfa, Regular, TagSet};
 use cajole_core::{Mark, Model, Move, Moving, Schedule, StepRule, Symbol};
 use cajole_nn::layers::activation::Nonlinearity;
 use cajole_nn::layers::norm::NormKind;
+use cajole_nn::layers::positions::Waves;
 use cajole_nn::layout::Layout;
 use cajole_nn::models::transformer::{
     EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, EncoderTagger, EncoderTaggerConfig,
-    Pieces, Positions, StackConfig,
+    Pieces, Positions, StackConfig, VectorsConfig,
 };
 use cajole_nn::models::{
-    Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, StartState,
-    TaggerConfig, Token, Transducer, TransducerConfig,
+    Architecture, CellKind, Features, LstmTagger, Reading, Seq2Seq, Seq2SeqConfig, SequenceConfig,
+    SequenceNetwork, StartState, TaggerConfig, Token, Transducer, TransducerConfig,
 };
 use cajole_nn::random::Random;
 use cajole_nn::{Network, Nudge, Tagging, Trained};
@@ -57,11 +58,18 @@ pub(crate) fn check_all(property: &impl Property, hidden: usize, lengths: &[usiz
         let name = format!("encoder with {norm:?} norms");
         let model = wild(encoder_tagger(norm, hidden), 4);
         property.check(&name, &model, &xs.iter().collect::<Vec<_>>());
-        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| symbols(n, seed)).collect();
-        let xs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
+        let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| tokens(n, seed)).collect();
+        let xs: Vec<&[Token]> = xs.iter().map(Vec::as_slice).collect();
         let name = format!("encoder-decoder with {norm:?} norms");
         property.check(&name, &wild(encoder_decoder(norm, hidden), 7), &xs);
     }
+    let xs: Vec<_> = lengths.iter().zip(1..).map(|(&n, seed)| tokens(n, seed)).collect();
+    let xs: Vec<&[Token]> = xs.iter().map(Vec::as_slice).collect();
+    property.check("transformer for sequences", &wild(sequence_transformer(hidden), 7), &xs);
+    let lstm = SequenceNetwork::new(SequenceConfig::Lstm(
+        parser(Architecture::Gnmt, Some(0), hidden).config,
+    ));
+    property.check("LSTMs for sequences", &wild(lstm, 2), &xs);
 }
 
 pub(crate) fn transducer(start_state: StartState, hidden: usize) -> Transducer {
@@ -145,7 +153,43 @@ pub(crate) fn encoder_decoder(norm: NormKind, hidden: usize) -> EncoderDecoder {
         start: 2,
         end: 3,
         cap: 12,
+        cap_factor: 0,
+        reads_end: false,
+        vectors: None,
     })
+}
+
+/// As tasks train them: norms first, sinusoids, fixed word vectors, and an end after the input.
+pub(crate) fn sequence_transformer(hidden: usize) -> SequenceNetwork {
+    let reads = EmbeddingConfig {
+        symbols: SYMBOLS + 1,
+        positions: Positions::Sinusoidal { rows: 30, waves: Waves::InTurn },
+        types: 0,
+        has_norm: false,
+        scale: 1.5,
+    };
+    let stack = StackConfig {
+        epsilon: 1e-5,
+        is_norm_first: true,
+        has_last_norm: true,
+        ..stack(NormKind::Layer, hidden)
+    };
+    SequenceNetwork::new(SequenceConfig::Transformer(Box::new(EncoderDecoderConfig {
+        reads,
+        encoder: stack.clone(),
+        writes: EmbeddingConfig { symbols: 5, ..reads },
+        decoder: stack,
+        shares_symbols: false,
+        ties_output: false,
+        has_output_bias: true,
+        output_scale: 1.0,
+        start: 4,
+        end: 4,
+        cap: 6,
+        cap_factor: 1,
+        reads_end: true,
+        vectors: Some(VectorsConfig { rows: SYMBOLS, size: 3 }),
+    })))
 }
 
 fn embedding(norm: NormKind) -> EmbeddingConfig {

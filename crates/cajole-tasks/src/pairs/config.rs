@@ -2,7 +2,7 @@
 
 use cajole_nn::TrainConfig;
 use cajole_nn::models::{Architecture, layers};
-use cajole_nn::settings::{dropout, size};
+use cajole_nn::settings::{depth, dropout, size};
 use serde::{Deserialize, Serialize};
 
 use super::spelling::Spelling;
@@ -15,8 +15,48 @@ pub struct PairsConfig {
     pub symbols: Spelling,
     /// Input symbols that are rarer in the training set are mapped to unknown.
     pub often: usize,
-    /// The network.
+    /// Which of the networks below is trained.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The network of LSTMs.
     pub network: NetworkConfig,
+    /// How it is trained.
+    pub training: TrainConfig,
+    /// The transformer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transformer: Option<TransformerConfig>,
+}
+
+/// Which of the configured networks is trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// LSTMs, as `[network]` says.
+    #[default]
+    Lstm,
+    /// A transformer, as `[transformer]` says.
+    Transformer,
+}
+
+/// A transformer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TransformerConfig {
+    /// Layers of the encoder and the decoder.
+    #[serde(deserialize_with = "depth")]
+    pub layers: usize,
+    /// Units of a layer.
+    #[serde(deserialize_with = "size")]
+    pub hidden: usize,
+    /// Attention heads, which divide the units of a layer among them.
+    #[serde(deserialize_with = "size")]
+    pub heads: usize,
+    /// Units of the feed-forward networks.
+    #[serde(deserialize_with = "size")]
+    pub inner: usize,
+    /// Dropout rate.
+    #[serde(deserialize_with = "dropout")]
+    pub dropout: f32,
     /// How it is trained.
     pub training: TrainConfig,
 }

@@ -14,7 +14,7 @@ pub mod spelling;
 pub mod symbols;
 pub mod training;
 
-pub use config::PairsConfig;
+pub use config::{Kind, PairsConfig};
 pub use corpus::{Pair, PairsError, Splits, read};
 pub use metric::Score;
 pub use model::{Card, Net, PairsModel};

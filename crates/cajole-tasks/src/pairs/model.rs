@@ -3,15 +3,16 @@
 
 use cajole_core::Symbol;
 use cajole_nn::Trained;
-use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::models::{SequenceConfig, SequenceNetwork, Token};
 use serde::{Deserialize, Serialize};
 
 use super::spelling::{Spelling, SpellingError};
 use super::symbols::{Symbols, UNKNOWN};
 use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
+use crate::sequence;
 
 /// The networks of this task.
-pub type Net = Trained<Seq2Seq>;
+pub type Net = Trained<SequenceNetwork>;
 
 /// A trained network with its vocabularies.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ pub struct Card {
     /// The size of the dev set.
     pub dev_pairs: usize,
     /// The architecture.
-    pub network: Seq2SeqConfig,
+    pub network: SequenceConfig,
     /// The training seed.
     pub seed: u64,
     /// The number of training epochs.
@@ -87,7 +88,7 @@ const TARGET: &str = "vocab.target.txt";
 
 impl Checkpoint for PairsModel {
     type Card = Card;
-    type Network = Seq2Seq;
+    type Network = SequenceNetwork;
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_expressions::FILES;
 
     fn trained(&self) -> &Net {
@@ -104,11 +105,11 @@ impl Checkpoint for PairsModel {
             Spelling::Words => Entries::Words,
             Spelling::Characters => Entries::Characters,
         };
-        let source = Symbols::new(files.entries(SOURCE, network.words, kind)?);
+        let source = Symbols::new(files.entries(SOURCE, network.words(), kind)?);
         // Besides the end.
-        let outputs = files.beyond(network.output_symbols, 1)?;
+        let outputs = files.beyond(network.output_symbols(), 1)?;
         let target = Symbols::new(files.entries(TARGET, outputs, kind)?);
-        let model = files.trained(Seq2Seq::new(network.clone()))?;
+        let model = files.trained(SequenceNetwork::new(network.clone()))?;
         Ok(PairsModel { model, source, target, spelling: card.symbols })
     }
 }
@@ -118,7 +119,11 @@ impl checkpoint::Card for Card {
 
     fn to_markdown(&self) -> String {
         let Card { pairs, dev_pairs, network, seed, epochs, best_epoch, .. } = self;
-        let architecture = serde_json::to_value(network.architecture).unwrap_or_default();
+        let architecture = sequence::describe(network, "input symbols");
+        let flag = match network {
+            SequenceConfig::Lstm(_) => "",
+            SequenceConfig::Transformer(_) => " --network transformer",
+        };
         let symbols = match self.symbols {
             Spelling::Words => "words",
             Spelling::Characters => "characters",
@@ -126,21 +131,13 @@ impl checkpoint::Card for Card {
         format!(
             "# A network trained on pairs\n\n\
              Reads a sequence of {symbols} and writes another.\n\n\
-             - **Architecture**: {architecture}, {layers} layers of {hidden} units, additive \
-             attention, dropout {dropout}; {words} input symbols with embeddings of {embedding}, \
-             {outputs} output symbols.\n\
+             - **Architecture**: {architecture}, {outputs} output symbols.\n\
              - **Data**: {pairs} training pairs, {dev_pairs} dev pairs.\n\
-             - **Command**: `cajole train pairs --train FILE --dev FILE --seed {seed}`, {epochs} \
-             epochs, keeping epoch {best_epoch}.\n\
+             - **Command**: `cajole train pairs{flag} --train FILE --dev FILE --seed {seed}`, \
+             {epochs} epochs, keeping epoch {best_epoch}.\n\
              - **Exact match** (greedy decoding): {exact:.1} % on the dev set; {right:.2} % \
              of the symbols need no edit.\n",
-            architecture = architecture.as_str().unwrap_or_default(),
-            layers = network.layers,
-            hidden = network.hidden,
-            dropout = network.dropout,
-            words = network.words,
-            embedding = network.embedding,
-            outputs = network.output_symbols.saturating_sub(1),
+            outputs = network.output_symbols().saturating_sub(1),
             exact = self.dev_exact,
             right = self.dev_symbols,
         )

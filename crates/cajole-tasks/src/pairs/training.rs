@@ -4,24 +4,25 @@ use std::path::Path;
 
 use cajole_core::Symbol;
 use cajole_core::decoders::Greedy;
-use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::models::{Seq2SeqConfig, SequenceConfig, SequenceNetwork, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
 
-use super::config::PairsConfig;
+use super::config::{Kind, PairsConfig, TransformerConfig};
 use super::corpus::{Pair, Splits};
 use super::metric::Score;
 use super::model::{Card, PairsModel};
 use super::symbols::Symbols;
 use crate::Watch;
 use crate::checkpoint::LoadError;
+use crate::sequence::{self, Shape};
 use crate::training::{Training, initial};
 
 /// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
-    network: &'a Seq2SeqConfig,
+    network: &'a SequenceConfig,
     training: &'a TrainConfig,
     seed: u64,
     train: u64,
@@ -32,7 +33,7 @@ struct Run<'a> {
 /// resumes a run found there.
 ///
 /// # Errors
-/// If the state in the folder cannot be read or written.
+/// If no network of the kind is configured, or the state in the folder cannot be read or written.
 pub fn train(
     config: &PairsConfig,
     splits: &Splits,
@@ -42,8 +43,15 @@ pub fn train(
 ) -> Result<(PairsModel, Card), LoadError> {
     let source = Symbols::of_inputs(splits.train.iter().map(|p| p.input.as_slice()), config.often);
     let target = Symbols::of_outputs(splits.train.iter().map(|p| p.output.as_slice()));
-    let network = network(config, &source, &target, &splits.train);
-    let net = Seq2Seq::new(network.clone());
+    let symbols = sequence::Symbols {
+        words: source.names().len(),
+        vectors: 0,
+        vector_size: 0,
+        output: target.names().len() + 1,
+        cap_factor: cap_factor(&splits.train),
+    };
+    let (network, training) = network(config, symbols)?;
+    let net = SequenceNetwork::new(network.clone());
     let model = |weights: &[f32]| PairsModel {
         model: Trained::new(net.clone(), weights),
         source: source.clone(),
@@ -64,7 +72,7 @@ pub fn train(
         let (exact, right) = (score.exact_match(), score.symbols_right());
         (score.rank(), format!("dev exact {exact:.1} %, symbols {right:.1} %"))
     };
-    let (training, dev) = (&config.training, fingerprint(&splits.dev));
+    let dev = fingerprint(&splits.dev);
     let run = Run { network: &network, training, seed, train: fingerprint(&splits.train), dev };
     let job = Training { net: &net, config: training, examples, seed, initial, every: 1, folder };
     let state = job.run(&run, measure, watch)?;
@@ -94,20 +102,32 @@ pub fn evaluate(model: &PairsModel, pairs: &[Pair]) -> Score {
     outputs.zip(pairs).map(|(output, pair)| Score::of(&output, &pair.output)).sum()
 }
 
+/// No transformer is configured.
+#[derive(Debug, thiserror::Error)]
+#[error("the settings have no [transformer] section, which a transformer needs")]
+struct NoTransformer;
+
+/// The network to train, and how.
 fn network(
     config: &PairsConfig,
-    source: &Symbols,
-    target: &Symbols,
-    pairs: &[Pair],
-) -> Seq2SeqConfig {
+    of: sequence::Symbols,
+) -> Result<(SequenceConfig, &TrainConfig), LoadError> {
+    if config.kind == Kind::Transformer {
+        let settings = config.transformer.as_ref();
+        let settings = settings.ok_or_else(|| LoadError::other(NoTransformer))?;
+        let TransformerConfig { layers, hidden, heads, inner, dropout, ref training } = *settings;
+        let network = Shape { layers, hidden, heads, inner, dropout }.network(of);
+        let network = network.map_err(LoadError::other)?;
+        return Ok((SequenceConfig::Transformer(Box::new(network)), training));
+    }
     let sizes = &config.network;
-    Seq2SeqConfig {
+    let network = Seq2SeqConfig {
         architecture: sizes.architecture,
-        words: source.names().len(),
+        words: of.words,
         embedding: sizes.embedding,
-        vectors: 0,
-        vector_size: 0,
-        output_symbols: target.names().len() + 1,
+        vectors: of.vectors,
+        vector_size: of.vector_size,
+        output_symbols: of.output,
         output_embedding: sizes.output_embedding,
         layers: sizes.layers,
         hidden: sizes.hidden,
@@ -116,8 +136,9 @@ fn network(
         embedding_dropout: sizes.dropout,
         reversed_input: sizes.reversed_input,
         pointer: None,
-        cap_factor: cap_factor(pairs),
-    }
+        cap_factor: of.cap_factor,
+    };
+    Ok((SequenceConfig::Lstm(network), &config.training))
 }
 
 /// Allows outputs twice as long as in training; 20 symbols of that are always granted.

@@ -1,7 +1,7 @@
 //! The settings of a parser: its data and architecture.
 
 use cajole_nn::Curriculum;
-use cajole_nn::models::{Architecture, layers};
+use cajole_nn::models::{self, layers};
 use cajole_nn::settings::{dropout, optional_size, positive, size};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,47 @@ pub struct TreebankConfig {
     /// A file of word vectors.
     #[serde(default)]
     pub vectors: Option<String>,
+}
+
+/// The network type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// LSTMs: unidirectional encoder, attention from the top layer.
+    Simple,
+    /// LSTMs: bidirectional first layer, residuals, attention from the bottom layer.
+    Gnmt,
+    /// A transformer.
+    Transformer,
+}
+
+impl Architecture {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::Simple => "simple",
+            Architecture::Gnmt => "gnmt",
+            Architecture::Transformer => "transformer",
+        }
+    }
+
+    /// The architecture of LSTMs, if it is one.
+    pub(super) fn of_lstms(self) -> Option<models::Architecture> {
+        match self {
+            Architecture::Simple => Some(models::Architecture::Simple),
+            Architecture::Gnmt => Some(models::Architecture::Gnmt),
+            Architecture::Transformer => None,
+        }
+    }
+}
+
+impl From<models::Architecture> for Architecture {
+    fn from(of_lstms: models::Architecture) -> Self {
+        match of_lstms {
+            models::Architecture::Simple => Architecture::Simple,
+            models::Architecture::Gnmt => Architecture::Gnmt,
+        }
+    }
 }
 
 /// One network.

@@ -8,7 +8,7 @@ pub mod metric;
 pub mod parser;
 pub mod training;
 
-pub use config::{NetworkConfig, Sizes, TreebankConfig};
+pub use config::{Architecture, NetworkConfig, Sizes, TreebankConfig};
 pub use corpora::Splits;
 pub use parser::{Card, Net, Parser};
 pub use training::{Recipe, train};

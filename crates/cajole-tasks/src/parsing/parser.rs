@@ -3,7 +3,7 @@
 
 use cajole_core::{Decoder, Symbol};
 use cajole_nn::Trained;
-use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::models::{SequenceConfig, SequenceNetwork, Token};
 use cajole_treebank::Tree;
 use cajole_treebank::shift_reduce::commands::Commands;
 use cajole_treebank::shift_reduce::constraint::ShiftReduce;
@@ -11,10 +11,11 @@ use cajole_treebank::shift_reduce::repair::{Repairs, repair};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, Checkpoint, Entries, Files, LoadError, to_lines};
+use crate::sequence;
 use crate::words::{Lexicon, Reads};
 
 /// The networks of this task.
-pub type Net = Trained<Seq2Seq>;
+pub type Net = Trained<SequenceNetwork>;
 
 /// A trained parser.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ pub struct Card {
     /// What it reads.
     pub reads: Reads,
     /// The architecture.
-    pub network: Seq2SeqConfig,
+    pub network: SequenceConfig,
     /// The training seed.
     pub seed: u64,
     /// The number of training epochs.
@@ -83,7 +84,7 @@ const VECTORS: &str = "vocab.vectors.txt";
 
 impl Checkpoint for Parser {
     type Card = Card;
-    type Network = Seq2Seq;
+    type Network = SequenceNetwork;
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_parser::FILES;
 
     fn trained(&self) -> &Net {
@@ -101,12 +102,12 @@ impl Checkpoint for Parser {
     fn assemble(card: &Card, files: &Files<'_>) -> Result<Parser, LoadError> {
         let network = &card.network;
         // Besides shift, reduce and the end.
-        let n_labels = files.beyond(network.output_symbols, 3)?;
+        let n_labels = files.beyond(network.output_symbols(), 3)?;
         let labels = files.entries(LABELS, n_labels, Entries::Labels)?;
-        let words = files.entries(WORDS, network.words, Entries::Texts)?;
-        let n_vectors = network.vectors.saturating_sub(1);
+        let words = files.entries(WORDS, network.words(), Entries::Texts)?;
+        let n_vectors = network.vectors().map_or(0, |(rows, _)| rows - 1);
         let vectors = files.entries(VECTORS, n_vectors, Entries::Texts)?;
-        let model = files.trained(Seq2Seq::new(network.clone()))?;
+        let model = files.trained(SequenceNetwork::new(network.clone()))?;
         let lexicon = Lexicon::new(card.reads, words, vectors);
         Ok(Parser { model, lexicon, commands: Commands::new(labels) })
     }
@@ -118,33 +119,21 @@ impl checkpoint::Card for Card {
     fn to_markdown(&self) -> String {
         let Card { name, treebank, sentences, network, seed, epochs, best_epoch, dev_f1, .. } =
             self;
-        let architecture = serde_json::to_value(network.architecture).unwrap_or_default();
+        let architecture = sequence::describe(network, "words and word classes");
         let input = match self.reads {
             Reads::Words => "words",
             Reads::Tags => "part-of-speech tags",
-        };
-        let vectors = match network.vectors {
-            0 => String::new(),
-            n => format!(", and {n} fixed vectors of {}", network.vector_size),
         };
         format!(
             "# Parser {name}\n\n\
              Reads the {input} of a sentence and writes the shift-reduce commands of its \
              constituency tree.\n\n\
-             - **Architecture**: {architecture}, {layers} layers of {hidden} units, additive \
-             attention, dropout {dropout}; {words} words and word classes with embeddings of \
-             {embedding}{vectors}.\n\
+             - **Architecture**: {architecture}.\n\
              - **Data**: {sentences} training sentences of `{treebank}`.\n\
              - **Command**: `cajole train parsing --network {name} --seed {seed}`, {epochs} \
              epochs, keeping epoch {best_epoch}.\n\
              - **F1** (evalb, greedy decoding, invalid outputs repaired): {dev_f1:.2} on the \
              dev set.\n",
-            architecture = architecture.as_str().unwrap_or_default(),
-            layers = network.layers,
-            hidden = network.hidden,
-            dropout = network.dropout,
-            words = network.words,
-            embedding = network.embedding,
         )
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cajole_core::decoders::Greedy;
-use cajole_nn::models::{Seq2Seq, Seq2SeqConfig, Token};
+use cajole_nn::models::{Seq2SeqConfig, SequenceConfig, SequenceNetwork, Token};
 use cajole_nn::{Example, TrainConfig, Trained};
 use cajole_treebank::evalb::Params;
 use cajole_treebank::shift_reduce::commands::{Commands, SHIFT};
@@ -17,6 +17,7 @@ use super::parser::{Card, Parser};
 use crate::Watch;
 use crate::checkpoint::LoadError;
 use crate::corpora::Contents;
+use crate::sequence::{Shape, Symbols, TransformerSettings, UnevenHeads};
 use crate::training::{Training, initial};
 use crate::words::Lexicon;
 
@@ -29,6 +30,8 @@ pub struct Recipe<'a> {
     pub sizes: &'a Sizes,
     /// The training settings, which the network may override.
     pub training: &'a TrainConfig,
+    /// What transformers have in common, for a network that is one.
+    pub transformer: Option<&'a TransformerSettings>,
     /// Its treebank.
     pub treebank: &'a TreebankConfig,
     /// The seed of all randomness.
@@ -38,7 +41,7 @@ pub struct Recipe<'a> {
 /// Identifies a run; resuming with other settings is an error.
 #[derive(Serialize)]
 struct Run<'a> {
-    network: &'a Seq2SeqConfig,
+    network: &'a SequenceConfig,
     training: &'a TrainConfig,
     treebank: &'a TreebankConfig,
     files: &'a Contents,
@@ -57,14 +60,21 @@ pub fn train(
     folder: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<(Parser, Card), LoadError> {
-    let Recipe { network: of, sizes, treebank, seed, .. } = *recipe;
+    let Recipe { network: of, treebank, seed, .. } = *recipe;
     let sentences = splits.sample(of.share, seed);
     let leaves: Vec<_> = sentences.iter().map(|s| s.tree.leaves()).collect();
     let (often, vectors) = (treebank.often, splits.vectors.words.clone());
     let lexicon = Lexicon::of(treebank.reads, leaves.iter().map(Vec::as_slice), often, vectors);
     let commands = Commands::of_trees(sentences.iter().map(|s| &s.tree));
-    let network = network(of, sizes, &lexicon, &commands, splits.vectors.size);
-    let net = Seq2Seq::new(network.clone());
+    let symbols = Symbols {
+        words: lexicon.words().len(),
+        vectors: lexicon.n_vectors(),
+        vector_size: splits.vectors.size,
+        output: commands.n_symbols(),
+        cap_factor: recipe.sizes.cap_factor,
+    };
+    let (network, training) = recipe.network(symbols).map_err(LoadError::other)?;
+    let net = SequenceNetwork::new(network.clone());
 
     let tokens: Vec<Vec<Token>> = leaves.iter().map(|leaves| lexicon.tokens(leaves)).collect();
     let golds = sentences.iter().map(|s| commands.encode(&s.tree));
@@ -72,10 +82,6 @@ pub fn train(
     let examples = tokens.iter().zip(&golds);
     let examples = examples.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
 
-    let mut training = recipe.training.clone();
-    training.epochs = of.epochs.unwrap_or(training.epochs);
-    training.step_size = of.step_size.unwrap_or(training.step_size);
-    training.curriculum = of.curriculum.or(training.curriculum);
     let mut initial = initial(&net, seed)?;
     if let Some(table) = net.vectors() {
         let table = &mut initial[table.range()];
@@ -110,30 +116,63 @@ pub fn train(
     Ok((parser(&state.best_weights), card))
 }
 
-fn network(
-    of: &NetworkConfig,
-    sizes: &Sizes,
-    lexicon: &Lexicon,
-    commands: &Commands,
-    vector_size: usize,
-) -> Seq2SeqConfig {
-    Seq2SeqConfig {
-        architecture: of.architecture,
-        words: lexicon.words().len(),
-        embedding: sizes.embedding,
-        vectors: lexicon.n_vectors(),
-        vector_size,
-        output_symbols: commands.n_symbols(),
-        output_embedding: sizes.output_embedding,
-        layers: of.layers,
-        hidden: of.hidden,
-        attention: sizes.attention,
-        dropout: of.dropout,
-        embedding_dropout: of.dropout,
-        reversed_input: of.reversed_input,
-        pointer: of.pointer.then_some(SHIFT),
-        cap_factor: sizes.cap_factor,
+impl Recipe<'_> {
+    /// The network to train, and how.
+    fn network(&self, of: Symbols) -> Result<(SequenceConfig, TrainConfig), RecipeError> {
+        let NetworkConfig { layers, hidden, dropout, reversed_input, pointer, .. } = *self.network;
+        if let Some(architecture) = self.network.architecture.of_lstms() {
+            let network = Seq2SeqConfig {
+                architecture,
+                words: of.words,
+                embedding: self.sizes.embedding,
+                vectors: of.vectors,
+                vector_size: of.vector_size,
+                output_symbols: of.output,
+                output_embedding: self.sizes.output_embedding,
+                layers,
+                hidden,
+                attention: self.sizes.attention,
+                dropout,
+                embedding_dropout: dropout,
+                reversed_input,
+                pointer: pointer.then_some(SHIFT),
+                cap_factor: of.cap_factor,
+            };
+            return Ok((SequenceConfig::Lstm(network), self.training(self.training)));
+        }
+        let name = || self.network.name.clone();
+        if pointer || reversed_input {
+            let what = if pointer { "pointer" } else { "reversed-input" };
+            return Err(RecipeError::OnlyLstms { name: name(), what });
+        }
+        let settings = self.transformer.ok_or_else(|| RecipeError::NoSettings { name: name() })?;
+        let TransformerSettings { heads, inner, ref training } = *settings;
+        let network = Shape { layers, hidden, heads, inner, dropout }.network(of);
+        let network = network.map_err(|source| RecipeError::Heads { name: name(), source })?;
+        Ok((SequenceConfig::Transformer(Box::new(network)), self.training(training)))
     }
+
+    /// The shared training settings, with what the network overrides.
+    fn training(&self, shared: &TrainConfig) -> TrainConfig {
+        let NetworkConfig { epochs, step_size, curriculum, .. } = *self.network;
+        TrainConfig {
+            epochs: epochs.unwrap_or(shared.epochs),
+            step_size: step_size.unwrap_or(shared.step_size),
+            curriculum: curriculum.or(shared.curriculum),
+            ..shared.clone()
+        }
+    }
+}
+
+/// Why a recipe cannot be followed.
+#[derive(Debug, thiserror::Error)]
+enum RecipeError {
+    #[error("the network {name} is a transformer, and the settings have no [transformer] section")]
+    NoSettings { name: String },
+    #[error("the network {name} is a transformer, which cannot have `{what} = true`: remove it")]
+    OnlyLstms { name: String, what: &'static str },
+    #[error("the network {name}: {source}")]
+    Heads { name: String, source: UnevenHeads },
 }
 
 /// The score of greedy decoding on these sentences.

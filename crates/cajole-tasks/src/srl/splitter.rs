@@ -69,7 +69,7 @@ impl Splitter {
     /// If it is longer than the encoder reads, or the tokenizer fails.
     pub fn split(&self, words: &[String]) -> Result<Pieces, SplitError> {
         let pieces = self.tokens.read_any_words(words)?;
-        self.reads.check(&pieces.pieces)?;
+        self.reads.check(pieces.pieces.iter().copied())?;
         Ok(pieces)
     }
 }

@@ -180,6 +180,9 @@ fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, Import
         start: folder.start(written)?,
         end: c.symbol("eos_token_id", written)?,
         cap: positions.min(CAP),
+        cap_factor: 0,
+        reads_end: false,
+        vectors: None,
     })
 }
 
@@ -245,5 +248,8 @@ fn t5(folder: &Folder) -> Result<EncoderDecoderConfig, ImportError> {
         start: folder.start(symbols)?,
         end: c.symbol("eos_token_id", symbols)?,
         cap: CAP,
+        cap_factor: 0,
+        reads_end: false,
+        vectors: None,
     })
 }

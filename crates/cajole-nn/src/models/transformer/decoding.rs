@@ -7,17 +7,18 @@
 //! of many rows.
 
 use cajole_core::decoders::{Beam, Ranking};
-use cajole_core::model::{Force, Mark, Pass, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, Stepper, decoders};
+use cajole_core::model::{Mark, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
 use smallvec::SmallVec;
 
 use super::cache::{Cache, Cached, ROOT};
 use super::draft::Drafts;
 use super::encoder_decoder::{EncoderDecoder, Memory};
-use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
-use crate::network::{Network, Trainable, Trained};
-use crate::tape::{Graph, Var};
+use crate::models::Token;
+use crate::network::{Forcing, Network, Trainable, Trained};
+use crate::stepwise::Stepwise;
+use crate::tape::{Graph, Tape, Var};
 use crate::train::Example;
 
 /// Floats of cached keys and values beyond which no step is begun.
@@ -36,8 +37,6 @@ pub struct Decoding {
     /// The node and the input of each row.
     rows: Vec<u32>,
     inputs: Vec<u32>,
-    /// The symbols to extend rows by.
-    symbols: Vec<Symbol>,
     drafts: Drafts,
     open: Open,
     /// Of the last step, `(R, V)`.
@@ -106,14 +105,27 @@ fn parts(Mark(mark): Mark) -> Option<(u32, Symbol)> {
 }
 
 impl Decoding {
+    /// Goes on with rows of these nodes and inputs.
+    fn go_on_with(&mut self, all: &[(u32, u32)]) {
+        self.rows.clear();
+        self.inputs.clear();
+        self.rows.extend(all.iter().map(|(row, _)| row));
+        self.inputs.extend(all.iter().map(|(_, input)| input));
+    }
+
     /// Takes one step with every row.
-    fn step(&mut self, net: &EncoderDecoder, g: &mut Graph<'_>) -> Result<(), Failure> {
-        let Decoding { memory, cache, rows, inputs, symbols, drafts, open, log_probs, .. } = self;
+    fn step(
+        &mut self,
+        net: &EncoderDecoder,
+        g: &mut Graph<'_>,
+        symbols: &[Symbol],
+    ) -> Result<(), Failure> {
+        let Decoding { memory, cache, rows, inputs, drafts, open, log_probs, .. } = self;
         drafts.record(net, g, (memory, cache), (rows, inputs, symbols));
         let n = net.config.writes.symbols;
         log_probs.resize(rows.len() * n, 0.0);
         open.clear();
-        for (i, (row, &symbol)) in rows.iter_mut().zip(&*symbols).enumerate() {
+        for (i, (row, &symbol)) in rows.iter_mut().zip(symbols).enumerate() {
             match drafts.follow(cache, *row, symbol) {
                 Some(node) => *row = node,
                 None => {
@@ -164,7 +176,7 @@ fn extend(
         0 => (net.config.start, 0),
         depth => (node.symbol, depth as usize),
     });
-    let x = net.writes.read(g, read, nodes.len()); // (R, D)
+    let x = net.writes.read(g, read, None, nodes.len()); // (R, D)
     let mut look = Cached::new(net, cache, memory, nodes.len());
     let x = net.decoder.run(g, x, &mut look); // (R, D)
     let said = net.log_probs(g, x); // (R, V)
@@ -217,118 +229,77 @@ impl Late {
     }
 }
 
-impl Stepper for Trained<EncoderDecoder> {
+impl Stepwise for EncoderDecoder {
     fn n_symbols(&self) -> usize {
-        self.net.config.writes.symbols
+        self.config.writes.symbols
     }
 
     fn end(&self) -> Symbol {
-        self.net.config.end
+        self.config.end
     }
 
-    fn cap(&self, _: &[Symbol]) -> usize {
-        self.net.config.cap
+    fn cap(&self, x: &[Token]) -> usize {
+        self.config.cap + self.config.cap_factor * x.len()
     }
 
-    fn begin(
-        &self,
-        scratch: &mut Scratch<Decoding>,
-        set: &[Pass<'_, Self>],
-        recording: Recording,
-    ) -> Result<(), Failure> {
-        let lanes = scratch.begin(&self.net.layout, set, recording, Padding::None);
-        for lane in lanes.used() {
-            let xs = lane.inputs(set);
-            let (mut g, own) = lane.graph(lane.nudge(set), self.weights());
-            let is_recorded = recording == Recording::Kept;
-            own.drafts.begin(&own.cache, xs.iter().copied(), is_recorded);
-            self.net.encode(&mut g, xs.iter().copied(), &mut own.memory);
-            own.cache.begin(g.tape, &own.memory, self.net.config.decoder.heads(true));
-            own.rows.clear();
-            own.rows.resize(xs.len(), ROOT);
-            own.inputs.clear();
-            own.inputs.extend(0..xs.len() as u32);
-            own.saved.clear();
-        }
-        Ok(())
+    fn begin(&self, g: &mut Graph<'_>, lane: &mut Decoding, xs: &[&[Token]], recording: Recording) {
+        let Decoding { memory, cache, rows, inputs, drafts, saved, .. } = lane;
+        drafts.begin(cache, xs.iter().copied(), recording == Recording::Kept);
+        self.encode(g, xs.iter().copied(), memory);
+        cache.begin(g.tape, memory, self.config.decoder.heads(true));
+        rows.clear();
+        rows.resize(xs.len(), ROOT);
+        inputs.clear();
+        inputs.extend(0..xs.len() as u32);
+        saved.clear();
     }
 
     fn step(
         &self,
-        scratch: &mut Scratch<Decoding>,
-        set: &[Pass<'_, Self>],
+        g: &mut Graph<'_>,
+        lane: &mut Decoding,
         symbols: &[Symbol],
-        log_probs: &mut Vec<f32>,
+        _: Recording,
     ) -> Result<(), Failure> {
-        let lanes = scratch.lanes();
-        lanes.used().iter_mut().for_each(|lane| lane.own.symbols.clear());
-        for (&(lane, _), &symbol) in lanes.rows.iter().zip(symbols) {
-            lanes.lanes[lane as usize].own.symbols.push(symbol);
-        }
-        for lane in lanes.used().iter_mut().filter(|lane| !lane.own.rows.is_empty()) {
-            lane.tape.check_room()?;
-            let (mut g, own) = lane.graph(lane.nudge(set), self.weights());
-            own.step(&self.net, &mut g)?;
-        }
-        log_probs.clear();
-        let n = self.n_symbols();
-        for &(lane, row) in &lanes.rows {
-            let own = &lanes.lanes[lane as usize].own;
-            log_probs.extend_from_slice(&own.log_probs[row as usize * n..][..n]);
-        }
-        Ok(())
+        lane.step(self, g, symbols)
     }
 
-    fn reorder(&self, scratch: &mut Scratch<Decoding>, rows: &[u32]) -> Result<(), Failure> {
-        let lanes = scratch.lanes();
-        lanes.reorder(rows, |lane, chosen| {
-            let Decoding { rows, inputs, .. } = &mut lane.own;
-            let all: SmallVec<[(u32, u32); 128]> =
-                chosen.iter().map(|&i| (rows[i as usize], inputs[i as usize])).collect();
-            rows.clear();
-            inputs.clear();
-            rows.extend(all.iter().map(|(row, _)| row));
-            inputs.extend(all.iter().map(|(_, input)| input));
-        });
-        Ok(())
+    fn said<'t>(&self, _: &'t Tape, lane: &'t Decoding, row: usize) -> &'t [f32] {
+        let n = self.config.writes.symbols;
+        &lane.log_probs[row * n..][..n]
     }
 
-    fn mark(&self, scratch: &Scratch<Decoding>, row: usize, symbol: Symbol) -> Mark {
-        let lanes = scratch.lanes_of(Recording::Kept);
-        let (lane, row) = lanes.rows[row];
-        late(lanes.lanes[lane as usize].own.rows[row as usize], symbol)
+    fn reorder(&self, _: &mut Tape, lane: &mut Decoding, chosen: &[u32]) {
+        let Decoding { rows, inputs, .. } = lane;
+        let all: SmallVec<[(u32, u32); 128]> =
+            chosen.iter().map(|&i| (rows[i as usize], inputs[i as usize])).collect();
+        lane.go_on_with(&all);
     }
 
-    fn save(&self, scratch: &mut Scratch<Decoding>) -> Result<(), Failure> {
-        if let [Lane { own: Decoding { rows, inputs, saved, .. }, .. }] = scratch.lanes().used() {
-            saved.extend(rows.iter().copied().zip(inputs.iter().copied()));
-            return Ok(());
-        }
-        Err(Failure::new("saving rows of several lanes is not supported"))
+    fn mark(&self, _: &Tape, lane: &Decoding, row: usize, symbol: Symbol) -> Mark {
+        late(lane.rows[row], symbol)
     }
 
-    fn recall(&self, scratch: &mut Scratch<Decoding>, which: &[u32]) -> Result<(), Failure> {
-        let lanes = scratch.lanes();
-        lanes.rows.clear();
-        lanes.rows.extend((0..which.len() as u32).map(|row| (0, row)));
-        if let [Lane { own: Decoding { rows, inputs, saved, .. }, .. }] = lanes.used() {
-            rows.clear();
-            inputs.clear();
-            rows.extend(which.iter().map(|&i| saved[i as usize].0));
-            inputs.extend(which.iter().map(|&i| saved[i as usize].1));
-        }
-        Ok(())
+    fn save(&self, _: &Tape, lane: &mut Decoding) {
+        let Decoding { rows, inputs, saved, .. } = lane;
+        saved.extend(rows.iter().copied().zip(inputs.iter().copied()));
+    }
+
+    fn recall(&self, _: &mut Tape, lane: &mut Decoding, which: &[u32]) {
+        let all: SmallVec<[(u32, u32); 128]> =
+            which.iter().map(|&i| lane.saved[i as usize]).collect();
+        lane.go_on_with(&all);
     }
 }
 
 impl Trainable for EncoderDecoder {
-    type Input = [Symbol];
+    type Input = [Token];
 
     fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    fn size(&self, x: &[Symbol]) -> usize {
+    fn size(&self, x: &[Token]) -> usize {
         x.len()
     }
 
@@ -339,7 +310,7 @@ impl Trainable for EncoderDecoder {
     fn teach(
         &self,
         g: &mut Graph<'_>,
-        examples: &[Example<'_, [Symbol]>],
+        examples: &[Example<'_, [Token]>],
         weight: f32,
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64 {
@@ -366,15 +337,15 @@ impl Network for EncoderDecoder {
         &self,
         g: &mut Graph<'_>,
         lane: &mut Decoding,
-        outputs: &mut [(usize, &mut Force<'_, Trained<Self>>)],
+        outputs: &mut [Forcing<'_>],
     ) -> Result<(), Failure> {
         g.tape.check_room()?;
         g.level(FORCED);
-        let ys = outputs.iter().map(|(b, force)| (*b, force.output));
+        let ys = outputs.iter().map(|force| (force.input, force.output));
         let said = EncoderDecoder::force(self, g, &lane.memory, ys, None); // (R, V)
         let mut row = 0;
-        for (_, force) in outputs {
-            force.passes = 1;
+        for force in outputs {
+            *force.passes = 1;
             force.forced.clear();
             force.forced.output.extend_from_slice(force.output);
             for (t, &symbol) in force.output.iter().chain([&self.config.end]).enumerate() {

@@ -11,16 +11,17 @@ use cajole_core::model::Symbol;
 use super::cache::{Cache, Node, ROOT};
 use super::decoding::OWN;
 use super::encoder_decoder::{EncoderDecoder, Memory};
+use crate::models::Token;
 use crate::tape::{Graph, Var};
 
 /// The drafts of a lane.
 #[derive(Default)]
 pub(super) struct Drafts {
     /// The inputs of this pass, and what was decoded for each last time; empty if nothing.
-    inputs: Vec<Vec<Symbol>>,
+    inputs: Vec<Vec<Token>>,
     drafts: Vec<Vec<Symbol>>,
     /// The same of the last pass.
-    inputs_before: Vec<Vec<Symbol>>,
+    inputs_before: Vec<Vec<Token>>,
     outputs_before: Vec<Vec<Symbol>>,
     /// By input: the node that this pass has come to.
     reached: Vec<u32>,
@@ -44,7 +45,7 @@ impl Drafts {
     pub(super) fn begin<'x>(
         &mut self,
         cache: &Cache,
-        xs: impl ExactSizeIterator<Item = &'x [Symbol]>,
+        xs: impl ExactSizeIterator<Item = &'x [Token]>,
         is_recorded: bool,
     ) {
         std::mem::swap(&mut self.inputs, &mut self.inputs_before);

@@ -96,7 +96,7 @@ impl Embedding {
         symbols: Option<Param>,
     ) -> Self {
         let width = stack.width;
-        let init = Init::Uniform((3.0 / width as f32).sqrt() / config.scale.max(1.0));
+        let init = Init::Uniform((3.0 / width as f32).sqrt());
         let mut table = |part: &str, rows| l.matrix(&format!("{name}.{part}"), rows, width, init);
         let symbols = symbols.unwrap_or_else(|| table("symbols", config.symbols));
         let (positions, waves) = match config.positions {
@@ -110,15 +110,16 @@ impl Embedding {
         Embedding { config, symbols, positions, types, norm, waves, dropout }
     }
 
-    /// `(R, D)`: rows of `n` symbols, each with its position. Positions beyond the last are read as
-    /// the last.
+    /// `(R, D)`: rows of `n` symbols, each with its position, and with other rows `(R, D)` if there
+    /// are any. Positions beyond the last are read as the last.
     pub(super) fn read(
         &self,
         g: &mut Graph<'_>,
         rows: impl Iterator<Item = (Symbol, usize)> + Clone,
+        others: Option<Var>,
         n: usize,
     ) -> Var {
-        self.read_typed(g, rows.clone(), rows.map(|_| 0), n)
+        self.read_typed(g, rows.clone(), rows.map(|_| 0), others, n)
     }
 
     /// The same, with the type of each row.
@@ -127,13 +128,14 @@ impl Embedding {
         g: &mut Graph<'_>,
         rows: impl Iterator<Item = (Symbol, usize)> + Clone,
         types: impl Iterator<Item = u32>,
+        others: Option<Var>,
         n: usize,
     ) -> Var {
         let x = g.embed(self.symbols, counted(rows.clone().map(|(symbol, _)| symbol), n));
         let mut x = g.scale(x, self.config.scale); // (R, D)
-        if let Some(table) = self.types {
-            let types = g.embed(table, counted(types, n));
-            x = g.sum(x, types);
+        let types = self.types.map(|table| g.embed(table, counted(types, n)));
+        for more in [types, others].into_iter().flatten() {
+            x = g.sum(x, more);
         }
         let last = self.config.positions.most().unwrap_or(1).saturating_sub(1);
         let at = counted(rows.map(|(_, t)| t.min(last) as u32), n);

@@ -7,12 +7,13 @@ use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::embedding::{Embedding, EmbeddingConfig, Positions};
-use super::in_a_row;
 use super::stack::{Stack, StackConfig};
 use super::tagger::PiecesError;
+use super::{counted, in_a_row};
 use crate::layers::multi_head::Span;
 use crate::layout::{Init, Layout, Param};
-use crate::settings::{MOST_SIZE, size};
+use crate::models::Token;
+use crate::settings::{MOST_SIZE, optional_size, size};
 use crate::tape::{Graph, Var};
 
 /// The size of a network.
@@ -42,6 +43,31 @@ pub struct EncoderDecoderConfig {
     /// Length limit of outputs, including the end symbol.
     #[serde(deserialize_with = "size")]
     pub cap: usize,
+    /// What that limit grows by with each token of the input.
+    #[serde(default, deserialize_with = "optional_size", skip_serializing_if = "is_zero")]
+    pub cap_factor: usize,
+    /// Whether the encoder reads an end after the input: the last of the symbols that are read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_end: bool,
+    /// Fixed word vectors that are read beside the symbols.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorsConfig>,
+}
+
+/// A table of fixed word vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct VectorsConfig {
+    /// How many there are.
+    #[serde(deserialize_with = "size")]
+    pub rows: usize,
+    /// `P`.
+    #[serde(deserialize_with = "size")]
+    pub size: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// The most floats of a table of sinusoids, which is computed before there is anything to compare it
@@ -126,10 +152,26 @@ pub struct EncoderDecoder {
     pub generation: Generation,
     pub(super) layout: Layout,
     reads: Embedding,
+    vectors: Option<Vectors>,
     encoder: Stack,
     pub(super) writes: Embedding,
     pub(super) decoder: Stack,
     output: (Param, Option<Param>), // (V, D), (V)
+}
+
+/// Fixed vectors, and how they are read.
+#[derive(Clone, Copy, Debug)]
+struct Vectors {
+    table: Param, // (rows, P)
+    w: Param,     // (P, D)
+}
+
+impl Vectors {
+    fn new(l: &mut Layout, config: VectorsConfig, width: usize) -> Self {
+        let VectorsConfig { rows, size } = config;
+        let table = l.matrix("vectors.table", rows, size, Init::Zero);
+        Vectors { table, w: l.matrix("reads.vectors.w", size, width, Init::Glorot { blocks: 1 }) }
+    }
 }
 
 /// What the decoder sees of `B` inputs.
@@ -146,6 +188,7 @@ impl EncoderDecoder {
     pub fn new(config: EncoderDecoderConfig) -> Self {
         let l = &mut Layout::default();
         let reads = Embedding::new(l, "reads", config.reads, &config.encoder, None);
+        let vectors = config.vectors.map(|vectors| Vectors::new(l, vectors, config.encoder.width));
         let encoder = Stack::new(l, "encoder", &config.encoder, &config.reads, false);
         let shared = config.shares_symbols.then_some(reads.symbols);
         let writes = Embedding::new(l, "writes", config.writes, &config.decoder, shared);
@@ -158,30 +201,54 @@ impl EncoderDecoder {
         let bias = config.has_output_bias.then(|| l.bias("output.b", symbols, Init::Zero));
         let layout = std::mem::take(l);
         let (generation, output) = (Generation::default(), (table, bias));
-        EncoderDecoder { config, generation, layout, reads, encoder, writes, decoder, output }
+        EncoderDecoder {
+            config,
+            generation,
+            layout,
+            reads,
+            vectors,
+            encoder,
+            writes,
+            decoder,
+            output,
+        }
+    }
+
+    /// The table of fixed word vectors, which training does not change: `(n, P)`.
+    pub fn vectors(&self) -> Option<Param> {
+        self.vectors.map(|vectors| vectors.table)
     }
 
     /// Checks that the network can read an input. Passes over an input that it cannot read panic.
     ///
     /// # Errors
     /// If it is too long, or a symbol is unknown.
-    pub fn check(&self, x: &[Symbol]) -> Result<(), PiecesError> {
-        self.config.reads.check(x)
+    pub fn check(&self, x: &[Token]) -> Result<(), PiecesError> {
+        self.config.reads.check(x.iter().map(|token| token.word))
     }
 
     /// Encodes `B` inputs.
     pub(super) fn encode<'x>(
         &self,
         g: &mut Graph<'_>,
-        xs: impl Iterator<Item = &'x [Symbol]> + Clone,
+        xs: impl Iterator<Item = &'x [Token]> + Clone,
         memory: &mut Memory,
     ) {
+        let end = Token { word: self.config.reads.symbols as Symbol - 1, vector: 0 };
+        let end = self.config.reads_end.then_some(end);
+        let tokens = |x: &'x [Token]| x.iter().copied().chain(end);
         memory.places.clear();
-        memory.places.extend(in_a_row(xs.clone().map(<[Symbol]>::len)));
+        let lengths = xs.clone().map(|x| x.len() + usize::from(end.is_some()));
+        memory.places.extend(in_a_row(lengths));
         let n = memory.places.last().map_or(0, |last| last.end); // S
-        g.list(xs.clone().zip(0..).flat_map(|(x, b)| x.iter().map(move |_| b)));
-        let rows = xs.flat_map(|x| x.iter().copied().zip(0..));
-        let x = self.reads.read(g, rows, n); // (S, D)
+        g.list(xs.clone().zip(0..).flat_map(|(x, b)| tokens(x).map(move |_| b)));
+        let vectors = self.vectors.map(|Vectors { table, w }| {
+            let rows = xs.clone().flat_map(tokens).map(|token| token.vector);
+            let rows = g.embed(table, counted(rows, n)); // (S, P)
+            g.affine(&[(rows, w)], None)
+        });
+        let rows = xs.flat_map(|x| tokens(x).map(|token| token.word).zip(0..));
+        let x = self.reads.read(g, rows, vectors, n); // (S, D)
         let places = memory.places.iter().cloned();
         let spans = g.spans(places.map(|own| Span { queries: own.clone(), keys: own }));
         let mut look = self.encoder.whole(g, spans, None, None);
@@ -207,7 +274,7 @@ impl EncoderDecoder {
         g.list(owners);
         let start = [self.config.start];
         let rows = outputs.clone().flat_map(|(_, y)| start.iter().chain(y).copied().zip(0..));
-        let x = self.writes.read(g, rows, n); // (R, D)
+        let x = self.writes.read(g, rows, None, n); // (R, D)
         let own = g.spans(places().map(|own| Span { queries: own.clone(), keys: own }));
         let seen = places().zip(outputs.clone());
         let seen = seen.map(|(queries, (b, _))| Span { queries, keys: memory.places[b].clone() });

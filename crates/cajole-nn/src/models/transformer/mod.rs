@@ -22,7 +22,7 @@ use std::ops::Range;
 
 pub use decoding::Decoding;
 pub use embedding::{EmbeddingConfig, Positions};
-pub use encoder_decoder::{EncoderDecoder, EncoderDecoderConfig, Generation};
+pub use encoder_decoder::{EncoderDecoder, EncoderDecoderConfig, Generation, VectorsConfig};
 pub use stack::StackConfig;
 pub use tagger::{EncoderTagger, EncoderTaggerConfig, Pieces, PiecesError};
 

@@ -101,14 +101,18 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     /// If there are too many, or one is unknown.
-    pub fn check(&self, pieces: &[Symbol]) -> Result<(), PiecesError> {
+    pub fn check(
+        &self,
+        mut pieces: impl ExactSizeIterator<Item = Symbol>,
+    ) -> Result<(), PiecesError> {
         let n = pieces.len();
         if let Some(most) = self.positions.most().filter(|&most| most < n) {
             return Err(PiecesError::TooLong { n, most });
         }
-        let unknown = pieces.iter().position(|&piece| self.symbols <= piece as usize);
+        let unknown =
+            pieces.by_ref().enumerate().find(|(_, piece)| self.symbols <= *piece as usize);
         match unknown {
-            Some(at) => Err(PiecesError::Unknown { at, piece: pieces[at], n: self.symbols }),
+            Some((at, piece)) => Err(PiecesError::Unknown { at, piece, n: self.symbols }),
             None => Ok(()),
         }
     }
@@ -134,7 +138,7 @@ impl<X: Borrow<Pieces>> EncoderTagger<X> {
     /// # Errors
     /// If it is too long, or a piece or the first piece of a word does not exist.
     pub fn check(&self, x: &Pieces) -> Result<(), PiecesError> {
-        self.config.embedding.check(&x.pieces)?;
+        self.config.embedding.check(x.pieces.iter().copied())?;
         let (n, types) = (x.pieces.len(), self.config.embedding.types);
         if let Some(at) = x.marked.filter(|_| types < 2) {
             return Err(PiecesError::NoMark { at, types });
@@ -169,7 +173,7 @@ impl<X: Borrow<Pieces> + Sync> Tagger for EncoderTagger<X> {
         let rows = xs().flat_map(|x| x.pieces.iter().zip(0..).map(|(&piece, t)| (piece, t)));
         let types =
             xs().flat_map(|x| (0..x.pieces.len() as u32).map(|t| u32::from(Some(t) == x.marked)));
-        let x = self.embedding.read_typed(g, rows, types, n); // (R, D)
+        let x = self.embedding.read_typed(g, rows, types, None, n); // (R, D)
         let places = || in_a_row(xs().map(|x| x.pieces.len()));
         let spans = g.spans(places().map(|own| Span { queries: own.clone(), keys: own }));
         let starts: SmallVec<[usize; 20]> = places().map(|own| own.start).collect();

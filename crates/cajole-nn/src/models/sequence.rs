@@ -1,0 +1,282 @@
+//! A network that reads a sequence of tokens and writes another, of either kind: LSTMs with
+//! attention, or a transformer. Tasks that train both hold one of these.
+
+use cajole_core::decoders::{Beam, Ranking};
+use cajole_core::model::{Mark, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::seq2seq::{Seq2Seq, Seq2SeqConfig};
+use super::token::Token;
+use super::transformer::{Decoding, EncoderDecoder, EncoderDecoderConfig};
+use crate::autoregressive::Steps;
+use crate::layout::{Layout, Param};
+use crate::network::{Forcing, Network, Trainable, Trained};
+use crate::stepwise::Stepwise;
+use crate::tape::{Graph, Tape};
+use crate::train::Example;
+
+/// A network of either kind.
+#[derive(Clone, Debug)]
+pub enum SequenceNetwork {
+    /// LSTMs with attention.
+    Lstm(Box<Seq2Seq>),
+    /// A transformer.
+    Transformer(Box<EncoderDecoder>),
+}
+
+/// Its architecture. In a file, a transformer has a `decoder`, and LSTMs have none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SequenceConfig {
+    /// LSTMs with attention.
+    Lstm(Seq2SeqConfig),
+    /// A transformer.
+    Transformer(Box<EncoderDecoderConfig>),
+}
+
+impl<'de> Deserialize<'de> for SequenceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if value.get("decoder").is_none() {
+            return serde_json::from_value(value)
+                .map(SequenceConfig::Lstm)
+                .map_err(D::Error::custom);
+        }
+        let config: EncoderDecoderConfig =
+            serde_json::from_value(value).map_err(D::Error::custom)?;
+        config.check().map_err(D::Error::custom)?;
+        if config.end as usize + 1 != config.writes.symbols {
+            let (end, last) = (config.end, config.writes.symbols - 1);
+            return Err(D::Error::custom(format!("the end is symbol {end}, and should be {last}")));
+        }
+        Ok(SequenceConfig::Transformer(Box::new(config)))
+    }
+}
+
+impl SequenceConfig {
+    /// Symbols of the input vocabulary, without the end of the input.
+    pub fn words(&self) -> usize {
+        match self {
+            SequenceConfig::Lstm(config) => config.words,
+            SequenceConfig::Transformer(config) => {
+                config.reads.symbols - usize::from(config.reads_end)
+            }
+        }
+    }
+
+    /// Number of fixed word vectors and their size, if there are any.
+    pub fn vectors(&self) -> Option<(usize, usize)> {
+        match self {
+            SequenceConfig::Lstm(config) => {
+                (0 < config.vectors).then_some((config.vectors, config.vector_size))
+            }
+            SequenceConfig::Transformer(config) => {
+                config.vectors.map(|vectors| (vectors.rows, vectors.size))
+            }
+        }
+    }
+
+    /// `V`, including the end symbol.
+    pub fn output_symbols(&self) -> usize {
+        match self {
+            SequenceConfig::Lstm(config) => config.output_symbols,
+            SequenceConfig::Transformer(config) => config.writes.symbols,
+        }
+    }
+}
+
+impl SequenceNetwork {
+    /// A network of this architecture.
+    pub fn new(config: SequenceConfig) -> Self {
+        match config {
+            SequenceConfig::Lstm(config) => SequenceNetwork::Lstm(Box::new(Seq2Seq::new(config))),
+            SequenceConfig::Transformer(config) => {
+                SequenceNetwork::Transformer(Box::new(EncoderDecoder::new(*config)))
+            }
+        }
+    }
+
+    /// The table of fixed word vectors, which training does not change: `(n, P)`.
+    pub fn vectors(&self) -> Option<Param> {
+        match self {
+            SequenceNetwork::Lstm(net) => net.vectors(),
+            SequenceNetwork::Transformer(net) => net.vectors(),
+        }
+    }
+}
+
+/// State of a pass: that of the network's kind; the other stays empty.
+#[derive(Default)]
+pub struct SequenceLane {
+    lstm: Steps,
+    transformer: Decoding,
+}
+
+impl Trainable for SequenceNetwork {
+    type Input = [Token];
+
+    fn layout(&self) -> &Layout {
+        match self {
+            SequenceNetwork::Lstm(net) => Trainable::layout(&**net),
+            SequenceNetwork::Transformer(net) => net.layout(),
+        }
+    }
+
+    fn size(&self, x: &[Token]) -> usize {
+        match self {
+            SequenceNetwork::Lstm(net) => net.size(x),
+            SequenceNetwork::Transformer(net) => net.size(x),
+        }
+    }
+
+    fn n_terms(&self, y: &[Symbol]) -> usize {
+        match self {
+            SequenceNetwork::Lstm(net) => net.n_terms(y),
+            SequenceNetwork::Transformer(net) => net.n_terms(y),
+        }
+    }
+
+    fn teach(
+        &self,
+        g: &mut Graph<'_>,
+        examples: &[Example<'_, [Token]>],
+        weight: f32,
+        blame: &mut Vec<(Mark, f32)>,
+    ) -> f64 {
+        match self {
+            SequenceNetwork::Lstm(net) => net.teach(g, examples, weight, blame),
+            SequenceNetwork::Transformer(net) => net.teach(g, examples, weight, blame),
+        }
+    }
+}
+
+impl Network for SequenceNetwork {
+    type Lane = SequenceLane;
+
+    fn force(
+        &self,
+        g: &mut Graph<'_>,
+        lane: &mut SequenceLane,
+        outputs: &mut [Forcing<'_>],
+    ) -> Result<(), Failure> {
+        match self {
+            SequenceNetwork::Lstm(net) => Network::force(&**net, g, &mut lane.lstm, outputs),
+            SequenceNetwork::Transformer(net) => {
+                Network::force(&**net, g, &mut lane.transformer, outputs)
+            }
+        }
+    }
+
+    fn record(
+        &self,
+        g: &mut Graph<'_>,
+        lane: &mut SequenceLane,
+        blamed: &mut [&mut Vec<(Mark, f32)>],
+    ) -> Result<(), Failure> {
+        match self {
+            SequenceNetwork::Lstm(net) => net.record(g, &mut lane.lstm, blamed),
+            SequenceNetwork::Transformer(net) => net.record(g, &mut lane.transformer, blamed),
+        }
+    }
+
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<Self>> + '_> {
+        decoders::own(beam)
+    }
+
+    fn source(
+        &self,
+        source: &Source,
+        ranking: Ranking,
+    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
+        decoders::source(source, ranking)
+    }
+}
+
+impl Stepwise for SequenceNetwork {
+    fn n_symbols(&self) -> usize {
+        match self {
+            SequenceNetwork::Lstm(net) => net.n_symbols(),
+            SequenceNetwork::Transformer(net) => net.n_symbols(),
+        }
+    }
+
+    fn end(&self) -> Symbol {
+        match self {
+            SequenceNetwork::Lstm(net) => net.end(),
+            SequenceNetwork::Transformer(net) => net.end(),
+        }
+    }
+
+    fn cap(&self, x: &[Token]) -> usize {
+        match self {
+            SequenceNetwork::Lstm(net) => net.cap(x),
+            SequenceNetwork::Transformer(net) => net.cap(x),
+        }
+    }
+
+    fn begin(
+        &self,
+        g: &mut Graph<'_>,
+        lane: &mut SequenceLane,
+        xs: &[&[Token]],
+        recording: Recording,
+    ) {
+        match self {
+            SequenceNetwork::Lstm(net) => net.begin(g, &mut lane.lstm, xs, recording),
+            SequenceNetwork::Transformer(net) => net.begin(g, &mut lane.transformer, xs, recording),
+        }
+    }
+
+    fn step(
+        &self,
+        g: &mut Graph<'_>,
+        lane: &mut SequenceLane,
+        symbols: &[Symbol],
+        recording: Recording,
+    ) -> Result<(), Failure> {
+        match self {
+            SequenceNetwork::Lstm(net) => net.step(g, &mut lane.lstm, symbols, recording),
+            SequenceNetwork::Transformer(net) => {
+                net.step(g, &mut lane.transformer, symbols, recording)
+            }
+        }
+    }
+
+    fn said<'t>(&self, tape: &'t Tape, lane: &'t SequenceLane, row: usize) -> &'t [f32] {
+        match self {
+            SequenceNetwork::Lstm(net) => net.said(tape, &lane.lstm, row),
+            SequenceNetwork::Transformer(net) => net.said(tape, &lane.transformer, row),
+        }
+    }
+
+    fn reorder(&self, tape: &mut Tape, lane: &mut SequenceLane, rows: &[u32]) {
+        match self {
+            SequenceNetwork::Lstm(net) => net.reorder(tape, &mut lane.lstm, rows),
+            SequenceNetwork::Transformer(net) => net.reorder(tape, &mut lane.transformer, rows),
+        }
+    }
+
+    fn mark(&self, tape: &Tape, lane: &SequenceLane, row: usize, symbol: Symbol) -> Mark {
+        match self {
+            SequenceNetwork::Lstm(net) => net.mark(tape, &lane.lstm, row, symbol),
+            SequenceNetwork::Transformer(net) => net.mark(tape, &lane.transformer, row, symbol),
+        }
+    }
+
+    fn save(&self, tape: &Tape, lane: &mut SequenceLane) {
+        match self {
+            SequenceNetwork::Lstm(net) => net.save(tape, &mut lane.lstm),
+            SequenceNetwork::Transformer(net) => net.save(tape, &mut lane.transformer),
+        }
+    }
+
+    fn recall(&self, tape: &mut Tape, lane: &mut SequenceLane, which: &[u32]) {
+        match self {
+            SequenceNetwork::Lstm(net) => net.recall(tape, &mut lane.lstm, which),
+            SequenceNetwork::Transformer(net) => net.recall(tape, &mut lane.transformer, which),
+        }
+    }
+}
