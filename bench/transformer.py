@@ -4,10 +4,11 @@ that tags 25 pieces, and an encoder-decoder of 3+3 x 256 that reads 25 symbols a
 PyTorch's variants are Hugging Face's own modules, the same written lean with fused attention, and the
 latter compiled. In all of them only what moves requires gradients, decoding runs over cached keys and
 values without a graph, and one pass over all positions is differentiated. The first pass alone, without a
-gradient, is also timed in ONNX Runtime, from the lean modules.
+gradient, is also timed in ONNX Runtime, from the lean modules, and the tagger's in candle.
 """
 
 import json
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -349,6 +350,20 @@ class OnnxWriter:
         return y
 
 
+class Candle:
+    """candle has BERT but not BART."""
+
+    def __init__(self, folder):
+        target = folder / "candle"
+        manifest = Path(__file__).parent / "candle" / "Cargo.toml"
+        build = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)]
+        subprocess.run([*build, "--target-dir", str(target)], check=True)
+        self.command = ["env", "RAYON_NUM_THREADS=1", str(target / "release" / "cajole-bench-candle"), str(folder)]
+
+    def run(self):
+        return run_json(self.command)
+
+
 def first_passes(onnx, xs):
     """Milliseconds of a first pass."""
     onnx.first_pass(xs[0])
@@ -419,11 +434,18 @@ def main():
             if run.first_pass(x) != want["output"]:
                 fail(f"ONNX Runtime decodes {run.first_pass(x)}, cajole {want['output']}")
         print(f"ONNX Runtime, {name}: same outputs")
+    candle = Candle(folder)
+    if candle.run()["outputs"] != [want["output"] for want in exported["tagger"]]:
+        fail("candle decodes other outputs")
+    print("candle, tagger: same outputs")
     ours, theirs, firsts = [], {}, {}
+    first = lambda name, label, ms: firsts.setdefault(name, {}).setdefault(label, []).append(ms)
     for _ in range(ROUNDS):
         ours.append(run_json(command("time")))
         for name, run in onnx.items():
-            firsts.setdefault(name, []).append(first_passes(run, cases[name][:4]))
+            first(name, "cajole", ours[-1][name]["parts_ms"]["decode"])
+            first(name, "ONNX Runtime", first_passes(run, cases[name][:4]))
+        first("tagger", "candle", candle.run()["ms"])
         for name, variants in work.items():
             for variant in variants:
                 taken = [seconds(variant, x, exported["step_size"]) for x in cases[name][:4]]
@@ -437,8 +459,7 @@ def main():
         print_table(f"{name}, ms/iteration", rows)
         parts = ours[-1][name]["parts_ms"]
         print("  cajole: " + ", ".join(f"{part} {ms:.2f} ms" for part, ms in parts.items()))
-        decoded = [round_[name]["parts_ms"]["decode"] for round_ in ours]
-        print_table(f"{name}, ms/first pass", [("cajole", decoded), ("ONNX Runtime", firsts[name])])
+        print_table(f"{name}, ms/first pass", list(firsts[name].items()))
         for kind in ("", "_in_step"):
             share = median(round_[f"{name}{kind}_share_of_peak"] for round_ in ours)
             print(f"  cajole{kind.replace('_', ' ')}: {100 * share:.0f} % of one core's peak")
