@@ -221,6 +221,26 @@ fn studies_of_transformers_move_parameters_that_they_have() {
     }
 }
 
+#[test]
+fn transformers_that_cannot_be_are_refused() {
+    let config = config();
+    let network = config.networks[2].clone();
+    let splits = Splits::load(&config.treebanks["generated"], None, 1).unwrap();
+    let refused = |config: &ParsingConfig, network: NetworkConfig| {
+        let recipe = config.recipe(&network).unwrap();
+        train(&recipe, &splits, None, &Silent).unwrap_err().to_string()
+    };
+    let without = ParsingConfig { transformer: None, ..config.clone() };
+    for (config, network, expected) in [
+        (&without, network.clone(), "no [transformer] section"),
+        (&config, NetworkConfig { pointer: true, ..network.clone() }, "`pointer = true`"),
+        (&config, NetworkConfig { hidden: 30, ..network }, "4 heads do not divide 30 hidden units"),
+    ] {
+        let error = refused(config, network);
+        assert!(error.contains("the network transformer") && error.contains(expected), "{error}");
+    }
+}
+
 /// Briefly trained parsers of LSTMs and of a transformer, with their settings and data.
 static TRAINED: LazyLock<(ParsingConfig, Splits, [Parser; 2])> = LazyLock::new(|| {
     let config = config();
