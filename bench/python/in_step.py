@@ -1,6 +1,6 @@
 """Repairs per second with many inputs in one batch against one at a time, on the same device.
 
-    python bench/python/in_step.py [--device cuda] [--in-step 32] [--inputs 64] [--alone 6] [--threads 1]
+    python bench/python/in_step.py [--device cuda] [--in-step 32] [--inputs 64] [--alone 6] [--threads N]
 
 Two networks with random weights: a tagger (encoder of 6 x 384) and an encoder-decoder of 3+3 x 256. The
 rule is never satisfied, so every repair takes the same number of steps and all the work is counted. Biases
@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--in-step", type=int, default=32)
     parser.add_argument("--inputs", type=int, default=64)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="by default PyTorch's own")
     parser.add_argument("--alone", type=int, default=6, help="inputs that are repaired one at a time")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -205,7 +205,7 @@ def main() -> None:
     device = torch.device(arguments.device)
     rng = random.Random(0)
     inputs = [[str(rng.randrange(1000)) for _ in range(rng.randint(10, 24))] for _ in range(arguments.inputs)]
-    print(f"{device}, {arguments.threads} threads, {len(inputs)} inputs of 10 to 24 tokens, {STEPS} steps each")
+    print(f"{device}, PyTorch with {arguments.threads} threads, {len(inputs)} inputs of 10 to 24 tokens, {STEPS} steps each")
     tagger, writer = Tagger().to(device), EncoderDecoder().to(device)
     tags = [f"T{i}" for i in range(9)]
     report(

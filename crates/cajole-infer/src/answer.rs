@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-use cajole_core::{Candidate, Constraint, Failure, Fault, UnknownParameter, Workspace};
+use cajole_core::{Candidate, Constraint, Failure, UnknownParameter, Workspace};
 use cajole_rules::Rules;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
+pub use crate::record::{Answered, Record, faults_json};
 use crate::task::{Case, Task};
 pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
@@ -23,109 +23,6 @@ use crate::worker::{Failing, First, Settings, Worker};
 
 /// Rules of lines' own that are kept by a thread.
 const KEPT_RULES: usize = 256;
-
-/// What became of one line.
-#[derive(Debug)]
-pub struct Record {
-    /// Its number, from 1.
-    pub line: u64,
-    /// The `id` that the line has.
-    pub id: Option<Value>,
-    /// One answer for each input of the line, or why there is none.
-    pub answers: Result<Vec<Answered>, LineError>,
-    /// Whether a line of this task is one input.
-    pub is_one: bool,
-}
-
-/// The answer to one input, with what its record says.
-#[derive(Debug)]
-pub struct Answered {
-    /// What became of it.
-    pub answer: Answer,
-    /// What the task says of input and output, such as the predicate, the text and the tree.
-    pub fields: Map<String, Value>,
-    /// Its trace, where asked for.
-    pub trace: Option<Traced>,
-    /// Whether its record says how probable the output is.
-    says_log_prob: bool,
-}
-
-impl Record {
-    /// As a JSON object; with times, if asked for.
-    pub fn to_json(&self, times: bool) -> Value {
-        let mut record = Map::from_iter([("line".to_owned(), json!(self.line))]);
-        record.extend(self.id.clone().map(|id| ("id".to_owned(), id)));
-        match &self.answers {
-            Err(error) => {
-                record.insert("status".to_owned(), json!("bad-line"));
-                record.insert("error".to_owned(), json!(error.to_string()));
-            }
-            Ok(answers) => {
-                let mut answers: Vec<_> = answers.iter().map(|a| a.to_json(times)).collect();
-                match (self.is_one, answers.pop()) {
-                    (true, Some(answer)) => record.extend(answer),
-                    (_, last) => {
-                        answers.extend(last);
-                        record.insert("answers".to_owned(), json!(answers));
-                    }
-                }
-            }
-        }
-        Value::Object(record)
-    }
-}
-
-impl Answered {
-    /// As a JSON object; with times, if asked for.
-    pub fn to_json(&self, times: bool) -> Map<String, Value> {
-        let Answer { status, g_before, g_after, steps, passes, faults, engine, .. } = &self.answer;
-        let mut fields = self.fields.clone();
-        let mut say = |key: &str, value: Value| fields.insert(key.to_owned(), value);
-        say("status", json!(status));
-        say("g_before", short(*g_before));
-        say("g_after", short(*g_after));
-        say("steps", json!(steps.unwrap_or(0)));
-        say("passes", json!(passes));
-        say("engine", json!(engine));
-        if let Some(note) = self.answer.note {
-            say("note", json!(note));
-        }
-        if let Some(failure) = &self.answer.failure {
-            say("error", json!(failure.to_string()));
-        }
-        if self.says_log_prob {
-            say("log_prob", self.answer.log_prob.map_or(Value::Null, short));
-        }
-        if times {
-            say("milliseconds", milliseconds(self.answer.elapsed));
-        }
-        if !faults.is_empty() {
-            say("faults", faults_json(faults));
-        }
-        if let Some(trace) = &self.trace {
-            say("trace", trace.to_json(times));
-        }
-        fields
-    }
-}
-
-/// Faults as records have them. Positions count from 0, and `end` is the one after the last.
-pub fn faults_json(faults: &[Fault]) -> Value {
-    let fault = |f: &Fault| {
-        let Fault { at, cost, message } = f;
-        json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})
-    };
-    faults.iter().map(fault).collect()
-}
-
-pub(crate) fn milliseconds(elapsed: Duration) -> Value {
-    json!((elapsed.as_secs_f64() * 1e6).round() / 1e3)
-}
-
-/// A number with as few digits as tell it apart; what is not finite is `null`.
-pub(crate) fn short(value: f32) -> Value {
-    value.to_string().parse::<f64>().map_or(Value::Null, |value| json!(value))
-}
 
 /// One thread's share of answering lines.
 pub struct Answering<'t, T: Task> {

@@ -127,7 +127,7 @@ impl<'t, T: Task> Inference<'t, T> {
         self.each(source, tally, told, &mut |records| {
             let mut bytes = Vec::new();
             for record in records {
-                bytes.extend(record.to_json(self.times).to_string().into_bytes());
+                bytes.extend(record.to_line(self.times).into_bytes());
                 bytes.push(b'\n');
             }
             sink.write(&bytes).map_err(InferError::Sink)

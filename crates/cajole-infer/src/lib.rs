@@ -24,6 +24,7 @@ pub mod line;
 pub mod lint;
 mod lots;
 mod ordered;
+mod record;
 mod registry;
 pub mod runnable;
 pub mod sink;

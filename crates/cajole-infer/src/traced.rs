@@ -5,8 +5,8 @@ use cajole_report::CaseStudy;
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{faults_json, milliseconds, short};
 use crate::engine::Answer;
+use crate::record::{faults_json, milliseconds, short};
 use crate::study::study;
 use crate::task::{Case, Task};
 

@@ -63,7 +63,7 @@ impl Answered {
 
     /// The record as `cajole infer` writes it: one line of JSON.
     fn to_json(&self) -> String {
-        self.record.to_json(self.times).to_string()
+        self.record.to_line(self.times)
     }
 
     /// The record as a dict.

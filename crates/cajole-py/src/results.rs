@@ -69,6 +69,8 @@ pub(crate) struct Results {
 struct Progress {
     /// Where inputs are pulled from, until their end.
     inputs: Option<Pulled>,
+    /// Records taken from the desk, all that lay there at once.
+    taken: VecDeque<Record>,
     yielded: u64,
 }
 
@@ -135,7 +137,7 @@ impl Run {
             ahead: AHEAD * self.threads as u64,
             times: self.times,
             strict: self.strict,
-            progress: Mutex::new(Progress { inputs, yielded: 0 }),
+            progress: Mutex::new(Progress { inputs, taken: VecDeque::new(), yielded: 0 }),
             desk: desk.clone(),
             feed,
         };
@@ -283,22 +285,24 @@ impl Results {
     /// The next result, or none at the end. Feeds the threads meanwhile.
     fn next(&self, py: Python<'_>, progress: &mut Progress) -> PyResult<Option<Answered>> {
         loop {
-            let mut state = self.desk.lock();
-            if state.is_left {
+            if progress.taken.is_empty() || self.cancel.is_set() {
+                let mut state = self.desk.lock();
+                if state.is_left {
+                    drop(state);
+                    (progress.inputs, progress.taken) = (None, VecDeque::new());
+                    return Ok(None);
+                }
+                progress.taken.append(&mut state.records);
+                if progress.taken.is_empty() && state.ended.is_some() {
+                    // An error is raised once; after that, the iteration is over.
+                    return state.ended.replace(Ok(())).unwrap_or(Ok(())).map(|()| None);
+                }
                 drop(state);
-                progress.inputs = None;
-                return Ok(None);
+                if WAITING <= progress.taken.len() {
+                    self.desk.changed.notify_all();
+                }
             }
-            let was_full = WAITING <= state.records.len();
-            let record = state.records.pop_front();
-            if record.is_none() && state.ended.is_some() {
-                // An error is raised once; after that, the iteration is over.
-                return state.ended.replace(Ok(())).unwrap_or(Ok(())).map(|()| None);
-            }
-            drop(state);
-            if was_full {
-                self.desk.changed.notify_all();
-            }
+            let record = progress.taken.pop_front();
             self.refill(py, progress)?;
             if let Some(record) = record {
                 progress.yielded += 1;
@@ -330,7 +334,7 @@ impl Results {
                 py.detach(|| self.desk.wait(took.min(TICK), |state| !state.records.is_empty()));
             }
             let state = self.desk.lock();
-            if state.is_left || !state.records.is_empty() {
+            if state.is_left || !state.records.is_empty() || !progress.taken.is_empty() {
                 break;
             }
         }
@@ -356,7 +360,7 @@ impl Results {
         });
         // A thread that is in the middle of the iteration lets go of its inputs itself.
         if let Ok(mut progress) = self.progress() {
-            progress.inputs = None;
+            (progress.inputs, progress.taken) = (None, VecDeque::new());
         }
     }
 }

@@ -226,7 +226,7 @@ impl Receipt {
     pub(crate) fn done(self, record: &Record) -> Vec<Figures> {
         let answers = record.answers.as_deref().unwrap_or_default();
         let figures: Vec<Figures> = answers.iter().map(|a| Figures::from(&a.answer)).collect();
-        let text = record.to_json(self.ticket.times).to_string();
+        let text = record.to_line(self.ticket.times);
         let done = Done { line: self.line, record: Some(text), figures: figures.clone() };
         self.ticket.send(Event::Done(done));
         figures

@@ -63,7 +63,7 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
     let mut put = |records: Vec<cajole_infer::answer::Record>| {
         for record in records {
             if session.json {
-                print(&record.to_json(true).to_string())?;
+                print(&record.to_line(true))?;
                 continue;
             }
             for answer in record.answers.iter().flatten() {

@@ -1,0 +1,179 @@
+//! The record of a line, and how it is written.
+//!
+//! Records are written straight from what they hold: a record of a short line is made in less time
+//! than a tree of JSON values for it.
+
+use std::time::Duration;
+
+use cajole_core::Fault;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::engine::Answer;
+use crate::line::LineError;
+use crate::traced::Traced;
+
+/// What became of one line.
+#[derive(Debug)]
+pub struct Record {
+    /// Its number, from 1.
+    pub line: u64,
+    /// The `id` that the line has.
+    pub id: Option<Value>,
+    /// One answer for each input of the line, or why there is none.
+    pub answers: Result<Vec<Answered>, LineError>,
+    /// Whether a line of this task is one input.
+    pub is_one: bool,
+}
+
+/// The answer to one input, with what its record says.
+#[derive(Debug)]
+pub struct Answered {
+    /// What became of it.
+    pub answer: Answer,
+    /// What the task says of input and output, such as the predicate, the text and the tree.
+    pub fields: Map<String, Value>,
+    /// Its trace, where asked for.
+    pub trace: Option<Traced>,
+    /// Whether its record says how probable the output is.
+    pub(crate) says_log_prob: bool,
+}
+
+impl Record {
+    /// One line of JSON, without its end; with times, if asked for.
+    pub fn to_line(&self, times: bool) -> String {
+        serde_json::to_string(&Timed { of: self, times }).expect(WRITABLE)
+    }
+
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Value {
+        serde_json::to_value(Timed { of: self, times }).expect(WRITABLE)
+    }
+}
+
+impl Answered {
+    /// As a JSON object; with times, if asked for.
+    pub fn to_json(&self, times: bool) -> Map<String, Value> {
+        match serde_json::to_value(Timed { of: self, times }).expect(WRITABLE) {
+            Value::Object(fields) => fields,
+            _ => unreachable!("an answer is written as an object"),
+        }
+    }
+}
+
+const WRITABLE: &str = "all keys are strings";
+
+/// What is written with or without times.
+struct Timed<'r, T> {
+    of: &'r T,
+    times: bool,
+}
+
+impl Serialize for Timed<'_, Record> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Timed { of: Record { line, id, answers, is_one }, times } = *self;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("line", line)?;
+        if let Some(id) = id {
+            map.serialize_entry("id", id)?;
+        }
+        match answers.as_deref() {
+            Err(error) => {
+                map.serialize_entry("status", "bad-line")?;
+                map.serialize_entry("error", &error.to_string())?;
+            }
+            Ok([answer]) if *is_one => Timed { of: answer, times }.write(&mut map)?,
+            Ok(answers) => {
+                let timed: Vec<_> = answers.iter().map(|of| Timed { of, times }).collect();
+                map.serialize_entry("answers", &timed)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Timed<'_, Answered> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        self.write(&mut map)?;
+        map.end()
+    }
+}
+
+impl Timed<'_, Answered> {
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let Answered { answer, fields, trace, says_log_prob } = self.of;
+        for (key, value) in fields {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry("status", &answer.status)?;
+        map.serialize_entry("g_before", &short(answer.g_before))?;
+        map.serialize_entry("g_after", &short(answer.g_after))?;
+        map.serialize_entry("steps", &answer.steps.unwrap_or(0))?;
+        map.serialize_entry("passes", &answer.passes)?;
+        map.serialize_entry("engine", &answer.engine)?;
+        if let Some(note) = &answer.note {
+            map.serialize_entry("note", note)?;
+        }
+        if let Some(failure) = &answer.failure {
+            map.serialize_entry("error", &failure.to_string())?;
+        }
+        if *says_log_prob {
+            map.serialize_entry("log_prob", &answer.log_prob.map(short))?;
+        }
+        if self.times {
+            map.serialize_entry("milliseconds", &milliseconds(answer.elapsed))?;
+        }
+        if !answer.faults.is_empty() {
+            map.serialize_entry("faults", &faults_json(&answer.faults))?;
+        }
+        if let Some(trace) = trace {
+            map.serialize_entry("trace", &trace.to_json(self.times))?;
+        }
+        Ok(())
+    }
+}
+
+/// Faults as records have them. Positions count from 0, and `end` is the one after the last.
+pub fn faults_json(faults: &[Fault]) -> Value {
+    let fault = |f: &Fault| {
+        let Fault { at, cost, message } = f;
+        json!({"start": at.start, "end": at.end, "cost": short(*cost), "message": message})
+    };
+    faults.iter().map(fault).collect()
+}
+
+pub(crate) fn milliseconds(elapsed: Duration) -> Value {
+    json!((elapsed.as_secs_f64() * 1e6).round() / 1e3)
+}
+
+/// A number with as few digits as tell it apart; what is not finite is `null`.
+pub(crate) fn short(value: f32) -> Value {
+    // Most are whole, and then both widths have the same digits.
+    if value.fract() == 0.0 {
+        return json!(f64::from(value));
+    }
+    value.to_string().parse::<f64>().map_or(Value::Null, |value| json!(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_as_few_digits_as_tell_them_apart() {
+        let cases = [
+            (0.0, "0.0"),
+            (-3.0, "-3.0"),
+            (0.1, "0.1"),
+            (1.0e-8, "1e-8"),
+            (16_777_216.0, "16777216.0"),
+            (f32::MAX, "3.4028235e38"),
+            (f32::INFINITY, "null"),
+            (f32::NAN, "null"),
+        ];
+        for (value, written) in cases {
+            assert_eq!(short(value).to_string(), written);
+        }
+    }
+}
