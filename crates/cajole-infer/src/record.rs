@@ -149,8 +149,8 @@ pub(crate) fn milliseconds(elapsed: Duration) -> Value {
 
 /// A number with as few digits as tell it apart; what is not finite is `null`.
 pub(crate) fn short(value: f32) -> Value {
-    // Most are whole, and then both widths have the same digits.
-    if value.fract() == 0.0 {
+    // Most are small whole numbers, and these have the same digits in both widths.
+    if value.fract() == 0.0 && value.abs() < 16_777_216.0 {
         return json!(f64::from(value));
     }
     value.to_string().parse::<f64>().map_or(Value::Null, |value| json!(value))
@@ -168,7 +168,8 @@ mod tests {
             (0.1, "0.1"),
             (1.0e-8, "1e-8"),
             (16_777_216.0, "16777216.0"),
-            (f32::MAX, "3.4028235e38"),
+            (123_456_790_528.0, "123456790000.0"),
+            (f32::MAX, "3.4028235e+38"),
             (f32::INFINITY, "null"),
             (f32::NAN, "null"),
         ];
