@@ -63,6 +63,24 @@ impl Answered {
 
 const WRITABLE: &str = "all keys are strings";
 
+/// Keys that a task's own fields cannot have: an object has each key once.
+const OURS: [&str; 14] = [
+    "line",
+    "id",
+    "status",
+    "g_before",
+    "g_after",
+    "steps",
+    "passes",
+    "engine",
+    "note",
+    "error",
+    "log_prob",
+    "milliseconds",
+    "faults",
+    "trace",
+];
+
 /// What is written with or without times.
 struct Timed<'r, T> {
     of: &'r T,
@@ -103,7 +121,7 @@ impl Serialize for Timed<'_, Answered> {
 impl Timed<'_, Answered> {
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let Answered { answer, fields, trace, says_log_prob } = self.of;
-        for (key, value) in fields {
+        for (key, value) in fields.iter().filter(|(key, _)| !OURS.contains(&key.as_str())) {
             map.serialize_entry(key, value)?;
         }
         map.serialize_entry("status", &answer.status)?;
@@ -159,6 +177,36 @@ pub(crate) fn short(value: f32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Status;
+
+    #[test]
+    fn fields_of_a_task_do_not_repeat_keys_of_the_record() {
+        let answer = Answer {
+            output: Vec::new(),
+            status: Status::Satisfied,
+            g_before: 0.0,
+            g_after: 0.0,
+            log_prob: None,
+            steps: None,
+            passes: 1,
+            faults: Vec::new(),
+            note: None,
+            failure: None,
+            engine: "network",
+            trace: None,
+            elapsed: Duration::ZERO,
+        };
+        let own = ["output", "line", "status", "engine"].map(|key| (key.to_owned(), json!("own")));
+        let fields = Map::from_iter(own);
+        let answered = Answered { answer, fields, trace: None, says_log_prob: false };
+        let record = Record { line: 7, id: None, answers: Ok(vec![answered]), is_one: true };
+        let expected = concat!(
+            r#"{"line":7,"output":"own","status":"satisfied","g_before":0.0,"g_after":0.0,"#,
+            r#""steps":0,"passes":1,"engine":"network"}"#
+        );
+        assert_eq!(record.to_line(false), expected);
+        assert_eq!(record.to_json(false).to_string(), expected);
+    }
 
     #[test]
     fn numbers_have_as_few_digits_as_tell_them_apart() {

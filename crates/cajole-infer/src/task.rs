@@ -132,7 +132,8 @@ pub trait Task: Send + Sync {
     /// If the network cannot read them.
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
 
-    /// What stands in a record before the output, such as the predicate.
+    /// What stands in a record before the output, such as the predicate. Here and in
+    /// [`Task::record`], keys that every record has, such as `status`, are left out.
     fn about(&self, case: &Case<Self::Input>) -> Map<String, Value> {
         let _ = case;
         Map::new()
