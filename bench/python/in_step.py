@@ -197,7 +197,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--in-step", type=int, default=32)
     parser.add_argument("--inputs", type=int, default=64)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="by default PyTorch's own")
+    parser.add_argument(
+        "--threads", type=int, default=torch.get_num_threads(), help="PyTorch's, by default one a core"
+    )
     parser.add_argument("--alone", type=int, default=6, help="inputs that are repaired one at a time")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -205,7 +207,10 @@ def main() -> None:
     device = torch.device(arguments.device)
     rng = random.Random(0)
     inputs = [[str(rng.randrange(1000)) for _ in range(rng.randint(10, 24))] for _ in range(arguments.inputs)]
-    print(f"{device}, PyTorch with {arguments.threads} threads, {len(inputs)} inputs of 10 to 24 tokens, {STEPS} steps each")
+    print(
+        f"{device}, PyTorch with {arguments.threads} threads, {len(inputs)} inputs of 10 to 24 tokens, "
+        f"{STEPS} steps each"
+    )
     tagger, writer = Tagger().to(device), EncoderDecoder().to(device)
     tags = [f"T{i}" for i in range(9)]
     report(
