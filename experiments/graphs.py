@@ -8,9 +8,9 @@ class Gradients:
 
     def __init__(self, compute, parameters, captures):
         self.compute, self.parameters, self.captures = compute, parameters, captures
-        self.grads = [torch.zeros_like(p) for p in parameters]
-        for p, grad in zip(parameters, self.grads):
-            p.grad = grad
+        for p in parameters:  # another loss may share them
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+        self.grads = [p.grad for p in parameters]
         self.captured, self.pool = {}, None
 
     def _differentiate(self, tensors):

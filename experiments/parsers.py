@@ -19,11 +19,15 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from corpus import Averaged, Buckets, by_frequency, lexicon, rows, sample, save_checkpoint, tags_of
 from graphs import Gradients
 from trees import commands, f1, parse
+
+try:
+    import fused
+except ImportError:  # without Triton, layers are sequences of PyTorch's operations
+    fused = None
 
 E, P, A, CAP = 64, 32, 128, 6
 
@@ -46,7 +50,7 @@ NETWORKS = {
     "net4": Network("simple", 128, 0.0, 75),
     "net5": Network("simple", 128, 0.0, 25),
     # No row of the paper: how far tags without words can go.
-    "ceiling": Network("gnmt", 512, 0.3, 100),
+    "reference": Network("gnmt", 512, 0.3, 100),
 }
 
 
@@ -84,84 +88,79 @@ class Seq2Seq(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def drop(self, x):
+        """For what one layer hands to the next, as in TensorFlow's GNMT; embeddings, and what attention
+        and the output read, stay whole."""
         return dropout(x, self.of.dropout, self.training)
 
     def encode(self, xs, lengths):
-        """Keys (B, T, A), values (B, T, H), the decoder's first states."""
-        return (self.encode_both_ways if self.gnmt else self.encode_forward)(xs, lengths)
-
-    def encode_forward(self, xs, lengths):
-        """With PyTorch's own layers, which are fastest, but want lengths on the CPU."""
-        x = self.drop(embedding(xs, self.embedding))
-        packed, states = pack_padded_sequence(x, lengths.cpu(), True, enforce_sorted=False), []
-        for lstm in self.encoder:
-            y, state = lstm(packed)
-            states.append(state)
-            packed = y._replace(data=self.drop(y.data))
-        x, _ = pad_packed_sequence(packed, True, total_length=xs.shape[1])
-        return self.key(x), x, states
-
-    def encode_both_ways(self, xs, lengths):
-        """Without a look at lengths, so that CUDA graphs can hold it."""
+        """Keys (B, T, A), values (B, T, H), the decoder's first states. Nothing here waits for a look at
+        lengths, so that CUDA graphs can hold it."""
         at = torch.arange(xs.shape[1], device=xs.device)
         n = lengths.unsqueeze(1)
         last = (lengths - 1).view(1, -1, 1).expand(1, -1, self.of.hidden)
         final = lambda y: y.transpose(0, 1).gather(0, last)  # (1, B, H)
-        x = self.drop(embedding(xs, self.embedding))
-        y, _ = run(self.encoder[0], x)
-        # Reading backwards is reading forwards what was turned around within its length.
-        turned = torch.where(at < n, n - 1 - at, at).unsqueeze(2)
-        z, c = run(self.backward, x.gather(1, turned.expand_as(x)))
-        states = [(final(z), final(c))]
-        x = torch.cat([self.drop(y), self.drop(z.gather(1, turned.expand_as(z)))], 2)
+        x = embedding(xs, self.embedding)
+        y, c = run(self.encoder[0], x)
+        if self.gnmt:
+            # Reading backwards is reading forwards what was turned around within its length.
+            turned = torch.where(at < n, n - 1 - at, at).unsqueeze(2)
+            z, c = run(self.backward, x.gather(1, turned.expand_as(x)))
+            states = [(final(z), final(c))]
+            x = torch.cat([y, z.gather(1, turned.expand_as(z))], 2)
+        else:
+            states = [(final(y), final(c))]
+            x = y
         for i, lstm in enumerate(self.encoder[1:], 1):
-            y, c = run(lstm, x)
+            y, c = run(lstm, self.drop(x))
             states.append((final(y), final(c)))
-            y = self.drop(y)
-            x = x + y if 2 <= i else y
+            x = x + y if self.gnmt and 2 <= i else y
         return self.key(x), x, states
 
     def attend(self, h, keys, values, mask):
         """Contexts (B, S, H) for states (B, S, H), and their scores (B, S, T)."""
         scores = torch.tanh(keys.unsqueeze(1) + self.query(h).unsqueeze(2)) @ self.v + mask
-        return self.drop(scores.softmax(2) @ values), scores
+        return scores.softmax(2) @ values, scores
 
     def forward(self, xs, lengths, ys):
         """Scores (B, S, V) of the outputs, teacher-forced, and the scores of attention (B, S, T).
         `ys` (B, S) begins with the end symbol."""
         keys, values, states = self.encode(xs, lengths)
         mask = padding(lengths, keys)
-        x = embedding(ys, self.drop(self.symbols))
+        x = embedding(ys, self.symbols)
         start, context = 0, None
         if self.gnmt:
-            x, context, looks = self.bottom(x, states[0], keys, values, mask)
+            x, context, looks = self.bottom(x, states[0], keys, values, lengths)
             start = 1
         for i in range(start, self.of.layers):
             below = torch.cat([x, context], 2) if self.gnmt else x
-            y, _ = self.decoder[i](below, states[i])
-            y = self.drop(y)
+            y, _ = self.decoder[i](self.drop(below), states[i])
             x = x + y if self.gnmt and 2 <= i else y
         if context is None:
             context, looks = self.attend(x, keys, values, mask)
         return self.output(torch.cat([x, context], 2)), looks
 
-    def bottom(self, x, state, keys, values, mask):
+    def bottom(self, x, state, keys, values, lengths):
         """The bottom layer, whose context is fed back to it, step by step."""
         lstm, h, c = self.decoder[0], state[0][0], state[1][0]
         w_symbol, w_context = lstm.weight_ih_l0.split([P, self.of.hidden], 1)
         zs = x @ w_symbol.t() + lstm.bias_ih_l0  # (B, S, 4H)
         joined = torch.cat([w_context, lstm.weight_hh_l0], 1).t()
-        context, mask = torch.zeros_like(h), mask.squeeze(1)
+        if fused and x.is_cuda:
+            kept = self.drop(zs.new_ones(zs.shape[1], *h.shape))
+            found = fused.Attentive.apply(
+                zs.transpose(0, 1), joined, self.query.weight.t(), self.v, keys, values, lengths, h, c, kept
+            )
+            return tuple(y.transpose(0, 1) for y in found)
+        context, mask = torch.zeros_like(h), padding(lengths, keys).squeeze(1)
         hs, contexts, looks = [], [], []
         for z in zs.unbind(1):
-            h, c = cell(z, torch.cat([context, h], 1) @ joined, c)
+            h, c = cell(z, torch.cat([self.drop(context), h], 1) @ joined, c)
             scores = torch.tanh(keys + self.query(h).unsqueeze(1)) @ self.v + mask  # (B, T)
             context = torch.bmm(scores.softmax(1).unsqueeze(1), values).squeeze(1)
-            context = self.drop(context)
             hs.append(h)
             contexts.append(context)
             looks.append(scores)
-        return self.drop(torch.stack(hs, 1)), torch.stack(contexts, 1), torch.stack(looks, 1)
+        return torch.stack(hs, 1), torch.stack(contexts, 1), torch.stack(looks, 1)
 
     @torch.no_grad()
     def greedy(self, xs, lengths, end):
@@ -240,6 +239,8 @@ def cell(z, s, c):
 def run(lstm, x):
     """All states (B, T, H) of a layer: `h` and `c`, which PyTorch's own layers keep to themselves."""
     zs, w = x @ lstm.weight_ih_l0.t() + lstm.bias_ih_l0, lstm.weight_hh_l0.t()
+    if fused and x.is_cuda:
+        return tuple(y.transpose(0, 1) for y in fused.Layer.apply(zs.transpose(0, 1), w))
     h = c = x.new_zeros(len(x), lstm.hidden_size)
     hs, cs = [], []
     for z in zs.unbind(1):
@@ -285,17 +286,12 @@ class Numbers:
         """Tokens (B, T) with the end of input behind, and how many each sentence has."""
         rows = [[self.word.get(t, 0) for t in tags] + [len(self.words)] for tags in sentences]
         lengths = torch.tensor([len(r) for r in rows])
-        return padded(rows, len(self.words)).to(device), lengths.to(device)
+        return fill(rows, int(lengths.max()), len(self.words)).to(device), lengths.to(device)
 
     def output(self, ids):
         names = ["s", "r", *self.labels]
         ids = ids[: ids.index(self.end)] if self.end in ids else ids
         return [names[i] for i in ids]
-
-
-def padded(rows, value):
-    longest = max(map(len, rows))
-    return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
 
 
 def evaluate(net, numbers, dev, device):
@@ -314,36 +310,46 @@ def evaluate(net, numbers, dev, device):
 
 
 class Lessons:
-    """Training batches of few shapes, on the device."""
+    """Training batches of few shapes, which the device holds from the start."""
 
     def __init__(self, data, numbers, tokens, device):
-        self.device, self.numbers = device, numbers
-        self.xs = [[numbers.word[t] for t in tags] + [len(numbers.words)] for tags in data.tags]
-        self.ys = [[numbers.symbol[c] for c in output] + [numbers.end] for output in data.outputs]
-        self.buckets = Buckets([len(y) for y in self.ys], tokens)
-        members = self.buckets.members
-        self.longest = {e: max((len(self.xs[i]) for i in members[e]), default=1) for e in members}
+        end = numbers.end
+        xs = [[numbers.word[t] for t in tags] + [len(numbers.words)] for tags in data.tags]
+        ys = [[numbers.symbol[c] for c in output] + [end] for output in data.outputs]
+        self.buckets = Buckets([len(y) for y in ys], tokens)
+        self.row, self.columns = {}, {}
+        for edge, members in self.buckets.members.items():
+            self.row |= {i: row for row, i in enumerate(members)}
+            x = [xs[i] for i in members] + [[0]]  # the last row is padding
+            y = [ys[i] for i in members] + [[]]
+            longest = max(map(len, x))
+            filled = [
+                fill(x, longest, 0), torch.tensor([len(row) for row in x]),
+                fill([[end, *row[:-1]] for row in y], edge, end)[:, :edge], fill(y, edge, -1),
+                fill([looks(row) for row in y], edge, -1),
+            ]
+            self.columns[edge] = [t.to(device) for t in filled]
 
     def tensors(self, edge, size, items):
         """Tokens (B, T), lengths (B), symbols before (B, S), symbols (B, S), and where attention
         should look (B, S): at the token that the next shift takes. Symbols are -1 in padding."""
-        end = self.numbers.end
-        x = [self.xs[i] for i in items] + [[0]] * (size - len(items))
-        y = [self.ys[i] for i in items] + [[]] * (size - len(items))
-        fill = lambda rows, n, value: torch.tensor([r + [value] * (n - len(r)) for r in rows])
-        given = [[end, *row[:-1]] for row in y]
-        looks = []
-        for row in y:
-            taken, at = 0, []
-            for symbol in row:
-                at.append(taken)
-                taken += symbol == 0
-            looks.append(at)
-        tensors = [
-            fill(x, self.longest[edge], 0), torch.tensor([len(row) for row in x]),
-            fill(given, edge, end), fill(y, edge, -1), fill(looks, edge, -1),
-        ]
-        return [t[:, :edge] if t.dim() == 2 else t for t in tensors]
+        rows = [self.row[i] for i in items] + [-1] * (size - len(items))
+        columns = self.columns[edge]
+        at = torch.tensor(rows).to(columns[0].device, non_blocking=True)
+        return [column[at] for column in columns]
+
+
+def looks(symbols):
+    """How many tokens were taken before each symbol."""
+    taken, at = 0, []
+    for symbol in symbols:
+        at.append(taken)
+        taken += symbol == 0
+    return at
+
+
+def fill(rows, width, value):
+    return torch.tensor([row + [value] * (width - len(row)) for row in rows])
 
 
 def train(name, of, data, dev, arguments):
@@ -357,7 +363,8 @@ def train(name, of, data, dev, arguments):
     average = Averaged(net, 0.998)
     lessons = Lessons(data, numbers, arguments.tokens, device)
 
-    def compute(x, n, given, y, look, guide, share):
+    def compute(x, n, given, y, look, weights):
+        guide, share = weights.unbind()
         scores, looks = net(x, n, given)
         likelihood = cross_entropy(
             scores.flatten(0, 1), y.flatten(), ignore_index=-1, reduction="sum",
@@ -366,7 +373,7 @@ def train(name, of, data, dev, arguments):
         guided = cross_entropy(looks.flatten(0, 1), look.flatten(), ignore_index=-1, reduction="sum")
         return (likelihood + guide * guided) * share
 
-    gradients = Gradients(compute, moving, captures=device == "cuda" and net.gnmt)
+    gradients = Gradients(compute, moving, captures=device == "cuda")
     steps = arguments.epochs * len(lessons.buckets.batches(rng))
     step, best, curve, began, fraction, epoch = 0, -1.0, [], time.time(), 0.0, 0
     evaluated = began
@@ -379,14 +386,10 @@ def train(name, of, data, dev, arguments):
                 break
             warm = min(1.0, (step + 1) / arguments.warmup)
             for group in adam.param_groups:
-                group["lr"] = arguments.step_size * warm * (1 - fraction)
-            guide = arguments.guide * max(0.0, 1 - fraction / 0.3)
-            tensors = lessons.tensors(edge, size, items)
-            tensors += [torch.tensor(guide), torch.tensor(1 / len(items))]
-            lengths = tensors[1]
-            tensors = [t.to(device, non_blocking=True) for t in tensors]
-            tensors[1] = tensors[1] if net.gnmt else lengths
-            loss = gradients(*tensors)
+                group["lr"] = arguments.step_size * warm * max(arguments.floor, 1 - fraction)
+            guide = arguments.guide * max(0.0, 1 - fraction / arguments.guide_share)
+            weights = torch.tensor([guide, 1 / len(items)]).to(device, non_blocking=True)
+            loss = gradients(*lessons.tensors(edge, size, items), weights)
             nn.utils.clip_grad_norm_(moving, arguments.clip)
             adam.step()
             average.update()
@@ -394,7 +397,8 @@ def train(name, of, data, dev, arguments):
         epoch += 1
         if fraction < 1.0 and time.time() - evaluated < arguments.every:
             continue
-        average.swap()
+        if arguments.average:
+            average.swap()
         score, failed = evaluate(net, numbers, dev, device)
         curve.append({"epoch": epoch, "f1": round(score, 2), "failed": round(failed, 2)})
         print(f"{arguments.label}{name} epoch {epoch} step {step} {time.time() - began:.0f} s "
@@ -404,9 +408,10 @@ def train(name, of, data, dev, arguments):
             card = card_of(name, of, numbers, len(data), arguments.seed, epoch, score)
             words = {"labels": numbers.labels, "words": numbers.words, "vectors": []}
             save_checkpoint(
-                Path(arguments.out) / name, card, words, net.named_as_ours(), half=512 <= of.hidden
+                Path(arguments.out) / name, card, words, net.named_as_ours(), half=True
             )
-        average.swap()
+        if arguments.average:
+            average.swap()
         (Path(arguments.out) / name / "curve.json").write_text(json.dumps(curve) + "\n")
         evaluated = time.time()
     return best
@@ -418,7 +423,7 @@ def card_of(name, of, numbers, sentences, seed, epoch, score):
         "architecture": of.architecture, "words": len(numbers.words), "embedding": E, "vectors": 0,
         "vector-size": 0, "output-symbols": numbers.end + 1, "output-embedding": P,
         "layers": of.layers, "hidden": of.hidden, "attention": A, "dropout": of.dropout,
-        "embedding-dropout": of.dropout, "reversed-input": False, "pointer": None,
+        "embedding-dropout": 0.0, "reversed-input": False, "pointer": None,
         "cap-factor": CAP,
     }
     return {
@@ -438,12 +443,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"), help="per network")
     parser.add_argument("--tokens", type=int, default=8000, help="output symbols of a batch")
     parser.add_argument("--step-size", type=float, default=6e-3)
+    parser.add_argument("--floor", type=float, default=0.0, help="of the step size's decay, as a share")
     parser.add_argument("--warmup", type=int, default=300, help="steps")
     parser.add_argument("--short-epochs", type=int, default=3, help="with short sentences only")
     parser.add_argument("--smoothing", type=float, default=0.0)
     parser.add_argument("--weight-decay", type=float, default=0.0)
+    parser.add_argument("--no-average", dest="average", action="store_false", help="keep plain weights")
     parser.add_argument("--clip", type=float, default=10.0)
     parser.add_argument("--guide", type=float, default=1.0, help="weight of the attention's loss")
+    parser.add_argument("--guide-share", type=float, default=0.3, help="of the time, for that loss")
     parser.add_argument("--every", type=float, default=15.0, help="seconds between evaluations")
     parser.add_argument("--limit", type=int, help="read so many sentences only")
     parser.add_argument("--label", default="", help="what begins each line of output")

@@ -22,6 +22,7 @@ from torch.nn.functional import cross_entropy, dropout, embedding
 
 from corpus import Averaged, Buckets, lexicon, rows, sample, save_checkpoint, tags_of
 from graphs import Gradients
+from trees import parse
 
 try:
     import triton
@@ -32,6 +33,7 @@ except ImportError:  # the cell is then a sequence of PyTorch's operations
 E, LEMMA, INDICATOR = 50, 50, 50
 INPUT_DROPOUT, RECURRENT_DROPOUT, DROPOUT = 0.2, 0.1, 0.1
 OFTEN = 3
+CONSTRAINT_LOSS, CONSTRAINT_LOSS_FROM = 0.5, 0.3  # its weight, and from which share of the training on
 GENRES = ["bc", "bn", "mz", "nw-wsj", "nw", "pt", "tc", "wb"]
 
 
@@ -45,6 +47,7 @@ class Network:
     genres: tuple = tuple(GENRES)
     batch: int = 8000
     epochs: int = 20
+    unlabelled: int = 0  # per cent of the other sentences that teach the constraint (Mehta et al. 2018)
 
 
 NETWORKS = {
@@ -53,6 +56,7 @@ NETWORKS = {
     "srl-40": Network(40, batch=6000, epochs=25),
     "srl-10": Network(10, batch=3000, epochs=40),
     "srl-1": Network(1, batch=1000, epochs=80),
+    "srl-10-loss": Network(10, batch=3000, epochs=40, unlabelled=30),
     "srl-100-deep": Network(100, layers=8, hidden=300),
     "srl-nw": Network(100, genres=("nw-wsj", "nw")),
 }
@@ -221,18 +225,19 @@ def orthogonal(rows, cols):
 
 
 class Propositions:
-    """Predicates with their sentences."""
+    """Predicates with their sentences, and the phrases of these."""
 
     def __init__(self, sentences):
-        self.tags, self.predicates, self.lemmas, self.bio = [], [], [], []
+        self.tags, self.predicates, self.lemmas, self.bio, self.phrases = [], [], [], [], []
         for row in sentences:
-            tags = tags_of(row["tree"])
+            tags, phrases = tags_of(row["tree"]), phrases_of(row["tree"])
             for item in row["srl"]:
                 if tags[item["p"]].startswith(("V", "MD")):
                     self.tags.append(tags)
                     self.predicates.append(item["p"])
                     self.lemmas.append(item["lemma"])
                     self.bio.append(item["bio"].split())
+                    self.phrases.append(phrases)
 
     def __len__(self):
         return len(self.tags)
@@ -304,8 +309,25 @@ def viterbi(scores, lengths, follows, first):
     return torch.stack(found[::-1])
 
 
-def spans(tags):
-    """The arguments of BIO tags, as (role, start, end), with continuations joined to their role."""
+def phrases_of(tree):
+    """The phrases of a tree in brackets, as (start, end); words are none."""
+    found = set()
+
+    def visit(node, start):
+        if isinstance(node, str):
+            return start + 1
+        end = start
+        for child in node[1]:
+            end = visit(child, end)
+        found.add((start, end))
+        return end
+
+    visit(parse(tree), 0)
+    return found
+
+
+def segments(tags):
+    """The labelled spans of BIO tags, as (role, start, end)."""
     found, start = [], None
     for i, tag in enumerate([*tags, "O"]):
         if start is not None and not tag.startswith("I-"):
@@ -313,14 +335,50 @@ def spans(tags):
             start = None
         if tag.startswith("B-"):
             start = i
+    return found
+
+
+def spans(tags):
+    """The arguments of BIO tags, with continuations joined to their role."""
     joined = {}
-    for role, a, b in found:
+    for role, a, b in segments(tags):
         if role.startswith("C-") and any(key[0] == role[2:] for key in joined):
             key = [key for key in joined if key[0] == role[2:]][-1]
             joined[key].append((a, b))
         else:
             joined[role, a, b] = [(a, b)]
     return Counter((role, tuple(parts)) for (role, _, _), parts in joined.items() if role != "V")
+
+
+class Unlabelled:
+    """Sentences with trees, whose roles are not looked at. The decoded output of the current network is
+    to be less probable where an argument is no phrase: by the inverse of its length at each position."""
+
+    def __init__(self, data, numbers, tokens, device):
+        self.phrases, self.numbers, self.device = data.phrases, numbers, device
+        self.tensors = numbers.tensors(data)
+        self.buckets = Buckets([len(x) for x in self.tensors[0]], tokens)
+        self.follows, self.first = numbers.follows.to(device), numbers.first.to(device)
+
+    def batches(self, rng):
+        while True:
+            yield from self.buckets.batches(rng)
+
+    def lesson(self, net, batch):
+        """A batch as `compute` takes it, with the decoded tags (T, B), and their costs (T, B)."""
+        x, predicates, lemmas, n, _ = (t.to(self.device) for t in batch_of(self.tensors, *batch))
+        net.eval()
+        with torch.no_grad():
+            scores = net(x, predicates, lemmas, n).log_softmax(2)
+        net.train()
+        found = viterbi(scores, n, self.follows, self.first)
+        costs = torch.zeros(x.shape)
+        for column, (i, ids) in enumerate(zip(batch[2], found.t().tolist())):
+            tags = [self.numbers.tags[tag] for tag in ids[: len(self.tensors[0][i])]]
+            for role, start, end in segments(tags):
+                if role != "V" and (start, end) not in self.phrases[i]:
+                    costs[start:end, column] = 1 / (end - start)
+        return x, predicates, lemmas, n, found, costs.to(self.device)
 
 
 @torch.no_grad()
@@ -344,7 +402,7 @@ def evaluate(net, numbers, tensors, device):
     return 200 * both / max(1, ours + theirs)
 
 
-def train(name, of, sentences, dev, arguments):
+def train(name, of, sentences, others, dev, arguments):
     torch.manual_seed(arguments.seed)
     rng = random.Random(arguments.seed)
     device = arguments.device
@@ -361,7 +419,18 @@ def train(name, of, sentences, dev, arguments):
         scores = net(x, predicates, lemmas, n)
         return cross_entropy(scores.flatten(0, 1), y.flatten(), ignore_index=-1)
 
-    gradients = Gradients(compute, list(net.parameters()), captures=device == "cuda")
+    def compute_both(x, predicates, lemmas, n, y, *lesson):
+        *inputs, found, costs = lesson
+        log_p = net(*inputs).log_softmax(2).gather(2, found.unsqueeze(2)).squeeze(2)
+        violated = (costs * log_p).sum() / inputs[-1].sum()
+        return compute(x, predicates, lemmas, n, y) + CONSTRAINT_LOSS * violated
+
+    # Buckets of labelled and unlabelled sentences pair up in too many shapes for graphs.
+    captures = device == "cuda"
+    gradients = Gradients(compute, list(net.parameters()), captures)
+    both = Gradients(compute_both, list(net.parameters()), captures=False)
+    others = Unlabelled(Propositions(others), numbers, of.batch, device) if others else None
+    more = others.batches(rng) if others else None
     steps = epochs * len(buckets.batches(rng))
     step, best, curve, began, fraction = 0, -1.0, [], time.time(), 0.0
     while fraction < 1.0:
@@ -372,7 +441,11 @@ def train(name, of, sentences, dev, arguments):
             for group in adam.param_groups:
                 group["lr"] = arguments.step_size * min(1, (step + 1) / 200) * (1 - fraction)
             tensors_now = batch_of(tensors, *batch)
-            loss = gradients(*(t.to(device, non_blocking=True) for t in tensors_now))
+            tensors_now = [t.to(device, non_blocking=True) for t in tensors_now]
+            if others and CONSTRAINT_LOSS_FROM < fraction:
+                loss = both(*tensors_now, *others.lesson(net, next(more)))
+            else:
+                loss = gradients(*tensors_now)
             nn.utils.clip_grad_norm_(net.parameters(), arguments.clip)
             adam.step()
             average.update()
@@ -431,8 +504,11 @@ def main():
     for name in arguments.networks:
         of = NETWORKS[name]
         dev = random.Random(0).sample(held := read(of.genres, "dev"), min(len(held), arguments.dev // 2))
-        sentences = sample(read(of.genres, "train"), of.share, arguments.seed)
-        score = train(name, of, sentences, Propositions(dev), arguments)
+        sentences = sample(everything := read(of.genres, "train"), of.share, arguments.seed)
+        known = {row["id"] for row in sentences} if of.unlabelled else ()
+        others = [row for row in everything if row["id"] not in known] if of.unlabelled else []
+        others = sample(others, of.unlabelled, arguments.seed) if others else others
+        score = train(name, of, sentences, others, Propositions(dev), arguments)
         print(f"{arguments.label}{name}: dev F1 {score:.2f}", flush=True)
 
 
