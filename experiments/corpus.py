@@ -83,6 +83,42 @@ class Buckets:
         return found
 
 
+class Progress:
+    """What a training that was killed goes on from: written after each evaluation, gone at the end."""
+
+    def __init__(self, folder, net, adam, average, rng):
+        self.path = Path(folder) / "training.pt"
+        self.net, self.adam, self.average, self.rng = net, adam, average, rng
+
+    def save(self, **numbers):
+        state = {
+            "net": self.net.state_dict(), "adam": self.adam.state_dict(), "rng": self.rng.getstate(),
+            "average": self.average.weights, "steps": self.average.steps, "numbers": numbers,
+        }
+        beside = self.path.with_suffix(".new")
+        torch.save(state, beside)
+        beside.replace(self.path)
+
+    def load(self):
+        """The numbers that were saved last, or None."""
+        if not self.path.exists():
+            return None
+        state = torch.load(self.path, weights_only=False)
+        self.net.load_state_dict(state["net"])
+        self.adam.load_state_dict(state["adam"])
+        self.rng.setstate(state["rng"])
+        self.average.weights, self.average.steps = state["average"], state["steps"]
+        return state["numbers"]
+
+    def end(self):
+        self.path.unlink(missing_ok=True)
+
+
+def seeded(name, seed):
+    """The name of a network from this seed, as `cajole reproduce` looks for it."""
+    return name if seed == 1 else f"{name}-seed{seed}"
+
+
 class Averaged:
     """An exponential average of a module's weights, which is what gets evaluated and kept."""
 

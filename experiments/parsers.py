@@ -20,7 +20,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding
 
-from corpus import Averaged, Buckets, by_frequency, lexicon, rows, sample, save_checkpoint, tags_of
+from corpus import (
+    Averaged, Buckets, Progress, by_frequency, lexicon, rows, sample, save_checkpoint, seeded, tags_of
+)
 from graphs import Gradients
 from trees import commands, f1, parse
 
@@ -40,17 +42,18 @@ class Network:
     hidden: int
     dropout: float
     share: int
+    epochs: int
     layers: int = 3
 
 
 NETWORKS = {
-    "net1": Network("gnmt", 128, 0.5, 100),
-    "net2": Network("gnmt", 128, 0.2, 100),
-    "net3": Network("simple", 172, 0.0, 100),
-    "net4": Network("simple", 128, 0.0, 75),
-    "net5": Network("simple", 128, 0.0, 25),
+    "net1": Network("gnmt", 128, 0.5, 100, 40),
+    "net2": Network("gnmt", 128, 0.2, 100, 40),
+    "net3": Network("simple", 172, 0.0, 100, 30),
+    "net4": Network("simple", 128, 0.0, 75, 30),
+    "net5": Network("simple", 128, 0.0, 25, 60),
     # No row of the paper: how far tags without words can go.
-    "reference": Network("gnmt", 512, 0.3, 100),
+    "reference": Network("gnmt", 512, 0.3, 100, 40),
 }
 
 
@@ -374,9 +377,13 @@ def train(name, of, data, dev, arguments):
         return (likelihood + guide * guided) * share
 
     gradients = Gradients(compute, moving, captures=device == "cuda")
-    steps = arguments.epochs * len(lessons.buckets.batches(rng))
+    steps = (arguments.epochs or of.epochs) * len(lessons.buckets.batches(rng))
     step, best, curve, began, fraction, epoch = 0, -1.0, [], time.time(), 0.0, 0
-    evaluated = began
+    progress = Progress(Path(arguments.out) / name, net, adam, average, rng)
+    if known := progress.load():
+        step, best, curve, epoch = (known[key] for key in ("step", "best", "curve", "epoch"))
+        began -= known["seconds"]
+    evaluated = time.time()
     while fraction < 1.0:
         longest = 10 * (epoch + 1) if epoch < arguments.short_epochs else 10**9
         for edge, size, items in lessons.buckets.batches(rng, lambda i: len(data.tags[i]) <= longest):
@@ -414,6 +421,8 @@ def train(name, of, data, dev, arguments):
             average.swap()
         (Path(arguments.out) / name / "curve.json").write_text(json.dumps(curve) + "\n")
         evaluated = time.time()
+        progress.save(step=step, best=best, curve=curve, epoch=epoch, seconds=evaluated - began)
+    progress.end()
     return best
 
 
@@ -439,7 +448,7 @@ def main():
     parser.add_argument("--data", required=True, help="the folder of OntoNotes with tags for words")
     parser.add_argument("--out", required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, help="instead of the network's own")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="per network")
     parser.add_argument("--tokens", type=int, default=8000, help="output symbols of a batch")
     parser.add_argument("--step-size", type=float, default=6e-3)
@@ -451,8 +460,8 @@ def main():
     parser.add_argument("--no-average", dest="average", action="store_false", help="keep plain weights")
     parser.add_argument("--clip", type=float, default=10.0)
     parser.add_argument("--guide", type=float, default=1.0, help="weight of the attention's loss")
-    parser.add_argument("--guide-share", type=float, default=0.3, help="of the time, for that loss")
-    parser.add_argument("--every", type=float, default=15.0, help="seconds between evaluations")
+    parser.add_argument("--guide-share", type=float, default=0.05, help="of the time, for that loss")
+    parser.add_argument("--every", type=float, default=40.0, help="seconds between evaluations")
     parser.add_argument("--limit", type=int, help="read so many sentences only")
     parser.add_argument("--label", default="", help="what begins each line of output")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -464,6 +473,7 @@ def main():
     for name in arguments.networks:
         of = NETWORKS[name]
         data = Treebank(sample(all_rows, of.share, arguments.seed))
+        name = seeded(name, arguments.seed)
         (Path(arguments.out) / name).mkdir(parents=True, exist_ok=True)
         score = train(name, of, data, dev, arguments)
         print(f"{arguments.label}{name}: dev F1 {score:.2f}", flush=True)

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding
 
-from corpus import Averaged, Buckets, lexicon, rows, sample, save_checkpoint, tags_of
+from corpus import Averaged, Buckets, Progress, lexicon, rows, sample, save_checkpoint, seeded, tags_of
 from graphs import Gradients
 from trees import parse
 
@@ -433,6 +433,11 @@ def train(name, of, sentences, others, dev, arguments):
     more = others.batches(rng) if others else None
     steps = epochs * len(buckets.batches(rng))
     step, best, curve, began, fraction = 0, -1.0, [], time.time(), 0.0
+    (Path(arguments.out) / name).mkdir(parents=True, exist_ok=True)
+    progress = Progress(Path(arguments.out) / name, net, adam, average, rng)
+    if known := progress.load():
+        step, best, curve = (known[key] for key in ("step", "best", "curve"))
+        began -= known["seconds"]
     while fraction < 1.0:
         for batch in buckets.batches(rng):
             fraction = max(step / steps, (time.time() - began) / arguments.seconds)
@@ -478,6 +483,8 @@ def train(name, of, sentences, others, dev, arguments):
             save_checkpoint(Path(arguments.out) / name, card, words, net.named_as_ours(), half=True)
         average.swap()
         (Path(arguments.out) / name / "curve.json").write_text(json.dumps(curve) + "\n")
+        progress.save(step=step, best=best, curve=curve, seconds=time.time() - began)
+    progress.end()
     return best
 
 
@@ -508,6 +515,7 @@ def main():
         known = {row["id"] for row in sentences} if of.unlabelled else ()
         others = [row for row in everything if row["id"] not in known] if of.unlabelled else []
         others = sample(others, of.unlabelled, arguments.seed) if others else others
+        name = seeded(name, arguments.seed)
         score = train(name, of, sentences, others, Propositions(dev), arguments)
         print(f"{arguments.label}{name}: dev F1 {score:.2f}", flush=True)
 

@@ -1,5 +1,7 @@
 //! Our method against every rival, failure set by failure set: who is significantly ahead.
 
+use std::collections::BTreeMap;
+
 use cajole_report::{Cell, Table};
 use serde::{Deserialize, Serialize};
 
@@ -57,23 +59,48 @@ impl Tallies {
     }
 }
 
+/// The failures of one network and decoder, among others that are compared with it.
+pub(crate) struct FailureSet<'a> {
+    /// What every method got right on them.
+    pub(crate) tallies: &'a Tallies,
+    /// Which input each of them is. What several networks or decoders fail on is drawn once, with
+    /// all its outputs: these are no independent observations.
+    pub(crate) inputs: Vec<String>,
+}
+
+/// What two methods got right, input by input over all sets.
+fn by_input(sets: &[&FailureSet<'_>], ours: &str, rival: &str) -> (Vec<Tally>, Vec<Tally>) {
+    let mut pooled: BTreeMap<&str, (Tally, Tally)> = BTreeMap::new();
+    for set in sets {
+        let (Some(own), Some(theirs)) = (set.tallies.of(ours), set.tallies.of(rival)) else {
+            continue;
+        };
+        for (input, (&own, &theirs)) in set.inputs.iter().zip(own.iter().zip(theirs)) {
+            let both = pooled.entry(input).or_default();
+            *both = (both.0 + own, both.1 + theirs);
+        }
+    }
+    pooled.into_values().unzip()
+}
+
 /// A tally of all comparisons: on how many failure sets `ours` is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
-pub(crate) fn tally_table(ours: &str, sets: &[&Tallies], figures: &[(&str, Score)]) -> Table {
+pub(crate) fn tally_table(ours: &str, sets: &[FailureSet<'_>], figures: &[(&str, Score)]) -> Table {
     /// The difference of smaller sets is chance.
     const FEWEST: usize = 10;
-    let big = |set: &&&Tallies| set.of(ours).is_some_and(|all| FEWEST <= all.len());
-    let sets: Vec<&Tallies> = sets.iter().filter(big).copied().collect();
+    let big = |set: &&FailureSet<'_>| set.tallies.of(ours).is_some_and(|all| FEWEST <= all.len());
+    let sets: Vec<&FailureSet<'_>> = sets.iter().filter(big).collect();
     let caption = format!(
         "“{ours}” against every other method, on the {} sets of at least {FEWEST} failures: sets \
          on which it is significantly ahead, level or behind, and the difference on all their \
-         failures together with its 95 % interval",
+         failures together with its 95 % interval, from draws of the inputs",
         sets.len()
     );
-    let header = ["rival", "figure", "won", "level", "lost", "failures", "pooled difference"];
+    let header =
+        ["rival", "figure", "won", "level", "lost", "failures", "inputs", "pooled difference"];
     let mut table = Table::new(caption, header);
     let mut rivals: Vec<&str> = Vec::new();
-    for method in sets.iter().flat_map(|set| set.methods()) {
+    for method in sets.iter().flat_map(|set| set.tallies.methods()) {
         if method != ours && !rivals.contains(&method) {
             rivals.push(method);
         }
@@ -81,12 +108,11 @@ pub(crate) fn tally_table(ours: &str, sets: &[&Tallies], figures: &[(&str, Score
     for rival in rivals {
         for (name, figure) in figures {
             let differences: Vec<Interval> =
-                sets.iter().filter_map(|set| set.ahead(ours, rival, *figure)).collect();
+                sets.iter().filter_map(|set| set.tallies.ahead(ours, rival, *figure)).collect();
             let count =
                 |verdict| differences.iter().filter(|d| d.verdict() == verdict).count().to_string();
-            let both = sets.iter().filter_map(|set| Some((set.of(ours)?, set.of(rival)?)));
-            let (own, theirs): (Vec<_>, Vec<_>) = both.unzip();
-            let (own, theirs) = (own.concat(), theirs.concat());
+            let (own, theirs) = by_input(&sets, ours, rival);
+            let failures: u32 = own.iter().map(|tally| tally.outputs).sum();
             let pooled = Interval::between(&own, &theirs, *figure);
             let cell = Cell::plain(pooled.signed());
             let is_won = pooled.verdict() == Verdict::Won;
@@ -96,6 +122,7 @@ pub(crate) fn tally_table(ours: &str, sets: &[&Tallies], figures: &[(&str, Score
                 Cell::plain(count(Verdict::Won)),
                 Cell::plain(count(Verdict::Level)),
                 Cell::plain(count(Verdict::Lost)),
+                Cell::plain(failures.to_string()),
                 Cell::plain(own.len().to_string()),
                 if is_won { cell.best() } else { cell },
             ]);
@@ -118,18 +145,52 @@ mod tests {
         set
     }
 
+    /// The cells of the only row, with inputs that no two sets share, or that all do.
+    fn row(ours: &str, sets: &[Tallies], shared: bool) -> Vec<String> {
+        let named = |(i, tallies): (usize, &Tallies)| {
+            let n = tallies.of(ours).map_or(0, <[Tally]>::len);
+            let name = |input| if shared { format!("{input}") } else { format!("{i} {input}") };
+            (0..n).map(name).collect::<Vec<_>>()
+        };
+        let sets: Vec<FailureSet<'_>> = sets
+            .iter()
+            .enumerate()
+            .map(|(i, tallies)| FailureSet { tallies, inputs: named((i, tallies)) })
+            .collect();
+        let table = tally_table(ours, &sets, &[("F1", Tally::f1)]);
+        assert!(table.caption.contains("3 sets"), "{}", table.caption);
+        table.rows[0].iter().map(|cell| cell.text.clone()).collect()
+    }
+
     #[test]
     fn comparisons_are_counted_by_verdict() {
         let sets = [set(30, 8, 5), set(20, 6, 6), set(40, 4, 5), set(9, 0, 10)];
-        let table = tally_table(OURS, &sets.iter().collect::<Vec<_>>(), &[("F1", Tally::f1)]);
-        let texts: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(texts[..6], ["rival", "F1", "1", "1", "1", "90"], "the small set is left out");
+        let texts = row(OURS, &sets, false);
+        let expected = ["rival", "F1", "1", "1", "1", "90", "90"];
+        assert_eq!(texts[..7], expected, "the small set is left out");
         // 30·30 + 0 − 40·10, over 90.
-        assert!(texts[6].starts_with("+5.6 ("), "{}", texts[6]);
-        assert!(table.caption.contains("3 sets"), "{}", table.caption);
-        let table = tally_table("rival", &sets.iter().collect::<Vec<_>>(), &[("F1", Tally::f1)]);
-        let texts: Vec<&str> = table.rows[0].iter().map(|cell| cell.text.as_str()).collect();
-        assert!(texts[0] == OURS && texts[6].starts_with("−5.6 ("), "{texts:?}");
+        assert!(texts[7].starts_with("+5.6 ("), "{}", texts[7]);
+        let texts = row("rival", &sets, false);
+        assert!(texts[0] == OURS && texts[7].starts_with("−5.6 ("), "{texts:?}");
+    }
+
+    #[test]
+    fn what_several_fail_on_is_one_observation() {
+        // Right on the first half of the inputs, wrong on the second, by three networks.
+        let mut one = Tallies::default();
+        let right = |i| Tally { correct: i, found: 1, gold: 1, exact: i, outputs: 1 };
+        one.push("rival", (0..40).map(|i| right(u32::from(20 <= i))).collect());
+        one.push(OURS, (0..40).map(|i| right(u32::from(i < 24))).collect());
+        let sets = [one.clone(), one.clone(), one];
+        let (alone, together) = (row(OURS, &sets, false), row(OURS, &sets, true));
+        assert_eq!((&alone[6][..], &together[6][..]), ("120", "40"));
+        let width = |text: &str| {
+            let ends = text.split(['(', ')']).nth(1).unwrap().replace('−', "-");
+            let ends: Vec<f64> = ends.split(" to ").map(|end| end.parse().unwrap()).collect();
+            ends[1] - ends[0]
+        };
+        let wider = width(&together[7]) / width(&alone[7]);
+        assert!((1.5..2.0).contains(&wider), "√3 as wide: {wider}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub mod transduction;
 mod tuning;
 
 pub(crate) use bootstrap::{Interval, Score, Tally, Verdict};
-pub(crate) use comparison::{LEGEND, OURS, Tallies, tally_table};
+pub(crate) use comparison::{FailureSet, LEGEND, OURS, Tallies, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
 pub(crate) use example::{NEAREST, choose, edit_distance};
 pub(crate) use kept::Kept;

@@ -27,6 +27,8 @@ pub(super) struct Measured {
     /// The sentences: `test`, or the name of a domain.
     pub(super) data: String,
     pub(super) width: usize,
+    /// Which of the sentences are failures, by their place in the data.
+    pub(super) inputs: Vec<usize>,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
     /// What each of them got right, failure by failure.
@@ -242,6 +244,7 @@ impl Run<'_> {
         let mut measured = Measured {
             data: data.to_owned(),
             width: failures.beam.width,
+            inputs: failures.cases.iter().map(|case| case.index).collect(),
             rows: Vec::new(),
             tallies: Tallies::default(),
             parts: Vec::new(),

@@ -61,6 +61,8 @@ pub(super) fn decoder_name(width: usize) -> String {
 /// A sentence whose output is not a tree.
 #[derive(Clone)]
 pub struct Case<'a> {
+    /// The sentence's place in the data.
+    pub index: usize,
     /// The network's input.
     pub tokens: Vec<Token>,
     /// The gold tree.
@@ -102,12 +104,13 @@ impl<'a> Failures<'a> {
                 chunk.iter().map(|s| parser.lexicon.tokens(&s.tree.leaves())).collect();
             let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
             let decoded = parser.model.decode_all(&*parser.model.decoder(beam), &xs);
-            for ((tokens, first), sentence) in tokens.into_iter().zip(decoded).zip(chunk) {
+            let inputs = tokens.into_iter().zip(decoded).zip(chunk);
+            for (at, ((tokens, first), sentence)) in inputs.enumerate() {
                 let gold = &sentence.tree;
                 let is_tree = constraint.check(tokens.as_slice(), &first.output).is_satisfied();
                 match is_tree && !first.capped {
                     true => rest.push((first.output, gold)),
-                    false => cases.push(Case { tokens, gold, first }),
+                    false => cases.push(Case { index: i * CHUNK + at, tokens, gold, first }),
                 }
             }
             watch.advance((i * CHUNK + chunk.len()) as u64, &format!("{} fail", cases.len()));

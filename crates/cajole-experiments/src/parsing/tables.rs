@@ -11,7 +11,7 @@ use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
 use super::paper::{self, Repaired};
 use super::seeds::seeds_table;
-use crate::{LEGEND, OURS, Tallies, Tally, conversion_curve, steps_table, tally_table};
+use crate::{FailureSet, LEGEND, OURS, Tally, conversion_curve, steps_table, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
@@ -43,27 +43,43 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
         report.tables.extend((!rows.is_empty()).then(|| study.table(&rows)));
     }
     report.plots.extend(networks.iter().filter_map(f1_plot));
-    report.plots.push(conversion_plot(networks));
+    report.plots.extend(networks.iter().filter_map(conversion_plot));
     let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
     report.rows = all.flat_map(|m| m.rows.iter().chain(&m.parts).cloned()).collect();
     report.notes = notes(config);
     report
 }
 
-/// Who is ahead of whom: “gbi best” for LSTMs, and for transformers “gbi small”.
+/// Who is ahead of whom, by kind of network and treebank: “gbi best” for LSTMs, and for transformers
+/// “gbi small”.
 fn tally_tables(networks: &[OfNetwork]) -> Vec<Table> {
-    let is_transformer = |n: &&OfNetwork| n.config.architecture == Architecture::Transformer;
-    let (transformers, lstms): (Vec<_>, Vec<_>) = networks.iter().partition(is_transformer);
-    let table = |ours, networks: &[&OfNetwork]| {
-        let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
-        let sets: Vec<&Tallies> = all.map(|m| &m.tallies).collect();
-        (!networks.is_empty()).then(|| tally_table(ours, &sets, &[("F1", Tally::f1)]))
+    let kind = |n: &OfNetwork| {
+        (n.config.architecture == Architecture::Transformer, n.config.treebank.clone())
     };
-    let of_transformers = table("gbi small", &transformers).map(|mut table| {
-        table.caption = format!("Transformers: {}", table.caption);
+    let mut kinds: Vec<(bool, String)> = networks.iter().map(kind).collect();
+    kinds.sort_by_key(|(is_transformer, _)| *is_transformer);
+    kinds.dedup();
+    let table = |of: &(bool, String)| {
+        let (is_transformer, treebank) = of;
+        let sets: Vec<FailureSet<'_>> =
+            networks.iter().filter(|n| kind(n) == *of).flat_map(sets).collect();
+        let (ours, name) =
+            if *is_transformer { ("gbi small", "transformers") } else { (OURS, "LSTMs") };
+        let mut table = tally_table(ours, &sets, &[("F1", Tally::f1)]);
+        table.caption = format!("{name} on {treebank}: {}", table.caption);
         table
-    });
-    table(OURS, &lstms).into_iter().chain(of_transformers).collect()
+    };
+    kinds.iter().map(table).collect()
+}
+
+/// The failures of one network, by decoder and data.
+fn sets(network: &OfNetwork) -> Vec<FailureSet<'_>> {
+    let all = network.test.iter().chain(&network.domains);
+    all.map(|m| {
+        let inputs = m.inputs.iter().map(|i| format!("{} {i}", m.data)).collect();
+        FailureSet { tallies: &m.tallies, inputs }
+    })
+    .collect()
 }
 
 fn notes(config: &ParsingConfig) -> Vec<String> {
@@ -209,7 +225,8 @@ fn repairs_table(networks: &[OfNetwork]) -> Table {
                     Cell::number(row.figure(Figure::WholeF1After), 2),
                     Cell::number(row.figure(Figure::Milliseconds), 0),
                 ];
-                let cells = names.into_iter().chain(beside_paper(row, beside)).chain(ends);
+                let cells =
+                    names.into_iter().chain(beside_paper(measured, row, beside)).chain(ends);
                 table = table.row(cells);
             }
         }
@@ -218,7 +235,7 @@ fn repairs_table(networks: &[OfNetwork]) -> Table {
 }
 
 /// Failure rate, conversion, and F1 before and after, each with the paper's.
-fn beside_paper(row: &Row, paper: Option<Repaired>) -> Vec<Cell> {
+fn beside_paper(measured: &Measured, row: &Row, paper: Option<Repaired>) -> Vec<Cell> {
     type OfPaper = fn(&Repaired) -> f64;
     let columns: [(Figure, OfPaper); 4] = [
         (Figure::FailureRate, |paper| paper.failures),
@@ -228,7 +245,12 @@ fn beside_paper(row: &Row, paper: Option<Repaired>) -> Vec<Cell> {
     ];
     let both = columns.into_iter().flat_map(|(figure, of_paper)| {
         let theirs = paper.as_ref().map_or(f64::NAN, of_paper);
-        [Cell::number(row.figure(figure), 1), Cell::number(theirs, 1).muted()]
+        let plain = || Cell::number(row.figure(figure), 1);
+        let ours = match figure {
+            Figure::F1After => measured.tallies.f1(&row.method).map_or_else(plain, Cell::plain),
+            _ => plain(),
+        };
+        [ours, Cell::number(theirs, 1).muted()]
     });
     both.collect()
 }
@@ -302,7 +324,8 @@ fn genres_table(network: &OfNetwork) -> Table {
                 Cell::plain(format!("{} of {}", row.failures, row.total)),
             ];
             let all = [Cell::number(row.figure(Figure::WholeF1Before), 1)];
-            table = table.row(names.into_iter().chain(beside_paper(row, beside)).chain(all));
+            let figures = beside_paper(measured, row, beside);
+            table = table.row(names.into_iter().chain(figures).chain(all));
         }
     }
     table
@@ -414,24 +437,21 @@ fn f1_plot(network: &OfNetwork) -> Option<Plot> {
     Some(plot)
 }
 
-/// The percentage of failures converted within a number of steps: every network, greedy decoding.
-fn conversion_plot(networks: &[OfNetwork]) -> Plot {
+/// The percentage of failures that each preset converts within a number of steps, greedy decoding.
+fn conversion_plot(network: &OfNetwork) -> Option<Plot> {
+    let measured = network.test.iter().find(|m| m.width == 1)?;
+    let failures = measured.rows.first().map(|row| row.failures).filter(|&n| 0 < n)?;
     let mut plot = Plot::new(
-        "Conversion against steps, greedy decoding",
+        format!("Conversion against steps: {}", network.config.name),
         Axis::log_and_zero("steps"),
         Axis::linear("failures converted, per cent"),
     );
-    plot.caption = "Every preset; restarts continue the count.".to_owned();
-    for network in networks {
-        let Some(measured) = network.test.iter().find(|m| m.width == 1) else { continue };
-        let failures = measured.rows.first().map_or(0, |row| row.failures).max(1);
-        for (method, steps) in &measured.steps {
-            let points = conversion_curve(steps, failures);
-            let preset = method.trim_start_matches("gbi ");
-            plot.series.push(Series::steps(format!("{} {preset}", network.config.name), points));
-        }
-    }
-    plot
+    plot.caption = "Failures of greedy decoding; restarts continue the count.".to_owned();
+    let curve = |(method, steps): &(String, Vec<usize>)| {
+        Series::steps(method.as_str(), conversion_curve(steps, failures))
+    };
+    plot.series = measured.steps.iter().map(curve).collect();
+    Some(plot)
 }
 
 /// All measured widths, in order.

@@ -14,7 +14,7 @@ use super::paper;
 use super::plots::{conversion_plot, cost_plot};
 use super::run_time::{limits_table, steps, time_table};
 use super::search::collapse_table;
-use crate::{LEGEND, OURS, Score, Tallies, Tally, tally_table};
+use crate::{FailureSet, LEGEND, OURS, Score, Tally, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -73,10 +73,16 @@ fn rows(measured: &Measured) -> Vec<Row> {
     rows.map(|row| Row { constraint: constraint.clone(), ..row.clone() }).collect()
 }
 
-/// The failure sets on which methods are compared, under one kind of constraint.
-fn sets(networks: &[OfNetwork], noise: Noise) -> Vec<&Tallies> {
+/// The failure sets on which methods are compared, under one kind of constraint. Networks are taken
+/// for independent, although some fail on the same predicates.
+fn sets(networks: &[OfNetwork], noise: Noise) -> Vec<FailureSet<'_>> {
     let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
-    all.filter(|m| m.noise == noise).map(|m| &m.tallies).collect()
+    let all = all.filter(|m| m.noise == noise).enumerate();
+    all.map(|(i, m)| {
+        let n = m.rows.first().map_or(0, |row| row.failures);
+        FailureSet { tallies: &m.tallies, inputs: (0..n).map(|j| format!("{i} {j}")).collect() }
+    })
+    .collect()
 }
 
 fn capital(name: &str) -> String {
