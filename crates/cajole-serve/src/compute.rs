@@ -14,7 +14,7 @@ use crate::metrics::Metrics;
 use crate::models::Network;
 use crate::queue::{Item, Lane, Queue};
 use crate::request::Input;
-use crate::ticket::{Entry, Receipt, Terms};
+use crate::ticket::{Done, Entry, Receipt, Terms};
 
 /// How much nicer threads of large requests are to others: small ones come first.
 const NICENESS: i32 = 10;
@@ -67,19 +67,29 @@ fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
         let records = catch_unwind(AssertUnwindSafe(|| answer(&mut *hand, inputs, &terms)));
         match records {
             Ok(Ok(records)) if records.len() == receipts.len() => {
-                for (receipt, record) in receipts.into_iter().zip(&records) {
-                    metrics.answered(&receipt.done(record));
-                }
+                hand_over(receipts, &records, metrics);
                 // What one long input took up is not kept for the short ones that follow.
                 kept = (!is_long).then_some((network, hand));
             }
             _ => {
                 metrics.lost();
                 tracing::error!(model = network.task(), "the work on a lot of inputs was lost");
-                receipts.into_iter().for_each(Receipt::lost);
+                for receipt in receipts {
+                    let lost = receipt.lost();
+                    receipt.send(lost);
+                }
             }
         }
     }
+}
+
+/// Hands over the records of a lot. All are written first: the event loop then wakes up once for the
+/// lot, rather than for each record.
+fn hand_over(receipts: Vec<Receipt>, records: &[Record], metrics: &Metrics) {
+    let done: Vec<Done> =
+        receipts.iter().zip(records).map(|(of, record)| of.done(record)).collect();
+    done.iter().for_each(|done| metrics.answered(&done.figures));
+    receipts.into_iter().zip(done).for_each(|(receipt, done)| receipt.send(done));
 }
 
 fn answer(

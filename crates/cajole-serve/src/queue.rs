@@ -61,13 +61,16 @@ struct State<T> {
     lanes: [VecDeque<VecDeque<T>>; 2],
     items: usize,
     bytes: usize,
+    /// Threads of each lane that wait for items.
+    idle: [usize; 2],
     is_closed: bool,
 }
 
 impl<T: Item> Queue<T> {
     /// With this much room, for so many threads in each lane, which take lots of at most `most`.
     pub(crate) fn new(room: Room, threads: usize, most: usize) -> Self {
-        let state = State { lanes: Default::default(), items: 0, bytes: 0, is_closed: false };
+        let state =
+            State { lanes: Default::default(), items: 0, bytes: 0, idle: [0; 2], is_closed: false };
         let came = Default::default();
         Queue { state: Mutex::new(state), came, room, threads: threads.max(1), most: most.max(1) }
     }
@@ -84,8 +87,7 @@ impl<T: Item> Queue<T> {
         state.items += items.len();
         state.bytes += bytes;
         state.put(lane, items);
-        drop(state);
-        self.came[lane as usize].notify_one();
+        self.call(lane, state);
         Ok(())
     }
 
@@ -95,18 +97,18 @@ impl<T: Item> Queue<T> {
         loop {
             let lot = state.lot(lane, self.threads, self.most);
             if !lot.is_empty() {
-                let is_left = !state.lanes[lane as usize].is_empty();
-                drop(state);
-                if is_left {
-                    self.came[lane as usize].notify_one();
+                if !state.lanes[lane as usize].is_empty() {
+                    self.call(lane, state);
                 }
                 return Some(lot);
             }
             if state.is_closed {
                 return None;
             }
+            state.idle[lane as usize] += 1;
             let came = &self.came[lane as usize];
             state = came.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle[lane as usize] -= 1;
         }
     }
 
@@ -119,6 +121,16 @@ impl<T: Item> Queue<T> {
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.came.iter().for_each(Condvar::notify_all);
+    }
+
+    /// Wakes a thread of a lane, if one waits. Most of the time all are at work, and waking nobody
+    /// would still be a call to the system.
+    fn call(&self, lane: Lane, state: MutexGuard<'_, State<T>>) {
+        let is_idle = 0 < state.idle[lane as usize];
+        drop(state);
+        if is_idle {
+            self.came[lane as usize].notify_one();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -292,6 +304,32 @@ mod tests {
         assert_eq!(queue.put(Lane::Small, request('a', 0..41)).unwrap_err().len(), 41);
         queue.put(Lane::Small, request('a', 0..40)).unwrap();
         assert_eq!(queue.len(), 100);
+    }
+
+    #[test]
+    fn threads_that_wait_are_woken() {
+        let queue = queue(2, 10);
+        let idle = || queue.lock().idle[Lane::Small as usize];
+        let work = || {
+            let items = std::iter::from_fn(|| queue.take(Lane::Small)).flatten();
+            items.map(|item| item.id).collect::<Vec<_>>()
+        };
+        std::thread::scope(|scope| {
+            let hands = [scope.spawn(work), scope.spawn(work)];
+            while idle() < 2 {
+                std::thread::yield_now();
+            }
+            queue.put(Lane::Small, request('a', 0..2)).unwrap();
+            while idle() < 2 || queue.len() != 0 {
+                std::thread::yield_now();
+            }
+            queue.close();
+            let mut taken: Vec<usize> =
+                hands.into_iter().flat_map(|hand| hand.join().unwrap()).collect();
+            taken.sort_unstable();
+            assert_eq!(taken, [0, 1]);
+        });
+        assert_eq!(idle(), 0);
     }
 
     #[test]

@@ -86,8 +86,10 @@ async fn watch(State(app): State<Arc<App>>, request: Request<Body>, next: Next) 
     let (took, status) = (started.elapsed(), response.status().as_u16());
     app.metrics.request(path, status, took);
     let milliseconds = took.as_secs_f64() * 1e3;
-    let client = client.map(|client| client.to_string()).unwrap_or_default();
-    tracing::info!(%method, path, status, milliseconds, client, "request");
+    if tracing::enabled!(tracing::Level::INFO) {
+        let client = client.map(|client| client.to_string()).unwrap_or_default();
+        tracing::info!(%method, path, status, milliseconds, client, "request");
+    }
     response
 }
 

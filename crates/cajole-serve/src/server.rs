@@ -264,7 +264,9 @@ async fn serve(
         let _ = closing.wait_for(|closing| *closing).await;
         sleep(LAST_CALL).await;
     };
+    // What a client sends is read before anyone looks whether it has hung up: that is a call less.
     let is_open = tokio::select! {
+        biased;
         _ = connection.as_mut() => false,
         () = hung_up(&stream) => false,
         () = last_call => true,
@@ -272,6 +274,7 @@ async fn serve(
     if is_open {
         connection.as_mut().graceful_shutdown();
         tokio::select! {
+            biased;
             _ = connection.as_mut() => {}
             () = hung_up(&stream) => {}
         }

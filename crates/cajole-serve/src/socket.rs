@@ -1,13 +1,14 @@
 //! A connection's bytes: whoever takes what is written too slowly is cut off, and whoever hangs up is
 //! noticed, even in the middle of a request.
 
-use std::io;
+use std::io::{self, Read};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep, timeout};
 
@@ -43,7 +44,7 @@ pub(crate) async fn hung_up(stream: &TcpStream) {
 /// Reads what a client still sends, for a while: were the connection closed before, the answer might
 /// be lost.
 pub(crate) async fn linger(stream: &TcpStream) {
-    let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
+    let _ = SockRef::from(stream).shutdown(std::net::Shutdown::Write);
     let mut bytes = vec![0; 1 << 16];
     let all = async {
         while stream.readable().await.is_ok() {
@@ -57,6 +58,22 @@ pub(crate) async fn linger(stream: &TcpStream) {
     let _ = timeout(LINGER, all).await;
 }
 
+/// Reads what there is. If that leaves room, the stream counts as empty until the system tells of
+/// more, as in `TcpStream::poll_read`: neither the next read nor whoever looks for a hang-up has to
+/// ask first.
+fn read(stream: &TcpStream, to: &mut [u8]) -> io::Result<usize> {
+    let mut n = None;
+    let read = stream.try_io(Interest::READABLE, || {
+        let some = (&*SockRef::from(stream)).read(to)?;
+        n = Some(some);
+        match cfg!(unix) && 0 < some && some < to.len() {
+            true => Err(io::ErrorKind::WouldBlock.into()), // it is from now on
+            false => Ok(some),
+        }
+    });
+    n.map_or(read, Ok)
+}
+
 impl AsyncRead for Socket {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -65,7 +82,7 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         loop {
             ready!(self.stream.poll_read_ready(context))?;
-            match self.stream.try_read(to.initialize_unfilled()) {
+            match read(&self.stream, to.initialize_unfilled()) {
                 Ok(n) => {
                     to.advance(n);
                     return Poll::Ready(Ok(()));
@@ -107,6 +124,38 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(socket2::SockRef::from(&*self.stream).shutdown(std::net::Shutdown::Write))
+        Poll::Ready(SockRef::from(&*self.stream).shutdown(std::net::Shutdown::Write))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_comes_later_is_read_and_a_hang_up_noticed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (mut client, stream) = (client.unwrap(), Arc::new(accepted.unwrap().0));
+        let mut socket = Socket::new(stream.clone());
+        let mut bytes = [0; 4];
+        // Less than there is room for, as much, and more.
+        for sent in ["ab", "abcd", "abcdef"] {
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut read = Vec::new();
+            while read.len() < sent.len() {
+                let n = socket.read(&mut bytes).await.unwrap();
+                read.extend_from_slice(&bytes[..n]);
+            }
+            assert_eq!(read, sent.as_bytes());
+            assert!(timeout(Duration::from_millis(20), hung_up(&stream)).await.is_err());
+        }
+        drop(client);
+        timeout(Duration::from_secs(10), hung_up(&stream)).await.unwrap();
+        assert_eq!(socket.read(&mut bytes).await.unwrap(), 0);
     }
 }

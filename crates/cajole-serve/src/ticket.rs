@@ -222,19 +222,20 @@ impl Entry {
 }
 
 impl Receipt {
-    /// Hands over a record.
-    pub(crate) fn done(self, record: &Record) -> Vec<Figures> {
+    /// A record, as it will be handed over.
+    pub(crate) fn done(&self, record: &Record) -> Done {
         let answers = record.answers.as_deref().unwrap_or_default();
-        let figures: Vec<Figures> = answers.iter().map(|a| Figures::from(&a.answer)).collect();
-        let text = record.to_line(self.ticket.times);
-        let done = Done { line: self.line, record: Some(text), figures: figures.clone() };
-        self.ticket.send(Event::Done(done));
-        figures
+        let figures = answers.iter().map(|a| Figures::from(&a.answer)).collect();
+        Done { line: self.line, record: Some(record.to_line(self.ticket.times)), figures }
     }
 
-    /// Tells that there is none.
-    pub(crate) fn lost(self) {
-        let done = Done { line: self.line, record: None, figures: Vec::new() };
+    /// What says that there is none.
+    pub(crate) fn lost(&self) -> Done {
+        Done { line: self.line, record: None, figures: Vec::new() }
+    }
+
+    /// Hands it over.
+    pub(crate) fn send(self, done: Done) {
         self.ticket.send(Event::Done(done));
     }
 }
