@@ -5,11 +5,19 @@ the time. `T` positions of the input, `S` of the output, `B` sentences, `H` hidd
 the attention; matrices are time-major. Gates are in PyTorch's order: i, f, g, o.
 """
 
+import os
+
 import torch
 import triton
 import triton.language as tl
 
 BLOCK = 256
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def reads(x):
+    """Whether kernels can read this tensor: on a GPU, or anywhere if Triton interprets them."""
+    return x.is_cuda or INTERPRETED
 
 
 @triton.jit

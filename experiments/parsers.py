@@ -148,7 +148,7 @@ class Seq2Seq(nn.Module):
         w_symbol, w_context = lstm.weight_ih_l0.split([P, self.of.hidden], 1)
         zs = x @ w_symbol.t() + lstm.bias_ih_l0  # (B, S, 4H)
         joined = torch.cat([w_context, lstm.weight_hh_l0], 1).t()
-        if fused and x.is_cuda:
+        if fused and fused.reads(x):
             kept = self.drop(zs.new_ones(zs.shape[1], *h.shape))
             found = fused.Attentive.apply(
                 zs.transpose(0, 1), joined, self.query.weight.t(), self.v, keys, values, lengths, h, c, kept
@@ -242,7 +242,7 @@ def cell(z, s, c):
 def run(lstm, x):
     """All states (B, T, H) of a layer: `h` and `c`, which PyTorch's own layers keep to themselves."""
     zs, w = x @ lstm.weight_ih_l0.t() + lstm.bias_ih_l0, lstm.weight_hh_l0.t()
-    if fused and x.is_cuda:
+    if fused and fused.reads(x):
         return tuple(y.transpose(0, 1) for y in fused.Layer.apply(zs.transpose(0, 1), w))
     h = c = x.new_zeros(len(x), lstm.hidden_size)
     hs, cs = [], []
