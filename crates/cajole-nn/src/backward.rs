@@ -12,7 +12,7 @@
 
 use cajole_core::model::Mark;
 
-use crate::aligned::Aligned;
+use crate::Aligned;
 use crate::deferred::{Deferred, Matrix, Rows};
 use crate::gradient::Gradient;
 use crate::halves::{Halves, Weights};
@@ -21,7 +21,6 @@ use crate::layers::lstm::Input;
 use crate::layout::{Layout, Param};
 use crate::tape::{Op, Owners, Tape, Var};
 use crate::uses::Uses;
-use crate::vector;
 use crate::vectors::{Shifts, Vectors};
 
 /// State of the backward pass, reused from one recording to the next.
@@ -358,7 +357,7 @@ impl<'a> Backward<'a> {
         self.live.clear();
         for i in 0..y.rows as usize {
             let dy_at = y.row_at(i);
-            if !vector::is_zero(&self.grads[dy_at..][..y.cols as usize]) {
+            if !kernels::is_zero(&self.grads[dy_at..][..y.cols as usize]) {
                 self.live.push((x.row_at(i) as u32, dy_at as u32));
             }
         }

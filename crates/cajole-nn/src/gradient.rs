@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
-use crate::aligned::Aligned;
+use crate::Aligned;
+use crate::kernels;
 use crate::products::{Multiplier, Products};
-use crate::vector;
 
 /// A gradient over the flat weights.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +137,7 @@ impl Gradient {
 
     /// `‖∇‖₂`.
     pub fn norm(&mut self) -> f32 {
-        let touched = self.touched.iter().map(|r| vector::sum_of_squares(self.values(r)));
+        let touched = self.touched.iter().map(|r| kernels::sum_of_squares(self.values(r)));
         let touched: f64 = touched.sum();
         let Gradient { products, n_products, multiplier, .. } = self;
         let products = products[..*n_products].iter().map(|p| p.squares(multiplier));

@@ -17,7 +17,6 @@
 //! - [`models::transformer`]: encoders that tag, encoder-decoders that write.
 //! - [`import`]: published weights, from Hugging Face folders, PyTorch, AllenNLP and HDF5 files.
 
-mod aligned;
 mod autoregressive;
 mod backward;
 pub mod checkpoint;
@@ -25,7 +24,6 @@ mod deferred;
 pub mod gradient;
 mod halves;
 pub mod import;
-pub mod kernels;
 mod lanes;
 pub mod layers;
 pub mod layout;
@@ -43,12 +41,12 @@ mod tagging;
 pub mod tape;
 mod train;
 mod uses;
-mod vector;
 mod vectors;
 
-pub use aligned::Aligned;
 pub use autoregressive::{AutoRegressive, Encoded, Vars};
 pub use cajole_core::random;
+pub use cajole_kernels as kernels;
+pub use cajole_kernels::Aligned;
 pub use gradient::Gradient;
 pub use lanes::Scratch;
 pub use network::{Forcing, Network, Trainable, Trained};

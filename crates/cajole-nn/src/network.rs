@@ -15,7 +15,7 @@ use cajole_core::{
 
 use smallvec::SmallVec;
 
-use crate::aligned::Aligned;
+use crate::Aligned;
 use crate::halves;
 use crate::lanes::Scratch;
 use crate::layout::Layout;

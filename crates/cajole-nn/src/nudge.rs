@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use cajole_core::{Mark, Move, Moving, Schedule};
 
-use crate::aligned::Aligned;
+use crate::Aligned;
 use crate::gradient::{Gradient, Purpose, is_known, remember};
+use crate::kernels;
 use crate::layout::Layout;
 use crate::optimizer::{self, Momenta};
 use crate::tape::Tape;
-use crate::vector;
 use crate::vectors::Vectors;
 
 /// `W_λ` and `∇` of one input.
@@ -209,7 +209,7 @@ pub(crate) fn complete(own: &mut Move<Nudge>, w: &[f32]) {
             if scale != 0.0 {
                 grad.iter_mut().zip(&*shift).for_each(|(g, shift)| *g += scale * shift);
             }
-            if needs_norm { vector::sum_of_squares(grad).sqrt() as f32 } else { 1.0 }
+            if needs_norm { kernels::sum_of_squares(grad).sqrt() as f32 } else { 1.0 }
         }
     };
 }
@@ -228,7 +228,7 @@ pub(crate) fn step(own: &mut Move<Nudge>, w: &[f32]) {
                 if squares.len() < dirty.len() {
                     squares.insert(place, 0.0);
                 }
-                squares[place] = vector::squared_distance(moved, &w[range.clone()]);
+                squares[place] = kernels::squared_distance(moved, &w[range.clone()]);
             };
             let step = (own.t, step_size, own.norm);
             optimizer::step(rule, step, weights, grad, momenta, &mut moved);
@@ -239,7 +239,7 @@ pub(crate) fn step(own: &mut Move<Nudge>, w: &[f32]) {
             second.resize(if 2 <= rule.memory() { shift.len() } else { 0 }, 0.0);
             let eta = rule.eta(own.t, step_size, own.norm);
             rule.step(own.t, eta, shift, grad, (first, second));
-            vector::sum_of_squares(shift).sqrt() as f32
+            kernels::sum_of_squares(shift).sqrt() as f32
         }
     };
 }

@@ -15,7 +15,7 @@ use cajole_core::Failure;
 use cajole_core::model::Mark;
 use cajole_core::random::Random;
 
-use crate::aligned::Aligned;
+use crate::Aligned;
 use crate::backward::WayBack;
 use crate::halves::Halves;
 use crate::layers::{

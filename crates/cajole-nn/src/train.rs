@@ -15,7 +15,7 @@ use cajole_core::model::{Mark, Symbol};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::aligned::Aligned;
+use crate::Aligned;
 use crate::gradient::Gradient;
 use crate::layout::{Entry, Layout};
 use crate::network::Trainable;

@@ -21,7 +21,6 @@ use crate::deferred::Matrix;
 use crate::kernels::{self, Mixture};
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Tape, Var};
-use crate::vector;
 
 /// The keys that queries are compared with.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +151,7 @@ impl Attention {
             dv.fill(0.0);
             // The gradients of the scores take the place of those of the weights.
             let dscores = &mut dweights[i * positions..][..length];
-            if vector::is_zero(dscores) {
+            if kernels::is_zero(dscores) {
                 continue;
             }
             let mean: f32 = weights.iter().zip(&*dscores).map(|(a, d)| a * d).sum();
@@ -242,7 +241,7 @@ impl Seen {
         for i in 0..y.rows as usize {
             let b = indices[self.inputs as usize + i] as usize;
             let dy = &dys[i * size..(i + 1) * size];
-            if vector::is_zero(dy) {
+            if kernels::is_zero(dy) {
                 continue;
             }
             let length = self.length(values, b);

@@ -16,7 +16,6 @@ use crate::kernels;
 use crate::layers::attention::Seen;
 use crate::layout::Param;
 use crate::tape::{Graph, Op, Origin, Tape, Var};
-use crate::vector;
 
 /// A summand of the gates, `(B, 4H)`.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +234,7 @@ impl Lstm {
                 }
                 continue;
             }
-            if vector::is_zero(&dh[row.clone()]) && vector::is_zero(&dc[row.clone()]) {
+            if kernels::is_zero(&dh[row.clone()]) && kernels::is_zero(&dc[row.clone()]) {
                 dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
                 continue;
             }

@@ -4,7 +4,6 @@
 use crate::backward::Backward;
 use crate::kernels;
 use crate::tape::{Graph, Op, Var};
-use crate::vector;
 
 pub(crate) struct LogSoftmax {
     pub(crate) x: Var,
@@ -38,7 +37,7 @@ impl LogSoftmax {
         let cols = y.cols as usize;
         let rows = before[x.range()].chunks_exact_mut(cols).zip(dy.chunks_exact(cols));
         for ((dx, dy), y) in rows.zip(values[y.range()].chunks_exact(cols)) {
-            if !vector::is_zero(dy) {
+            if !kernels::is_zero(dy) {
                 kernels::log_softmax_backward(y, dy, dx);
             }
         }

@@ -281,8 +281,8 @@ fn log_softmax_backward_body<A: Arithmetic>(out: &[f32], dout: &[f32], dx: &mut 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fused, Plain};
     use super::*;
+    use crate::{Fused, Plain};
 
     /// Steps through [-limit, limit] and compares with the standard library in f64.
     fn check(limit: f32, fast: fn(f32) -> f32, exact: fn(f64) -> f64, relative: bool) {

@@ -1,9 +1,9 @@
 //! Every product against its definition, and a single row against the same row in a batch.
 
-use super::super::many::{add_many_product_body, add_many_transposed_body};
-use super::super::{Fused, Plain};
 use super::*;
-use crate::random::Random;
+use crate::many::{add_many_product_body, add_many_transposed_body};
+use crate::{Fused, Plain};
+use cajole_core::random::Random;
 
 /// `(B, K, N)` around every edge of strips, tiles and vectors.
 const SHAPES: [(usize, usize, usize); 24] = [

@@ -15,6 +15,7 @@
 //! Shapes: `B` rows (batch, beam or time), `K` inner dimension, `N` columns; row-major.
 
 mod activation;
+mod aligned;
 mod arithmetic;
 mod attention;
 mod gelu;
@@ -25,14 +26,17 @@ mod matrix;
 mod norm;
 mod outer;
 mod squares;
+mod vector;
 
 pub use activation::{
     highway, highway_backward, log_softmax, log_softmax_backward, lstm, lstm_backward, sigmoid,
     tanh,
 };
+pub use aligned::Aligned;
 #[cfg(any(test, target_arch = "aarch64"))]
 pub(crate) use arithmetic::Fused;
-pub(crate) use arithmetic::{Arithmetic, LANES, Plain, WIDE, prefetch};
+pub use arithmetic::LANES;
+pub(crate) use arithmetic::{Arithmetic, Plain, WIDE, prefetch};
 pub use attention::{
     Mixture, add_dots, add_mixed, add_scaled, add_shares, additive_scores,
     additive_scores_backward, softmax,
@@ -44,6 +48,7 @@ pub use matrix::{Panel, add_product, add_product_transposed, add_to};
 pub use norm::{add_times, normalise, normalise_backward, times};
 pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
 pub(crate) use squares::{SQUARES, add_squared_differences, add_squares};
+pub use vector::{is_zero, squared_distance, sum_of_squares};
 
 /// Defines `name` as `body`, compiled for the best instruction set of the host machine.
 macro_rules! multiversion {
@@ -54,7 +59,7 @@ macro_rules! multiversion {
             {
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($arg: $ty),*) {
-                    $body::<crate::kernels::arithmetic::Avx2>($($arg),*);
+                    $body::<crate::arithmetic::Avx2>($($arg),*);
                 }
                 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                     // SAFETY: AVX2 and FMA were detected above.
@@ -62,9 +67,9 @@ macro_rules! multiversion {
                 }
             }
             #[cfg(target_arch = "aarch64")]
-            return $body::<crate::kernels::Fused>($($arg),*);
+            return $body::<crate::Fused>($($arg),*);
             #[cfg(not(target_arch = "aarch64"))]
-            $body::<crate::kernels::Plain>($($arg),*)
+            $body::<crate::Plain>($($arg),*)
         }
     };
 }
@@ -79,7 +84,7 @@ macro_rules! widest {
             {
                 #[target_feature(enable = "avx2,fma,avx512f")]
                 fn avx512($($arg: $ty),*) {
-                    $body::<crate::kernels::arithmetic::Avx512>($($arg),*);
+                    $body::<crate::arithmetic::Avx512>($($arg),*);
                 }
                 let has_avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
                 if has_avx2 && is_x86_feature_detected!("avx512f") {
@@ -87,7 +92,7 @@ macro_rules! widest {
                     return unsafe { avx512($($arg),*) };
                 }
             }
-            crate::kernels::multiversion! { fn narrower($($arg: $ty),*) = $body }
+            crate::multiversion! { fn narrower($($arg: $ty),*) = $body }
             narrower($($arg),*);
         }
     };

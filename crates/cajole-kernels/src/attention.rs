@@ -235,7 +235,7 @@ pub(super) fn dot_with<A: Arithmetic>(x: &[f32], y: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use cajole_core::random::Random;
 
     fn draw(random: &mut Random, len: usize) -> Vec<f32> {
         (0..len).map(|_| random.uniform(-1.0, 1.0)).collect()

@@ -292,9 +292,9 @@ fn half_dots<A: Convert, const R: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{add_product, add_product_transposed};
     use super::*;
-    use crate::random::Random;
+    use crate::{add_product, add_product_transposed};
+    use cajole_core::random::Random;
 
     /// `(K, N)` around the edges of vectors and of row blocks.
     const SHAPES: [(usize, usize); 7] =

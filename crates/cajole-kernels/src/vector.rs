@@ -3,10 +3,10 @@
 //! Plain `iter().sum()` over floats must add from left to right, one at a time. Many accumulators
 //! are as accurate, many times faster, and give the same result on every machine.
 
-use crate::kernels::{SQUARES, add_squared_differences, add_squares};
+use super::{SQUARES, add_squared_differences, add_squares};
 
 /// `Σ aᵢ²`.
-pub(crate) fn sum_of_squares(a: &[f32]) -> f64 {
+pub fn sum_of_squares(a: &[f32]) -> f64 {
     let (chunks, rest) = a.as_chunks();
     let mut sums = [0.0; SQUARES];
     add_squares(&mut sums, chunks);
@@ -14,7 +14,7 @@ pub(crate) fn sum_of_squares(a: &[f32]) -> f64 {
 }
 
 /// `Σ (aᵢ − bᵢ)²`.
-pub(crate) fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+pub fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
     let mut sums = [0.0; SQUARES];
     add_squared_differences(&mut sums, a, b);
@@ -23,7 +23,7 @@ pub(crate) fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Whether all of these are zero.
-pub(crate) fn is_zero(a: &[f32]) -> bool {
+pub fn is_zero(a: &[f32]) -> bool {
     // Without the sign, zero has no bits. Blocks end the search early and are tested without branches.
     let bits = |block: &[f32]| block.iter().fold(0, |bits, v| bits | v.to_bits() << 1);
     a.chunks(4 * SQUARES).all(|block| bits(block) == 0)

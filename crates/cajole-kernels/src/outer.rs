@@ -267,9 +267,9 @@ fn narrow_strips<A: Arithmetic, const ADDS: bool, const C: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fused, Plain};
     use super::*;
-    use crate::random::Random;
+    use crate::{Fused, Plain};
+    use cajole_core::random::Random;
 
     /// `(T, K, N)` around the edges of tiles and vectors.
     const SHAPES: [(usize, usize, usize); 8] = [

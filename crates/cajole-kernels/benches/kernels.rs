@@ -1,6 +1,6 @@
 //! Kernel benchmarks over the shapes the networks use.
 //!
-//! Run `cargo bench -p cajole-nn`, with part of a name after `--` to filter. Throughput counts
+//! Run `cargo bench -p cajole-kernels`, with part of a name after `--` to filter. Throughput counts
 //! multiply-adds for a product and elements for an elementwise kernel: 50 Gelem/s of a product is
 //! 100 GFLOP/s.
 //!
@@ -9,9 +9,8 @@
 
 use std::hint::black_box;
 
-use cajole_nn::Aligned;
-use cajole_nn::kernels::{self, Panel, Uses};
-use cajole_nn::random::Random;
+use cajole_core::random::Random;
+use cajole_kernels::{self as kernels, Aligned, Panel, Uses};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// `W (K, N)` of one matrix applied at every step.

@@ -5,7 +5,7 @@
 //! lanes on every machine, so that the order of additions does not depend on the register width.
 
 /// Floats per vector in the kernels.
-pub(crate) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Floats in two adjacent vectors.
 pub(crate) const WIDE: usize = 2 * LANES;
