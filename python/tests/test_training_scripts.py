@@ -24,6 +24,25 @@ def parsers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return parsers
 
 
+def test_a_fused_highway_layer_has_the_gradients_of_a_plain_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
+    import taggers
+
+    torch.manual_seed(1)
+    found = []
+    given = [torch.randn(5, 3, 96), torch.randn(16, 80)]
+    mask, weights = torch.rand(3, 16), torch.randn(5, 3, 16)
+    for layer in (taggers.highway.Layer.apply, taggers.plain):
+        z, w_h = (x.clone().requires_grad_() for x in given)
+        hs = layer(z, w_h, mask)
+        (hs * weights).sum().backward()
+        found.append((hs.detach(), z.grad, w_h.grad))
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("architecture", ["gnmt", "simple"])
 def test_fused_layers_have_the_gradients_of_plain_ones(
     parsers: Any, monkeypatch: pytest.MonkeyPatch, architecture: str
