@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -86,24 +87,28 @@ class Buckets:
 class Progress:
     """What a training that was killed goes on from: written after each evaluation, gone at the end."""
 
-    def __init__(self, folder, net, adam, average, rng):
-        self.path = Path(folder) / "training.pt"
+    def __init__(self, folder, net, adam, average, rng, settings):
+        self.path, self.settings = Path(folder) / "training.pt", settings
         self.net, self.adam, self.average, self.rng = net, adam, average, rng
 
     def save(self, **numbers):
         state = {
             "net": self.net.state_dict(), "adam": self.adam.state_dict(), "rng": self.rng.getstate(),
             "average": self.average.weights, "steps": self.average.steps, "numbers": numbers,
+            "settings": self.settings,
         }
         beside = self.path.with_suffix(".new")
         torch.save(state, beside)
         beside.replace(self.path)
 
     def load(self):
-        """The numbers that were saved last, or None."""
+        """The numbers that were saved last, or None. Ends the program if the settings were others."""
         if not self.path.exists():
             return None
-        state = torch.load(self.path, weights_only=False)
+        state = torch.load(self.path, weights_only=True)
+        changed = [key for key, value in self.settings.items() if state["settings"].get(key) != value]
+        if changed:
+            sys.exit(f"{self.path} was begun with another {', '.join(changed)}; remove it to begin anew")
         self.net.load_state_dict(state["net"])
         self.adam.load_state_dict(state["adam"])
         self.rng.setstate(state["rng"])
@@ -112,6 +117,11 @@ class Progress:
 
     def end(self):
         self.path.unlink(missing_ok=True)
+
+
+def settings_of(arguments, *but):
+    """What a training depends on, of the command line."""
+    return {key: value for key, value in vars(arguments).items() if key not in but}
 
 
 def seeded(name, seed):

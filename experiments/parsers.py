@@ -21,7 +21,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding
 
 from corpus import (
-    Averaged, Buckets, Progress, by_frequency, lexicon, rows, sample, save_checkpoint, seeded, tags_of
+    Averaged, Buckets, Progress, by_frequency, lexicon, rows, sample, save_checkpoint, seeded, settings_of,
+    tags_of,
 )
 from graphs import Gradients
 from trees import commands, f1, parse
@@ -32,6 +33,7 @@ except ImportError:  # without Triton, layers are sequences of PyTorch's operati
     fused = None
 
 E, P, A, CAP = 64, 32, 128, 6
+LOOKS = ("networks", "out", "data", "label", "every", "device")  # what training does not depend on
 
 
 @dataclass
@@ -379,11 +381,11 @@ def train(name, of, data, dev, arguments):
     gradients = Gradients(compute, moving, captures=device == "cuda")
     steps = (arguments.epochs or of.epochs) * len(lessons.buckets.batches(rng))
     step, best, curve, began, fraction, epoch = 0, -1.0, [], time.time(), 0.0, 0
-    progress = Progress(Path(arguments.out) / name, net, adam, average, rng)
+    progress = Progress(Path(arguments.out) / name, net, adam, average, rng, settings_of(arguments, *LOOKS))
     if known := progress.load():
         step, best, curve, epoch = (known[key] for key in ("step", "best", "curve", "epoch"))
         began -= known["seconds"]
-    evaluated = time.time()
+    evaluated, loss = time.time(), torch.tensor(torch.nan)
     while fraction < 1.0:
         longest = 10 * (epoch + 1) if epoch < arguments.short_epochs else 10**9
         for edge, size, items in lessons.buckets.batches(rng, lambda i: len(data.tags[i]) <= longest):
@@ -421,7 +423,8 @@ def train(name, of, data, dev, arguments):
             average.swap()
         (Path(arguments.out) / name / "curve.json").write_text(json.dumps(curve) + "\n")
         evaluated = time.time()
-        progress.save(step=step, best=best, curve=curve, epoch=epoch, seconds=evaluated - began)
+        if fraction < 1.0:
+            progress.save(step=step, best=best, curve=curve, epoch=epoch, seconds=evaluated - began)
     progress.end()
     return best
 

@@ -20,7 +20,9 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, embedding
 
-from corpus import Averaged, Buckets, Progress, lexicon, rows, sample, save_checkpoint, seeded, tags_of
+from corpus import (
+    Averaged, Buckets, Progress, lexicon, rows, sample, save_checkpoint, seeded, settings_of, tags_of
+)
 from graphs import Gradients
 from trees import parse
 
@@ -32,6 +34,7 @@ except ImportError:  # without Triton, layers are sequences of PyTorch's operati
 E, LEMMA, INDICATOR = 50, 50, 50
 INPUT_DROPOUT, RECURRENT_DROPOUT, DROPOUT = 0.2, 0.1, 0.1
 OFTEN = 3
+LOOKS = ("networks", "out", "data", "label", "dev", "device")  # what training does not depend on
 CONSTRAINT_LOSS, CONSTRAINT_LOSS_FROM = 0.5, 0.3  # its weight, and from which share of the training on
 GENRES = ["bc", "bn", "mz", "nw-wsj", "nw", "pt", "tc", "wb"]
 
@@ -346,10 +349,11 @@ def train(name, of, sentences, others, dev, arguments):
     steps = epochs * len(buckets.batches(rng))
     step, best, curve, began, fraction = 0, -1.0, [], time.time(), 0.0
     (Path(arguments.out) / name).mkdir(parents=True, exist_ok=True)
-    progress = Progress(Path(arguments.out) / name, net, adam, average, rng)
+    progress = Progress(Path(arguments.out) / name, net, adam, average, rng, settings_of(arguments, *LOOKS))
     if known := progress.load():
         step, best, curve = (known[key] for key in ("step", "best", "curve"))
         began -= known["seconds"]
+    loss = torch.tensor(torch.nan)
     while fraction < 1.0:
         for batch in buckets.batches(rng):
             fraction = max(step / steps, (time.time() - began) / arguments.seconds)
@@ -395,7 +399,8 @@ def train(name, of, sentences, others, dev, arguments):
             save_checkpoint(Path(arguments.out) / name, card, words, net.named_as_ours(), half=True)
         average.swap()
         (Path(arguments.out) / name / "curve.json").write_text(json.dumps(curve) + "\n")
-        progress.save(step=step, best=best, curve=curve, seconds=time.time() - began)
+        if fraction < 1.0:
+            progress.save(step=step, best=best, curve=curve, seconds=time.time() - began)
     progress.end()
     return best
 

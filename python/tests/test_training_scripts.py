@@ -88,14 +88,16 @@ def test_a_killed_training_goes_on_where_it_was(parsers: Any, tmp_path: Path) ->
         step(*whole)
     for _ in range(2):
         step(*parts)
-    corpus.Progress(tmp_path, *parts).save(step=2)
+    corpus.Progress(tmp_path, *parts, {"epochs": 4}).save(step=2)
     resumed = begin()
-    assert corpus.Progress(tmp_path, *resumed).load() == {"step": 2}
+    with pytest.raises(SystemExit, match="another epochs"):
+        corpus.Progress(tmp_path, *resumed, {"epochs": 5}).load()
+    assert corpus.Progress(tmp_path, *resumed, {"epochs": 4}).load() == {"step": 2}
     for _ in range(2):
         step(*resumed)
     for ours, theirs in zip([*resumed[0].parameters(), *resumed[2].weights],
                             [*whole[0].parameters(), *whole[2].weights], strict=True):
         assert torch.equal(ours, theirs)
-    progress = corpus.Progress(tmp_path, *resumed)
+    progress = corpus.Progress(tmp_path, *resumed, {"epochs": 4})
     progress.end()
     assert progress.load() is None
