@@ -22,7 +22,7 @@ RuleLike = Union[
 ]
 """Rules, a function `(input, output) -> float | bool | dict`, a constraint file, or a list of these."""
 
-Engine = Literal["gbi", "beam", "masked", "astar", "exact", "sample", "auto", "network"]
+Engine = Literal["usual", "gbi", "beam", "masked", "astar", "exact", "sample", "auto", "network"]
 Preset = Literal["paper", "best", "small"]
 
 
@@ -66,10 +66,11 @@ class Model:
         inputs: Iterable[Input] | os.PathLike[str],
         *,
         rules: RuleLike | None = None,
-        engine: Engine = "gbi",
+        engine: Engine = "usual",
         preset: Preset | None = None,
         settings: Mapping[str, Any] | None = None,
         max_steps: int | None = None,
+        patience: int | None = None,
         width: int | None = None,
         deadline_ms: int | None = None,
         max_tokens: int | None = None,
@@ -86,10 +87,13 @@ class Model:
 
         inputs: any iterable, or the path of a file whose lines `cajole infer` would read.
         rules: what outputs have to satisfy; by default, what the task demands.
-        engine: how they are made to.
+        engine: how they are made to; "usual" is "auto" for pairs whose rules can be followed symbol
+            by symbol, and "gbi" otherwise.
         preset, settings: settings of gradient-based inference, and single values of these, such as
             `{"schedule.step-size": 0.01}`.
         max_steps: nudges for one input, at most, in each descent.
+        patience: nudges after which an output is let be, though it violates: for rules that may be
+            wrong.
         width: the beam that the network decodes with; 1 is greedy.
         deadline_ms: when to give up on an input. Outputs then depend on the machine.
         max_tokens, max_line_bytes: longer inputs are bad.
@@ -100,6 +104,7 @@ class Model:
         options = self._options(
             engine, preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
         )
+        options["patience"] = patience
         threads = self._threads if threads is None else threads
         options.update(threads=threads, trace=trace, times=times, strict=strict)
         return self._network.infer(inputs, rules, options)
@@ -108,10 +113,10 @@ class Model:
         self, inputs: Sequence[Input], numbers: Sequence[int], rules: RuleLike | None, **given: Any
     ) -> Results:
         """Inputs that are a part of a longer file, with the numbers that their lines have there."""
-        names = ("engine", "preset", "settings", "max_steps", "width", "deadline_ms")
+        names = ("engine", "preset", "settings", "max_steps", "patience", "width", "deadline_ms")
         limits = ("max_tokens", "max_line_bytes")
         options: dict[str, Any] = dict.fromkeys((*names, *limits, "threads"))
-        options.update(engine="gbi", trace=False, times=False, strict=False, numbers=list(numbers))
+        options.update(engine="usual", trace=False, times=False, strict=False, numbers=list(numbers))
         unknown = given.keys() - options.keys()
         if unknown:
             raise TypeError(f"there is no option {sorted(unknown)[0]!r}")
@@ -161,6 +166,7 @@ class Model:
             "preset": preset,
             "settings": None if settings is None else dict(settings),
             "max_steps": max_steps,
+            "patience": None,
             "width": width,
             "deadline_ms": deadline_ms,
             "max_tokens": max_tokens,

@@ -41,6 +41,7 @@ class Asked(TypedDict, total=False):
     """A file of the server's, instead of `rules`."""
     preset: Optional[Preset]
     max_steps: Optional[int]
+    patience: Optional[int]
     width: Optional[int]
     deadline_ms: Optional[int]
 

@@ -96,6 +96,7 @@ def test_an_iterable_that_fails_raises_its_own_exception(transducer: cajole.Mode
         ({"width": 0}, ValueError, "width is 0"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"max_steps": -1}, ValueError, "max_steps is -1"),
+        ({"patience": -1}, ValueError, "patience is -1"),
         ({"settings": {"pull": -1}}, cajole.SettingsError, "with pull=-1: -1 is not a finite number from 0"),
         ({"settings": {"pull.x": 1}}, cajole.SettingsError, "override pull.x=1: \"pull\" is a value"),
         ({"settings": {"moves": ["no"]}}, cajole.SettingsError, "no parameter matches \"no\""),

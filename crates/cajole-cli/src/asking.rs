@@ -104,6 +104,9 @@ pub(crate) fn engine() -> impl TypedValueParser<Value = Engine> {
 
 fn about(engine: Engine) -> &'static str {
     match engine {
+        Engine::Usual => {
+            "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else"
+        }
         Engine::Gbi => {
             "Gradient-based inference: nudge a copy of the weights until the output obeys"
         }

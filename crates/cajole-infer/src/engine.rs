@@ -15,6 +15,8 @@ use crate::limits::MAX_TOKENS;
 /// How outputs are made to obey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
+    /// What serves the task and the rules best: see [`Task::usual_engine`](crate::task::Task).
+    Usual,
     /// Gradient-based inference.
     Gbi,
     /// One of its rivals.
@@ -43,7 +45,8 @@ pub enum Rival {
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 8] = [
+    pub const ALL: [Engine; 9] = [
+        Engine::Usual,
         Engine::Gbi,
         Engine::Rival(Rival::Beam),
         Engine::Rival(Rival::Masked),
@@ -62,6 +65,7 @@ impl Engine {
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
+            Engine::Usual => "usual",
             Engine::Gbi => "gbi",
             Engine::Rival(Rival::Beam) => "beam",
             Engine::Rival(Rival::Masked) => "masked",

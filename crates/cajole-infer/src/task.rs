@@ -161,6 +161,13 @@ pub trait Task: Send + Sync {
         vec![Engine::Gbi]
     }
 
+    /// The engine that users get unless they name one; `follows` says whether the rules can be
+    /// followed symbol by symbol.
+    fn usual_engine(&self, follows: bool) -> Engine {
+        let _ = follows;
+        Engine::Gbi
+    }
+
     /// A way of finding satisfying outputs; none, if it does not fit this network. See
     /// [`sequences::rival`].
     fn rival<'a>(

@@ -36,13 +36,16 @@ impl Settings {
     pub fn of<T: Task>(task: &T) -> Self {
         let presets = task.presets();
         let config = presets.get(presets.default).clone();
-        Settings { engine: Engine::Gbi, config, limits: task.limits(), cancel: Cancel::default() }
+        Settings { engine: Engine::Usual, config, limits: task.limits(), cancel: Cancel::default() }
     }
 
     /// The same settings with a single descent of so many nudges: what the network does not give up
-    /// by then, it keeps.
+    /// by then, it keeps. Searches would not let it, so the usual engine is gradient-based inference.
     #[must_use]
     pub fn patient(mut self, nudges: usize) -> Self {
+        if self.engine == Engine::Usual {
+            self.engine = Engine::Gbi;
+        }
         self.config.schedule.max_steps = nudges;
         self.config.restarts.clear();
         self
@@ -249,9 +252,13 @@ impl<'t, T: Task> Worker<'t, T> {
             (0..attempts.len()).partition(|&i| attempts[i].is_late());
         let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
         let bounds: Vec<Bound<'_>> = some.iter().map(Attempt::bound).collect();
+        let engine = match engine {
+            Engine::Usual => self.usual_engine(&some, &bounds),
+            named => named,
+        };
         let kept = |attempt: &Attempt<'_, '_, T>| attempt.keep(engine, 0);
         let answers = match engine {
-            Engine::Gbi => self.gbi(rules, &some, &bounds, None),
+            Engine::Usual | Engine::Gbi => self.gbi(rules, &some, &bounds, None),
             Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
             Engine::Network => some.iter().map(kept).collect(),
             Engine::Auto => self.auto(rules, &some, &bounds),
@@ -262,6 +269,15 @@ impl<'t, T: Task> Worker<'t, T> {
         all.sort_by_key(|(i, _)| *i);
         all.iter_mut().for_each(|(i, answer)| attempts[*i].complete(answer));
         all.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// The engine for inputs that share their rules, by the first of them.
+    fn usual_engine(&self, attempts: &[Attempt<'_, '_, T>], bounds: &[Bound<'_>]) -> Engine {
+        let first = attempts.iter().zip(bounds).next();
+        let follows = first.is_some_and(|(attempt, bound)| {
+            Wanted::new(input::<T>(attempt.of.case), bound as _).automaton().is_some()
+        });
+        self.task.usual_engine(follows)
     }
 
     /// `log p(y | x, W)` of every output.

@@ -25,6 +25,7 @@ pub(crate) struct Options {
     preset: Option<String>,
     settings: Option<Py<PyDict>>,
     max_steps: Option<i64>,
+    patience: Option<i64>,
     width: Option<i64>,
     deadline_ms: Option<i64>,
     max_tokens: Option<i64>,
@@ -49,10 +50,10 @@ impl Options {
             preset,
             overrides: overrides.transpose()?.unwrap_or_default(),
             max_steps: size("max_steps", self.max_steps, 0, MOST_STEPS)?,
+            patience: size("patience", self.patience, 0, MOST_STEPS)?,
             width: size("width", self.width, 1, MOST_WIDTH)?,
             deadline: deadline.map(Duration::from_millis),
             max_tokens: max_tokens.unwrap_or(MAX_TOKENS),
-            ..Changes::default()
         };
         changes.settings(network, engine).map_err(|error| settings_error(&error))
     }

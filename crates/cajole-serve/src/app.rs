@@ -175,7 +175,12 @@ impl App {
     ) -> Result<(String, Pending), Problem> {
         let until = until(asked.manner.deadline_ms);
         let prepared = self.prepare(model, asked.rules).await?;
-        let terms = self.terms(&prepared, &asked.manner, asked.manner.engine, extras);
+        // Only nudges have steps to explain.
+        let engine = match asked.manner.engine {
+            Engine::Usual if extras.traces => Engine::Gbi,
+            engine => engine,
+        };
+        let terms = self.terms(&prepared, &asked.manner, engine, extras);
         let waits = Waits { watches, times: asked.manner.times };
         Ok((prepared.model, self.submit(asked.inputs, &terms, waits, until)?))
     }

@@ -39,6 +39,7 @@ pub(crate) struct AskBody {
     engine: Option<Engine>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
+    patience: Option<usize>,
     width: Option<usize>,
     deadline_ms: Option<u64>,
     times: Option<bool>,
@@ -55,6 +56,7 @@ pub(crate) struct CompareBody {
     engines: Option<Vec<Engine>>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
+    patience: Option<usize>,
     width: Option<usize>,
     deadline_ms: Option<u64>,
 }
@@ -77,6 +79,7 @@ pub(crate) struct StreamQuery {
     engine: Option<Engine>,
     preset: Option<Preset>,
     max_steps: Option<usize>,
+    patience: Option<usize>,
     width: Option<usize>,
     deadline_ms: Option<u64>,
     times: Option<bool>,
@@ -97,6 +100,7 @@ pub(crate) struct Manner {
     pub(crate) engine: Engine,
     preset: Option<Preset>,
     max_steps: Option<usize>,
+    patience: Option<usize>,
     width: Option<usize>,
     /// From the arrival of the request.
     pub(crate) deadline_ms: Option<u64>,
@@ -142,11 +146,12 @@ pub(crate) type Input = Result<Line, (u64, cajole_infer::line::LineError)>;
 impl AskBody {
     /// What it asks for.
     pub(crate) fn checked(self) -> Result<Asked, Problem> {
-        let AskBody { input, inputs, rules, engine, preset, max_steps, width, .. } = self;
+        let AskBody { input, inputs, rules, engine, preset, max_steps, patience, width, .. } = self;
         let manner = Manner {
-            engine: engine.unwrap_or(Engine::Gbi),
+            engine: engine.unwrap_or(Engine::Usual),
             preset,
             max_steps,
+            patience,
             width,
             deadline_ms: self.deadline_ms,
             times: self.times.unwrap_or(true),
@@ -159,7 +164,8 @@ impl AskBody {
 impl CompareBody {
     /// What it asks for, and the engines; all that differ, if none are named.
     pub(crate) fn checked(self) -> Result<(Asked, Option<Vec<Engine>>), Problem> {
-        let CompareBody { input, inputs, model, rules, preset, max_steps, width, .. } = self;
+        let CompareBody { input, inputs, model, rules, preset, max_steps, patience, width, .. } =
+            self;
         let engines = self.engines;
         let deadline_ms = self.deadline_ms;
         let (engine, times) = (None, Some(true));
@@ -171,6 +177,7 @@ impl CompareBody {
             engine,
             preset,
             max_steps,
+            patience,
             width,
             deadline_ms,
             times,
@@ -197,10 +204,10 @@ impl LintBody {
 impl StreamQuery {
     /// The rules, and how outputs are made to obey them.
     pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
-        let StreamQuery { rules, engine, preset, max_steps, width, deadline_ms, times, .. } = self;
-        let engine = engine.unwrap_or(Engine::Gbi);
-        let times = times.unwrap_or(true);
-        let manner = Manner { engine, preset, max_steps, width, deadline_ms, times };
+        let StreamQuery { rules, engine, preset, max_steps, patience, width, .. } = self;
+        let engine = engine.unwrap_or(Engine::Usual);
+        let (deadline_ms, times) = (self.deadline_ms, self.times.unwrap_or(true));
+        let manner = Manner { engine, preset, max_steps, patience, width, deadline_ms, times };
         let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);
         Ok((rules, manner.checked("")?))
     }
@@ -230,6 +237,7 @@ impl Manner {
             _ => Ok(()),
         };
         within("max_steps", self.max_steps.map(|n| n as u64), 0, MOST_STEPS as u64)?;
+        within("patience", self.patience.map(|n| n as u64), 0, MOST_STEPS as u64)?;
         within("width", self.width.map(|n| n as u64), 1, MOST_WIDTH as u64)?;
         within("deadline_ms", self.deadline_ms, 1, MOST_DEADLINE_MS)?;
         Ok(self)
@@ -245,7 +253,11 @@ impl Manner {
         }
         let mut limits = network.limits();
         limits.width = self.width.unwrap_or(limits.width);
-        Settings { engine, config, limits, cancel: Cancel::default() }
+        let settings = Settings { engine, config, limits, cancel: Cancel::default() };
+        match self.patience {
+            Some(nudges) => settings.patient(nudges),
+            None => settings,
+        }
     }
 }
 

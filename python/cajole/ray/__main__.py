@@ -26,10 +26,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, help="actors [default: one for each CPU]")
     parser.add_argument("--model", default="transducer", help="a built-in network or a folder")
     parser.add_argument("--constraint", type=pathlib.Path, help="a constraint file")
-    parser.add_argument("--engine", default="gbi")
+    parser.add_argument("--engine", default="usual")
     parser.add_argument("--preset")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--max-steps", type=int)
+    parser.add_argument("--patience", type=int)
     parser.add_argument("--deadline-ms", type=int)
     parser.add_argument("--width", type=int)
     parser.add_argument("--max-tokens", type=int)
@@ -62,6 +63,7 @@ def main() -> int:
         "preset": given.preset,
         "settings": settings(given.set) or None,
         "max_steps": given.max_steps,
+        "patience": given.patience,
         "deadline_ms": given.deadline_ms,
         "width": given.width,
         "max_tokens": given.max_tokens,

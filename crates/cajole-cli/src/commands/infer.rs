@@ -76,7 +76,7 @@ pub(crate) struct Infer {
     pub(super) asking: Asking,
 
     /// How outputs are made to obey
-    #[arg(long, value_name = "ENGINE", default_value = "gbi", value_parser = asking::engine())]
+    #[arg(long, value_name = "ENGINE", default_value = "usual", value_parser = asking::engine())]
     pub(super) engine: Engine,
 
     /// Add the trace of every repair to its record (gbi)

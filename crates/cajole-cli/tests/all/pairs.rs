@@ -115,7 +115,7 @@ fn a_transformer_is_trained_on_pairs_and_works_in_all_commands() {
 
     fs::write(folder.path().join("rule.toml"), "arithmetic = 'len(out) <= 2'\n").unwrap();
     let rule = ["--model=net", "--constraint=rule.toml"];
-    let records = run(&[&["infer"], &rule[..], &["dev.jsonl"]].concat());
+    let records = run(&[&["infer", "--engine=gbi"], &rule[..], &["dev.jsonl"]].concat());
     let records: Vec<Value> = records.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(records.len(), 20);
     let is_repaired = |record: &Value| record["engine"] == "gbi" && record["g_after"] == 0.0;

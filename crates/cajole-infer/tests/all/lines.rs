@@ -159,6 +159,27 @@ fn nor_does_it_for_other_networks() {
 }
 
 #[test]
+fn the_usual_engine_searches_where_rules_of_pairs_can_be_followed() {
+    let network = Registry::standard().open("expressions").unwrap();
+    let lines = ["a + b * c - d / e + f ^ g * h - a", "a * b * c", "h - g - f - e - d - c - b - a"];
+    // Too many things to count for an automaton.
+    let count = |symbol| format!("count(out,\"{symbol}\") = count(in,\"{symbol}\")");
+    let counts: Vec<String> = "abcdefgh+-*/^".chars().map(count).collect();
+    let counts = format!("arithmetic = '{} and len(out) = 3 * len(in) - 4'", counts.join(" and "));
+    let texts =
+        [("arithmetic = 'len(out) = 3 * len(in) - 4'", Engine::Auto), (&counts, Engine::Gbi)];
+    for (text, usual) in texts {
+        let rules = rules(&*network, text);
+        let with = |engine| {
+            let settings = settings(&*network, engine);
+            run(&*network, &ask(&rules, &settings), lines.join("\n").as_bytes()).bytes
+        };
+        assert_eq!(with(Engine::Usual), with(usual), "{text}");
+        assert_ne!(with(Engine::Auto), with(Engine::Gbi), "{text}");
+    }
+}
+
+#[test]
 fn a_cancelled_run_takes_no_more_lines() {
     let task = transducer();
     let rules = rules(&*task, COUNT);

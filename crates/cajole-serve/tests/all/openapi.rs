@@ -46,6 +46,7 @@ fn responses_are_as_described() {
         json!({"model": "tagger", "inputs": [{"tree": tree, "id": "x"}, "Dogs bark ."]}),
         json!({"model": "expressions", "input": "a + b", "rules": {"table": {"must-have": ["a"]}}}),
         json!({"input": "azbz", "deadline_ms": 1, "preset": "paper", "max_steps": 3, "width": 2}),
+        json!({"input": "azbz", "engine": "usual", "patience": 1}),
     ];
     for body in &inputs {
         check(body, "AskRequest");
@@ -81,6 +82,7 @@ fn problems_are_as_described() {
         (400, r#"{"input": "a", "engine": "magic"}"#),
         (400, r#"{"input": "a", "width": 0}"#),
         (400, r#"{"input": "a", "max_steps": 1000001}"#),
+        (400, r#"{"input": "a", "patience": -1}"#),
         (400, r#"{"input": "a", "deadline_ms": 0}"#),
         (400, r#"{"input": "a", "rules": {"toml": "", "name": ""}}"#),
         (404, r#"{"input": "a", "model": "nobody"}"#),
