@@ -65,10 +65,16 @@ pub struct Schedule {
 }
 
 /// A decoder that knows the constraint, as a source of satisfying candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Source {
+    /// For role taggers, if the constraint is about spans alone: exact search over allowed spans.
+    Spans {
+        /// What each repetition of a core role costs, in log-probability; at least 0.
+        #[serde(deserialize_with = "ranges::weight")]
+        repeated: f32,
+    },
     /// A masked beam, if the constraint has an automaton; for taggers, exact search in it.
     Masked {
         /// Its width; 1 is masked greedy decoding.

@@ -83,6 +83,17 @@ fn by_input(sets: &[&FailureSet<'_>], ours: &str, rival: &str) -> (Vec<Tally>, V
     pooled.into_values().unzip()
 }
 
+/// How far `ours` is ahead of a rival on all these sets together, from draws of the inputs.
+pub(crate) fn ahead_on_all(
+    sets: &[&FailureSet<'_>],
+    ours: &str,
+    rival: &str,
+    figure: Score,
+) -> Interval {
+    let (own, theirs) = by_input(sets, ours, rival);
+    Interval::between(&own, &theirs, figure)
+}
+
 /// A tally of all comparisons: on how many failure sets `ours` is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
 pub(crate) fn tally_table(ours: &str, sets: &[FailureSet<'_>], figures: &[(&str, Score)]) -> Table {

@@ -13,6 +13,7 @@ mod kept;
 mod method;
 pub mod parsing;
 mod reproduce;
+mod side_by_side;
 pub mod srl;
 mod study;
 mod summary;
@@ -20,7 +21,7 @@ pub mod transduction;
 mod tuning;
 
 pub(crate) use bootstrap::{Interval, Score, Tally, Verdict};
-pub(crate) use comparison::{FailureSet, LEGEND, OURS, Tallies, tally_table};
+pub(crate) use comparison::{FailureSet, LEGEND, OURS, Tallies, ahead_on_all, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
 pub(crate) use example::{NEAREST, choose, edit_distance};
 pub(crate) use kept::Kept;
@@ -31,6 +32,7 @@ pub(crate) use method::{
 };
 pub use reproduce::Places;
 pub(crate) use reproduce::{Experiment, reproduce};
+pub(crate) use side_by_side::{SHOWN, SideBySide, side_by_side_table};
 pub use study::{Study, Variant};
 pub(crate) use summary::{
     SHARES, Summary, conversion_curve, converted_steps, steps_table, with_costs,

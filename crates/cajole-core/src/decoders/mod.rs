@@ -55,6 +55,7 @@ pub fn source<'a, M: Stepper>(
     ranking: Ranking,
 ) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
     Some(match *source {
+        Source::Spans { .. } => return None,
         Source::Masked { width } => Box::new(MaskedBeam { width, ranking }),
         Source::BlackBox { limit } => Box::new(BestFirst {
             max_expansions: limit,

@@ -10,8 +10,8 @@ use cajole_treebank::shift_reduce::constraint::Tokens;
 use cajole_treebank::{Sentence, Tree};
 
 use super::config::ParsingConfig;
-use super::methods::Failures;
-use crate::{NEAREST, alone, choose, edit_distance};
+use super::methods::{Failures, Method};
+use crate::{NEAREST, SHOWN, SideBySide, alone, choose, edit_distance};
 
 /// Longer sentences make unreadable tables.
 const LONGEST: usize = 14;
@@ -68,6 +68,41 @@ pub(super) fn case_study(
         }
     }
     Ok(None)
+}
+
+/// The first failures among short sentences, and what every method makes of them.
+///
+/// # Errors
+/// If a preset names a parameter that the network does not have.
+pub(super) fn side_by_side(
+    parser: &Parser,
+    config: &ParsingConfig,
+    step_size: f32,
+    sentences: &[Sentence],
+    watch: &dyn Watch,
+) -> Result<Vec<SideBySide>, UnknownParameter> {
+    let short = sentences.iter().filter(|s| s.tree.leaves().len() <= LONGEST);
+    let short: Vec<Sentence> = short.cloned().collect();
+    let failures = Failures::find(parser, config.beam(1), &short, watch).truncated(SHOWN);
+    let mut methods = vec![("network".to_owned(), failures.untouched())];
+    for method in [
+        Method::Constrained,
+        Method::MaskedGreedy,
+        Method::MaskedBeam,
+        Method::Paper(step_size),
+        Method::Small,
+        Method::Best,
+    ] {
+        let repairs = failures.repair(method, config, watch)?;
+        methods.push((method.name(&config.rivals), repairs));
+    }
+    let leaves = failures.cases.iter().map(|case| case.gold.leaves());
+    let words =
+        |leaves: Vec<(&str, &str)>| leaves.iter().map(|l| l.1).collect::<Vec<_>>().join(" ");
+    let text = |y: &[Symbol]| parser.commands.text(y).to_string();
+    let gold = failures.cases.iter().map(|case| parser.commands.encode(case.gold));
+    let gold: Vec<String> = gold.map(|y| y.map_or_else(|_| String::new(), |y| text(&y))).collect();
+    Ok(SideBySide::of(leaves.map(words).collect(), &gold, &methods, |_, y| text(y)))
 }
 
 /// The trace of one sentence as a table: the decoded outputs, with errors marked if the gold tree

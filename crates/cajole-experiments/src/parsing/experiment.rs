@@ -12,13 +12,13 @@ use cajole_tasks::{Presets, Watch};
 use cajole_treebank::Sentence;
 use serde::{Deserialize, Serialize};
 
-use super::case_study::case_study;
+use super::case_study::{case_study, side_by_side};
 use super::config::ParsingConfig;
 use super::methods::{Failures, Method, decoder_name};
 use super::tables;
 use crate::{
-    Experiment, ExperimentError, Kept, Places, Repair, Study, Tallies, UnknownCorpus, best_of,
-    converted_steps,
+    Experiment, ExperimentError, Kept, Places, Repair, SideBySide, Study, Tallies, UnknownCorpus,
+    best_of, converted_steps,
 };
 
 /// The measurements for one parser, one beam width and one set of sentences.
@@ -50,6 +50,8 @@ pub(crate) struct OfNetwork {
     pub(super) domains: Vec<Measured>,
     /// By study, one row per variant.
     pub(super) studies: Vec<Vec<Row>>,
+    /// Single failures, with every method's output.
+    pub(super) outputs: Vec<SideBySide>,
 }
 
 /// Runs the experiment. Parsers and results are saved under `places.out`, if given, and reused.
@@ -176,8 +178,12 @@ impl Run<'_> {
         let domains = domains.map(|(name, sentences)| self.block(name, 1, step_size, sentences));
         let domains = domains.collect::<Result<_, _>>()?;
         let studies = self.studies(step_size, &splits.dev)?;
+        let outputs = self.kept.get(&format!("{} side by side", self.name), || {
+            let found = side_by_side(self.parser, self.config, step_size, &splits.test, self.watch);
+            found.map_err(ExperimentError::from)
+        })?;
         let config = network.clone();
-        Ok(OfNetwork { config, dev_f1, step_size, test, domains, studies })
+        Ok(OfNetwork { config, dev_f1, step_size, test, domains, studies, outputs })
     }
 
     /// The studies of this network, on dev failures of greedy decoding.

@@ -11,7 +11,9 @@ use super::experiment::{Measured, OfNetwork};
 use super::methods::decoder_name;
 use super::paper::{self, Repaired};
 use super::seeds::seeds_table;
-use crate::{FailureSet, LEGEND, OURS, Tally, conversion_curve, steps_table, tally_table};
+use crate::{
+    FailureSet, LEGEND, OURS, Tally, conversion_curve, side_by_side_table, steps_table, tally_table,
+};
 
 /// Assembles the report.
 pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
@@ -42,6 +44,8 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
         let rows: Vec<Row> = networks.iter().flat_map(|n| n.studies[i].clone()).collect();
         report.tables.extend((!rows.is_empty()).then(|| study.table(&rows)));
     }
+    let outputs = |n: &OfNetwork| side_by_side_table(&n.config.name, &n.outputs);
+    report.tables.extend(networks.iter().filter_map(outputs));
     report.plots.extend(networks.iter().filter_map(f1_plot));
     report.plots.extend(networks.iter().filter_map(conversion_plot));
     let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));

@@ -22,6 +22,8 @@ pub(super) struct Measured {
     pub(super) data: String,
     pub(super) reading: Reading,
     pub(super) noise: Noise,
+    /// Which of the predicates each failure is.
+    pub(super) inputs: Vec<usize>,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
     /// What each of them got right, failure by failure.
@@ -62,6 +64,7 @@ impl Block<'_> {
             data: self.data.to_owned(),
             reading: kind.reading,
             noise: kind.noise,
+            inputs: failures.inputs.clone(),
             rows: Vec::new(),
             tallies: Tallies::default(),
             parts: Vec::new(),

@@ -89,7 +89,7 @@ impl Run<'_> {
     /// F1.
     fn choose_best(&self, reading: Reading, dev: &Tagged<'_>) -> Result<Config, ExperimentError> {
         /// F1 differences that mean little on some hundred failures.
-        const MARGIN: f64 = 0.5;
+        const MARGIN: f64 = 0.2;
         let instances = self.instances(dev.sentences, reading, self.config.noise[0])?;
         let failures = self.dev_failures(&instances, dev);
         let presets = &self.config.gbi;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cajole_core::Candidate;
 use cajole_core::decoders::Greedy;
+use cajole_core::decoders::tags::Heuristic;
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
@@ -15,16 +16,22 @@ use cajole_tasks::srl::{Card, CorpusConfig, NetworkConfig, Recipe, RoleTagger, S
 use cajole_tasks::words::Reads;
 use cajole_tasks::{Checkpoint, Watch};
 use cajole_treebank::Tree;
+use cajole_treebank::roles::Argument;
 use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::Sentence;
+use cajole_treebank::roles::show::Bracketing;
 
 use super::block::{Block, Measured};
 use super::case_study::{LONGEST, case_study};
 use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
 use super::methods::Failures;
+use super::search::Searching;
 use super::tables;
-use crate::{Experiment, ExperimentError, Kept, Places, Study, UnknownCorpus, mean_milliseconds};
+use crate::{
+    Experiment, ExperimentError, Kept, Places, SHOWN, SideBySide, Study, UnknownCorpus,
+    mean_milliseconds,
+};
 
 /// All measurements of one tagger.
 pub(crate) struct OfNetwork {
@@ -39,6 +46,8 @@ pub(crate) struct OfNetwork {
     pub(super) studies: Vec<Vec<Row>>,
     /// The study of A*.
     pub(super) collapse: Vec<Row>,
+    /// Single failures, with every method's output.
+    pub(super) outputs: Vec<SideBySide>,
 }
 
 /// Runs the experiment. Taggers and results are saved under `places.out`, if given, and reused.
@@ -184,8 +193,11 @@ impl Run<'_> {
         let domains = domains.collect::<Result<_, _>>()?;
         let studies = self.studies(&chosen, &dev)?;
         let collapse = self.collapse(&chosen, &dev)?;
+        let outputs = self.kept.get(&format!("{} side by side", self.name), || {
+            self.side_by_side(&chosen, &splits.test)
+        })?;
         let config = network.clone();
-        Ok(OfNetwork { config, dev_f1, chosen, test, domains, studies, collapse })
+        Ok(OfNetwork { config, dev_f1, chosen, test, domains, studies, collapse, outputs })
     }
 
     /// The studies of this network, on dev failures under the first kind of constraint.
@@ -271,6 +283,47 @@ impl Run<'_> {
             }
         }
         Ok(instances)
+    }
+
+    /// The first failures among short sentences, and what every method makes of them, under the
+    /// constraints of the first block.
+    fn side_by_side(
+        &self,
+        chosen: &Chosen,
+        sentences: &[Sentence],
+    ) -> Result<Vec<SideBySide>, ExperimentError> {
+        let Some(kind) = chosen.kinds.first() else { return Ok(Vec::new()) };
+        let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
+        let short: Vec<Sentence> = short.cloned().collect();
+        let instances = self.instances(&short, kind.reading, kind.noise)?;
+        let failures = Failures::find(self.tagger, &instances, self.watch).truncated(SHOWN);
+        let (penalties, heuristic) = (kind.charges.penalties(), Heuristic::Viterbi);
+        let agenda_limit = self.config.rivals.agenda_limit;
+        let by = Searching { penalties, heuristic, agenda_limit };
+        let mut methods = vec![
+            ("network".to_owned(), failures.untouched()),
+            ("A*".to_owned(), failures.a_star(by, self.watch)),
+            ("exact MAP".to_owned(), failures.exact(self.watch)),
+        ];
+        let gbi = &self.config.gbi;
+        let presets = [("paper", gbi.paper_by(chosen.step_size)), ("small", gbi.small.clone())];
+        for (name, preset) in presets.into_iter().chain([("best", kind.best.clone())]) {
+            let name = format!("gbi {name}");
+            let nudged = failures.gbi(&name, preset, self.watch)?;
+            methods.push((name, failures.within(&nudged, None)));
+        }
+        let sentences: Vec<&Sentence> = propositions(&short, self.corpus).map(|(s, _)| s).collect();
+        let tokens = |i: usize| &sentences[failures.inputs[i]].tokens[..];
+        let show = |i: usize, arguments: &[Argument]| {
+            let predicate = failures.cases[i].0.features.predicate;
+            Bracketing { tokens: tokens(i), predicate, arguments, wrong: &[] }.to_string()
+        };
+        let all = 0..failures.cases.len();
+        let gold: Vec<String> = all.clone().map(|i| show(i, &failures.cases[i].0.gold)).collect();
+        let inputs = all.map(|i| tokens(i).join(" ")).collect();
+        Ok(SideBySide::of(inputs, &gold, &methods, |i, y| {
+            show(i, &self.tagger.vocabulary.arguments(y))
+        }))
     }
 
     /// A repair to show, among short sentences under the constraints of the first block.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cajole_core::constraints::{Brackets, SpansInTree};
-use cajole_core::decoders::tags::{AStar, Exact, Tagged};
+use cajole_core::decoders::tags::{AStar, Exact, Tagged, UniqueExact};
 use cajole_core::{
-    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter,
+    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Source, Symbol, UnknownParameter,
 };
 use cajole_report::{Figure, Row};
 use cajole_tasks::Watch;
@@ -22,6 +22,8 @@ pub struct Failures<'a> {
     pub tagger: &'a RoleTagger,
     /// The failures, each with its first output.
     pub cases: Vec<(&'a Instance, Candidate)>,
+    /// Which of the predicates each of them is.
+    pub(super) inputs: Vec<usize>,
     /// The number of predicates.
     pub total: usize,
     constraint: SpansInTree<'a>,
@@ -78,28 +80,32 @@ impl<'a> Failures<'a> {
         firsts: &[Candidate],
     ) -> Self {
         let constraint = tagger.constraint();
-        let (mut rest, mut cases) = (Score::default(), Vec::new());
-        for (x, first) in instances.iter().zip(firsts) {
-            match constraint.check(x, &first.output).is_satisfied() {
-                true => rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output)),
-                false => cases.push((x, first.clone())),
+        let (mut rest, mut cases, mut inputs) = (Score::default(), Vec::new(), Vec::new());
+        for (i, (x, first)) in instances.iter().zip(firsts).enumerate() {
+            if constraint.check(x, &first.output).is_satisfied() {
+                rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output));
+            } else {
+                cases.push((x, first.clone()));
+                inputs.push(i);
             }
         }
-        Failures { tagger, cases, total: instances.len(), constraint, rest }
+        Failures { tagger, cases, inputs, total: instances.len(), constraint, rest }
     }
 
     /// Keeps only the first `n` failures.
     #[must_use]
     pub fn truncated(mut self, n: usize) -> Self {
         self.cases.truncate(n);
+        self.inputs.truncate(n);
         self
     }
 
     /// The first `n` failures, as a set of their own.
     pub(super) fn first(&self, n: usize) -> Failures<'a> {
         let cases = self.cases.iter().take(n).cloned().collect();
+        let inputs = self.inputs.iter().take(n).copied().collect();
         let (tagger, total, rest) = (self.tagger, self.total, self.rest.clone());
-        Failures { tagger, cases, total, constraint: tagger.constraint(), rest }
+        Failures { tagger, cases, inputs, total, constraint: tagger.constraint(), rest }
     }
 
     /// A* search. Where it gives up, the first output stays.
@@ -118,6 +124,18 @@ impl<'a> Failures<'a> {
     fn exact_search(&self) -> Tagged<'_, Exact<'_>> {
         let tags = &self.tagger.vocabulary.tags;
         Tagged { tags, search: Exact { free: &self.constraint.free } }
+    }
+
+    /// The decoder behind one of a preset's sources.
+    fn source(&self, source: &Source) -> Box<dyn ConstrainedDecoder<Net> + '_> {
+        let (tags, free) = (&self.tagger.vocabulary.tags, &self.constraint.free);
+        match *source {
+            Source::Spans { repeated } => {
+                let search = UniqueExact::new(tags, free, repeated);
+                Box::new(Tagged { tags, search })
+            }
+            _ => Box::new(self.exact_search()),
+        }
     }
 
     /// The network's own outputs, as a method that changes nothing.
@@ -173,11 +191,10 @@ impl<'a> Failures<'a> {
         watch: &dyn Watch,
     ) -> Result<Vec<Nudged>, UnknownParameter> {
         let model = &self.tagger.model;
-        let has_source = !config.sources.is_empty();
-        let mut gbi = Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi()));
-        if has_source {
-            gbi = gbi.sources(vec![Box::new(self.exact_search())]);
-        }
+        // The first source always finds something if anything satisfies.
+        let sources: Vec<_> = config.sources.iter().take(1).map(|s| self.source(s)).collect();
+        let gbi =
+            Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi())).sources(sources);
         watch.begin(name, xs.len() as u64);
         let runs = with_gbi(model, &gbi, &self.constraint, xs, watch);
         watch.end();

@@ -10,6 +10,7 @@ mod paper;
 mod plots;
 mod run_time;
 mod search;
+mod seeds;
 mod tables;
 
 pub use case_study::{faults_in_words, trace_of, wrong_spans};

@@ -14,7 +14,8 @@ use super::paper;
 use super::plots::{conversion_plot, cost_plot};
 use super::run_time::{limits_table, steps, time_table};
 use super::search::collapse_table;
-use crate::{FailureSet, LEGEND, OURS, Score, Tally, tally_table};
+use super::seeds::seeds_table;
+use crate::{FailureSet, LEGEND, OURS, Score, Tally, side_by_side_table, tally_table};
 
 /// Assembles the report.
 pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
@@ -35,6 +36,7 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
             report.tables.extend(methods_table(networks, noise, reading));
         }
     }
+    report.tables.extend(seeds_table(networks));
     report.tables.extend(parts_table(networks));
     let figures: [(&str, Score); 2] = [("F1", Tally::f1), ("exact", Tally::exact)];
     for &noise in &config.noise {
@@ -57,6 +59,8 @@ pub(super) fn report(config: &SrlConfig, networks: &[OfNetwork]) -> Report {
     }
     let collapse: Vec<Row> = networks.iter().flat_map(|n| n.collapse.clone()).collect();
     report.tables.extend((!collapse.is_empty()).then(|| collapse_table(&collapse)));
+    let outputs = |n: &OfNetwork| side_by_side_table(&n.config.name, &n.outputs);
+    report.tables.extend(networks.iter().filter_map(outputs));
     report.plots.extend(networks.first().and_then(cost_plot));
     report.plots.push(conversion_plot(networks));
     report.rows =
@@ -73,16 +77,17 @@ fn rows(measured: &Measured) -> Vec<Row> {
     rows.map(|row| Row { constraint: constraint.clone(), ..row.clone() }).collect()
 }
 
-/// The failure sets on which methods are compared, under one kind of constraint. Networks are taken
-/// for independent, although some fail on the same predicates.
+/// The failure sets on which methods are compared, under one kind of constraint.
 fn sets(networks: &[OfNetwork], noise: Noise) -> Vec<FailureSet<'_>> {
-    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains));
-    let all = all.filter(|m| m.noise == noise).enumerate();
-    all.map(|(i, m)| {
-        let n = m.rows.first().map_or(0, |row| row.failures);
-        FailureSet { tallies: &m.tallies, inputs: (0..n).map(|j| format!("{i} {j}")).collect() }
-    })
-    .collect()
+    let all = networks.iter().flat_map(|n| n.test.iter().chain(&n.domains).map(move |m| (n, m)));
+    all.filter(|(_, m)| m.noise == noise).map(|(n, m)| failure_set(n, m)).collect()
+}
+
+/// The failures of one block, by predicate: several networks may fail on the same.
+pub(super) fn failure_set<'a>(network: &OfNetwork, measured: &'a Measured) -> FailureSet<'a> {
+    let Measured { data, inputs, tallies, .. } = measured;
+    let corpus = &network.config.corpus;
+    FailureSet { tallies, inputs: inputs.iter().map(|i| format!("{corpus} {data} {i}")).collect() }
 }
 
 fn capital(name: &str) -> String {

@@ -7,8 +7,8 @@
 use cajole_core::Symbol;
 use cajole_core::constraints::{Brackets, RoleSet, TagSet};
 use cajole_core::decoders::tags::{
-    AStar, Agenda, Chart, Exact, Heuristic, KBest, Penalties, Search, Space, SuffixLists, Suffixes,
-    TagScores, Viterbi,
+    AStar, Agenda, Chart, Exact, Frontier, Heuristic, KBest, Penalties, Search, Space, SuffixLists,
+    Suffixes, TagScores, UniqueExact, Viterbi,
 };
 use cajole_core::random::Random;
 use proptest::collection::vec;
@@ -255,6 +255,55 @@ proptest! {
         let Search::Found { score, .. } = search else { panic!("{search:?}") };
         prop_assert_eq!(Some(score), sum);
         prop_assert_eq!(found, exact);
+    }
+
+    #[test]
+    fn unique_exact_finds_the_best_under_every_charge(
+        scores in matrix(ROLES.len(), 4),
+        pairs in pairs(),
+        unique in prop_oneof![Just(0.0f32), Just(0.25), Just(1.5), Just(f32::INFINITY)],
+    ) {
+        let (tags, mut all) = (tag_set(ROLES), all_valid(ROLES, &scores, Space::Log));
+        let (free, brackets) = (RoleSet::named(&tags, &["V"]), Brackets::from_iter(pairs.clone()));
+        let (mut chart, mut frontier, mut y) = (Chart::default(), Frontier::default(), vec![7]);
+        let penalties = Penalties { unique, ..Penalties::default() };
+        for brackets in [None, Some(&brackets)] {
+            if brackets.is_some() {
+                all.retain(|valid| in_brackets(&valid.spans, &pairs));
+            }
+            let (_, best) = first_best(&all, |valid| penalised(valid, penalties, None));
+            let scores = TagScores::new(&tags, &scores);
+            let search = UniqueExact::new(&tags, &free, unique);
+            match search.tag(&scores, brackets, &mut chart, &mut frontier, &mut y) {
+                Some(score) => {
+                    let found = all.iter().find(|valid| valid.y == y).expect("it is allowed");
+                    prop_assert_eq!(penalised(found, penalties, None), best);
+                    prop_assert_eq!(score, best as f32);
+                }
+                None => prop_assert_eq!((best, y.len()), (IMPOSSIBLE, 0)),
+            }
+        }
+    }
+
+    #[test]
+    fn unique_exact_is_a_star_that_forbids_spans_outside_the_brackets(
+        seed in 0..u64::MAX,
+        pairs in vec((0..8usize, 1..9usize), 8..30),
+        unique in prop_oneof![Just(0.5f32), Just(3.0), Just(f32::INFINITY)],
+    ) {
+        let tags = many_tags();
+        let scores = random_scores(seed, 8 * tags.n_tags());
+        let (scores, brackets) = (TagScores::new(&tags, &scores), Brackets::from_iter(pairs));
+        let (free, mut chart, mut frontier) = <(RoleSet, Chart, Frontier)>::default();
+        let (mut y, mut found) = (Vec::new(), Vec::new());
+        let search = UniqueExact::new(&tags, &free, unique);
+        let score = search.tag(&scores, Some(&brackets), &mut chart, &mut frontier, &mut y);
+        let penalties = Penalties { unique, syntax: f32::INFINITY, ..Penalties::default() };
+        let a_star = AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, penalties) };
+        let search = a_star.tag(&scores, Some(&brackets), &mut Agenda::default(), &mut found);
+        let Search::Found { score: expected, .. } = search else { panic!("{search:?}") };
+        prop_assert_eq!(score, Some(expected));
+        prop_assert_eq!(y, found);
     }
 
     #[test]

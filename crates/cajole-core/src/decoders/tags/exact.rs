@@ -78,6 +78,11 @@ struct Going {
 }
 
 impl Chart {
+    /// The score of the best continuation from position `t`.
+    pub(super) fn after(&self, t: usize) -> f64 {
+        self.best[t]
+    }
+
     fn clear(&mut self, scores: &TagScores) {
         let (tags, n) = (scores.tags(), scores.n_positions());
         self.best.clear();

@@ -1,7 +1,7 @@
 //! Searches over tags: the best sequence given one matrix of log-probabilities.
 //!
-//! [`Viterbi`] and [`KBest`] know the BIO rule alone. [`Exact`] and [`AStar`] know which spans and
-//! roles the constraints allow. [`MaskedTags`] follows any constraint's automaton, and
+//! [`Viterbi`] and [`KBest`] know the BIO rule alone. [`Exact`], [`UniqueExact`] and [`AStar`] know
+//! which spans and roles the constraints allow. [`MaskedTags`] follows any constraint's automaton, and
 //! [`DoublingTags`] and [`SamplingTags`] check what they find. [`Tagged`] turns them into decoders:
 //! the network runs once per decode, for many inputs at once, and not at all if its recording is
 //! still available.
@@ -13,6 +13,7 @@ mod k_best;
 mod masked;
 mod sampling;
 mod scores;
+mod unique;
 mod viterbi;
 
 pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
@@ -22,6 +23,7 @@ pub use k_best::{KBest, SuffixLists};
 pub use masked::{MaskedTags, Trellis};
 pub use sampling::SamplingTags;
 pub use scores::TagScores;
+pub use unique::{Frontier, UniqueExact};
 pub use viterbi::{Space, Suffixes, Viterbi};
 
 use crate::config::Source;
@@ -62,6 +64,7 @@ pub struct TagBuffers {
     suffixes: Suffixes,
     lists: SuffixLists,
     chart: Chart,
+    frontier: Frontier,
     agenda: Agenda,
     trellis: Trellis,
     /// The tags that a constrained search found.
@@ -108,6 +111,18 @@ impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for Exact<'_> {
     }
 }
 
+impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for UniqueExact<'_> {
+    fn search(
+        &self,
+        scores: &TagScores<'_>,
+        wanted: &Wanted<'_, X>,
+        buffers: &mut TagBuffers,
+    ) -> Option<f32> {
+        let TagBuffers { chart, frontier, y, .. } = buffers;
+        self.tag(scores, wanted.input().brackets(), chart, frontier, y)
+    }
+}
+
 impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar<'_> {
     fn search(
         &self,
@@ -145,6 +160,7 @@ pub fn source<'a, M: TagScorer>(
     source: &Source,
 ) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
     Some(match *source {
+        Source::Spans { .. } => return None,
         Source::Masked { .. } => Box::new(Tagged { tags, search: MaskedTags::default() }),
         Source::BlackBox { limit } => {
             Box::new(Tagged { tags, search: DoublingTags { from: 2, to: limit } })
