@@ -18,6 +18,7 @@ use crate::gradient::Gradient;
 use crate::halves::{Halves, Weights};
 use crate::kernels::{self, Panel};
 use crate::layers::lstm::Input;
+use crate::layers::multi_head::MultiHead;
 use crate::layout::{Layout, Param};
 use crate::tape::{Op, Owners, Tape, Var};
 use crate::uses::Uses;
@@ -115,13 +116,24 @@ impl Tape {
     ) {
         let len = self.len();
         let Tape {
-            values, ops, levels, inflows, indices, inputs, halves, op_owners, way_back, ..
+            values,
+            ops,
+            levels,
+            inflows,
+            indices,
+            inputs,
+            heads,
+            halves,
+            op_owners,
+            way_back,
+            ..
         } = self;
         let WayBack { grads, panel, reach, order, uses, deferred, live } = way_back;
         if grads.len() < len {
             grads.resize(len);
         }
-        reach.begin(ops, levels, inputs, &of);
+        let refers = Refers { inputs, heads };
+        reach.begin(ops, levels, refers, &of);
         reach.sort(order);
         let mut pass = Backward {
             w,
@@ -133,6 +145,7 @@ impl Tape {
             inflows,
             indices,
             inputs,
+            heads,
             owners: op_owners,
             panel,
             reach,
@@ -177,7 +190,7 @@ impl Op {
             Op::Concat(op) => op.backward(pass),
             Op::Embedding(op) => op.backward(pass),
             Op::Gated(op) => op.backward(pass),
-            Op::MultiHead(op) => op.backward(pass),
+            Op::MultiHead(kept) => pass.heads[*kept as usize].backward(pass),
             Op::Norm(op) => op.backward(pass),
             Op::Rows(op) => op.backward(pass),
             Op::Scale(op) => op.backward(pass),
@@ -220,17 +233,17 @@ impl Op {
     }
 
     /// Calls `show` for every matrix this operation depends on.
-    fn each_input(&self, inputs: &[Input], mut show: impl FnMut(Var)) {
+    fn each_input(&self, refers: Refers<'_>, mut show: impl FnMut(Var)) {
         match self {
             Op::Leaf | Op::Param(_) | Op::Embedding(_) => {}
             Op::Activation(op) => show(op.x),
             Op::Affine(op) => op.inputs().for_each(show),
             Op::Gated(op) => show(op.x),
-            Op::MultiHead(op) => op.inputs().for_each(show),
+            Op::MultiHead(kept) => refers.heads[*kept as usize].inputs().for_each(show),
             Op::Norm(op) => show(op.x),
             Op::Scale(op) => show(op.x),
             Op::Scores(op) => show(op.x),
-            Op::Lstm(op) => op.each_input(inputs, show),
+            Op::Lstm(op) => op.each_input(refers.inputs, show),
             Op::LstmLayer(op) => show(op.x),
             Op::Attention(op) => op.inputs().for_each(show),
             Op::Mix(op) => op.seen.inputs().for_each(show),
@@ -244,17 +257,24 @@ impl Op {
     }
 }
 
+/// What operations refer to by an index.
+#[derive(Clone, Copy)]
+struct Refers<'a> {
+    inputs: &'a [Input],
+    heads: &'a [MultiHead],
+}
+
 impl Reach {
     /// One forward sweep: an operation is needed if a moving parameter or a needed input feeds it.
-    fn begin(&mut self, ops: &[Op], declared: &[u8], inputs: &[Input], of: &Of<'_>) {
+    fn begin(&mut self, ops: &[Op], declared: &[u8], refers: Refers<'_>, of: &Of<'_>) {
         let Reach { needed, live, levels } = self;
         live.clear();
         live.resize(ops.len(), false);
         needed.clear();
         levels.clear();
         for (op, &declared) in ops.iter().zip(declared) {
-            let (mut is_needed, mut level) = (op.has_moving(inputs, of), declared);
-            op.each_input(inputs, |v| {
+            let (mut is_needed, mut level) = (op.has_moving(refers.inputs, of), declared);
+            op.each_input(refers, |v| {
                 is_needed |= needed[v.op.index()];
                 level = level.max(levels[v.op.index()]);
             });
@@ -293,6 +313,7 @@ pub(crate) struct Backward<'a> {
     inflows: &'a [(u32, u32)],
     pub(crate) indices: &'a [u32],
     pub(crate) inputs: &'a [Input],
+    heads: &'a [MultiHead],
     owners: &'a [Owners],
     pub(crate) panel: &'a mut Panel,
     reach: &'a mut Reach,

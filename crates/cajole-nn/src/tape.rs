@@ -98,7 +98,8 @@ pub(crate) enum Op {
     Concat(concat::Concat),
     Embedding(embedding::Embedding),
     Gated(activation::Gated),
-    MultiHead(multi_head::MultiHead),
+    /// By its index among the tape's: it is so large that it would make every operation large.
+    MultiHead(u32),
     Norm(norm::Norm),
     Rows(rows::Rows),
     Scale(scale::Scale),
@@ -127,6 +128,8 @@ pub struct Tape {
     pub(crate) indices: Vec<u32>,
     /// The summands of LSTM steps.
     pub(crate) inputs: Vec<lstm::Input>,
+    /// What operations on heads remember.
+    pub(crate) heads: Vec<multi_head::MultiHead>,
     /// f16 copies of weights, for matvecs.
     pub(crate) halves: Halves,
     /// The input that owns each row of subsequent operations.
@@ -145,6 +148,7 @@ pub(crate) struct Position {
     ops: usize,
     indices: usize,
     inputs: usize,
+    heads: usize,
 }
 
 impl Tape {
@@ -157,6 +161,7 @@ impl Tape {
         self.inflows.clear();
         self.indices.clear();
         self.inputs.clear();
+        self.heads.clear();
         self.op_owners.clear();
         self.owners = Owners::default();
     }
@@ -168,6 +173,7 @@ impl Tape {
             ops: self.ops.len(),
             indices: self.indices.len(),
             inputs: self.inputs.len(),
+            heads: self.heads.len(),
         }
     }
 
@@ -180,6 +186,7 @@ impl Tape {
         self.op_owners.truncate(position.ops);
         self.indices.truncate(position.indices);
         self.inputs.truncate(position.inputs);
+        self.heads.truncate(position.heads);
     }
 
     /// The values of `v`, `(rows, cols)`.

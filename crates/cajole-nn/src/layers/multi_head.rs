@@ -220,7 +220,9 @@ impl Graph<'_> {
         let op = self.tape.next_op();
         let y = Var { op, at: y_at as u32, rows: rows as u32, cols: width as u32 };
         let record = MultiHead { from, heads, spans, relative, at: at as u32, y };
-        self.tape.record(Op::MultiHead(record), y_at);
+        let kept = self.tape.heads.len() as u32;
+        self.tape.heads.push(record);
+        self.tape.record(Op::MultiHead(kept), y_at);
         y
     }
 }
