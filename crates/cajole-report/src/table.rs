@@ -129,7 +129,8 @@ impl Table {
                 format!(r#"<th scope="col"{}>{}</th>"#, self.align(column).class(), escape(name))
             })
             .collect();
-        let caption = html::element("caption", &escape(&self.caption));
+        let caption = html::element("span", &escape(&self.caption));
+        let caption = html::element("caption", &caption);
         let content = format!("{caption}<thead>\n<tr>{header}</tr>\n</thead>\n{body}");
         html::scroll(&self.caption, &content)
     }
