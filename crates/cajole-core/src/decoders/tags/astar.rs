@@ -17,7 +17,6 @@
 //! exponentially; hitting the limit is reported as a result. A* knows the constraints, so it is a
 //! baseline for gradient-based inference.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +27,7 @@ use crate::constraints::{
     UniqueRoles,
 };
 
+use super::queued::Queued;
 use super::{Space, Suffixes, TagScores};
 
 /// The cost of each fault, subtracted from the log-probability: 0 ignores it, infinity forbids it.
@@ -131,7 +131,7 @@ pub enum Search {
 pub struct Agenda {
     /// All generated prefixes: a tree, with the empty prefix at its root.
     prefixes: Vec<Prefix>,
-    queue: BinaryHeap<Entry>,
+    queue: BinaryHeap<Queued>,
     /// Suffix sums of the best log-probability of each position.
     maxima: Vec<f64>, // (T + 1)
     suffixes: Suffixes,
@@ -151,36 +151,6 @@ struct Prefix {
     /// The log-probability minus penalties.
     sum: f64,
 }
-
-/// A queued prefix, with the bound on its score.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    bound: f64,
-    len: u32,
-    prefix: u32,
-}
-
-/// Highest bound first; ties go to the longest prefix, then to the oldest.
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        let by_bound = self.bound.total_cmp(&other.bound);
-        by_bound.then(self.len.cmp(&other.len)).then(other.prefix.cmp(&self.prefix))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
 
 /// One search.
 struct Run<'r> {
@@ -222,7 +192,7 @@ impl Run<'_> {
             Heuristic::Viterbi => suffixes.fill(self.scores, Space::Log),
         }
         prefixes.push(Prefix { parent: 0, len: 0, tag: Tag::O, since: 0, sum: 0.0 });
-        queue.push(Entry { bound: 0.0, len: 0, prefix: 0 });
+        queue.push(Queued { bound: 0.0, len: 0, prefix: 0 });
     }
 
     /// Generates the best extension of `parent` that ranks after `last`, if there is one; false if
@@ -249,7 +219,7 @@ impl Run<'_> {
         if self.a_star.agenda_limit <= prefixes.len() {
             return false;
         }
-        queue.push(Entry { bound, len: prefix.len, prefix: number });
+        queue.push(Queued { bound, len: prefix.len, prefix: number });
         prefixes.push(prefix);
         true
     }

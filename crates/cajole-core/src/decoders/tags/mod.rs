@@ -11,6 +11,7 @@ mod doubling;
 mod exact;
 mod k_best;
 mod masked;
+mod queued;
 mod sampling;
 mod scores;
 mod unique;

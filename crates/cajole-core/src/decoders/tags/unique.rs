@@ -13,12 +13,12 @@
 //! below [`Exact`]'s output are dropped. Of prefixes that end at the same position with the same
 //! roles used, only the best goes on, so that there are at most `2^7 · T` of them.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::Symbol;
 use crate::constraints::{Brackets, CORE_ROLES, Role, RoleSet, TagSet};
 
+use super::queued::Queued;
 use super::{Chart, Exact, TagScores};
 
 /// Finds the best tag sequence whose arguments are brackets, less a charge for each repetition of a
@@ -91,7 +91,7 @@ impl<'a> UniqueExact<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Frontier {
     prefixes: Vec<Prefix>,
-    queue: BinaryHeap<Entry>,
+    queue: BinaryHeap<Queued>,
     /// Whether the best prefix of this length with these core roles was extended.
     is_done: Vec<bool>, // (T + 1, 2^7)
 }
@@ -109,36 +109,6 @@ struct Prefix {
     /// The log-probability less the charges.
     sum: f64,
 }
-
-/// A queued prefix, with the bound on its score.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    bound: f64,
-    end: u32,
-    prefix: u32,
-}
-
-/// Highest bound first; ties go to the longest prefix, then to the oldest.
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        let by_bound = self.bound.total_cmp(&other.bound);
-        by_bound.then(self.end.cmp(&other.end)).then(other.prefix.cmp(&self.prefix))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
 
 struct Run<'r> {
     of: &'r UniqueExact<'r>,
@@ -160,8 +130,8 @@ impl Run<'_> {
         is_done.clear();
         is_done.resize((n + 1) * N_USES, false);
         prefixes.push(Prefix { parent: 0, end: 0, symbol: tags.outside(), used: 0, sum: 0.0 });
-        queue.push(Entry { bound: self.chart.after(0), end: 0, prefix: 0 });
-        while let Some(Entry { prefix, .. }) = self.frontier.queue.pop() {
+        queue.push(Queued { bound: self.chart.after(0), len: 0, prefix: 0 });
+        while let Some(Queued { prefix, .. }) = self.frontier.queue.pop() {
             let from = self.frontier.prefixes[prefix as usize];
             if from.end as usize == n {
                 self.read(prefix, y);
@@ -217,7 +187,7 @@ impl Run<'_> {
             return;
         }
         let Frontier { prefixes, queue, .. } = &mut *self.frontier;
-        queue.push(Entry { bound, end: prefix.end, prefix: prefixes.len() as u32 });
+        queue.push(Queued { bound, len: prefix.end, prefix: prefixes.len() as u32 });
         prefixes.push(prefix);
     }
 
