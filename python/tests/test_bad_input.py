@@ -90,7 +90,7 @@ def test_an_iterable_that_fails_raises_its_own_exception(transducer: cajole.Mode
 @pytest.mark.parametrize(
     ("arguments", "error", "why"),
     [
-        ({"engine": "magic"}, ValueError, "no engine \"magic\"; known are gbi, beam"),
+        ({"engine": "magic"}, ValueError, "no engine \"magic\"; known are usual, gbi, beam"),
         ({"preset": "worst"}, ValueError, "no preset \"worst\"; known are paper"),
         ({"max_steps": 10**9}, ValueError, "max_steps is 1000000000, which is not in 0..=1000000"),
         ({"width": 0}, ValueError, "width is 0"),
