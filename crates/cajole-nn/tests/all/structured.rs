@@ -339,6 +339,25 @@ fn random_scores(seed: u64, len: usize) -> Vec<f32> {
     (0..len).map(|_| random.uniform(-8.0, 0.0)).collect()
 }
 
+#[test]
+fn unique_exact_gives_up_on_long_inputs_that_are_undecided() {
+    let of_role = |i: usize| [format!("I-ARG{i}"), format!("B-ARG{i}")];
+    let tags = TagSet::new((0..6).flat_map(of_role).chain(["O".into()])).unwrap();
+    let (n, charge) = (600, 3.0);
+    // All core roles are equally probable, and much more so than none.
+    let row = tags.names().iter().map(|name| if name == "O" { -50.0 } else { -3.0 });
+    let scores: Vec<f32> = row.collect::<Vec<f32>>().repeat(n);
+    let scores = TagScores::new(&tags, &scores);
+    let brackets: Brackets = (0..n).flat_map(|i| (1..=8).map(move |k| (i, i + k))).collect();
+    let (free, mut chart, mut frontier) = <(RoleSet, Chart, Frontier)>::default();
+    let (mut exact, mut y) = (Vec::new(), Vec::new());
+    let sum = Exact { free: &free }.tag(&scores, Some(&brackets), &mut chart, &mut exact).unwrap();
+    let search = UniqueExact::new(&tags, &free, charge);
+    let score = search.tag(&scores, Some(&brackets), &mut chart, &mut frontier, &mut y).unwrap();
+    assert_eq!(y, exact);
+    assert!(score < sum - charge, "{score} of {sum}: repetitions are charged");
+}
+
 /// Viterbi as in textbooks: every tag asks every other whether it may follow.
 fn slow_viterbi(tags: &TagSet, scores: &[f32]) -> (f64, Vec<Symbol>) {
     let v = tags.n_tags();

@@ -11,7 +11,8 @@
 //! the best here too. Otherwise a best-first search extends prefixes by whole spans. Its bound on the
 //! rest is [`Exact`]'s chart, which leaves out only the charges, and prefixes that are sure to score
 //! below [`Exact`]'s output are dropped. Of prefixes that end at the same position with the same
-//! roles used, only the best goes on, so that there are at most `2^7 · T` of them.
+//! roles used, only the best goes on. Where a million prefixes do not suffice, as for a long input that
+//! the network is undecided about, [`Exact`]'s output stays.
 
 use std::collections::BinaryHeap;
 
@@ -48,7 +49,8 @@ impl<'a> UniqueExact<'a> {
     }
 
     /// Writes the best sequence into `y` and returns its log-probability less the charges; `None` if
-    /// every satisfying sequence is impossible. Without brackets, every span is allowed.
+    /// every satisfying sequence is impossible, or if repetitions are forbidden and the search gives
+    /// up. Without brackets, every span is allowed.
     ///
     /// `scores` must use the tags this was made with.
     pub fn tag(
@@ -67,7 +69,7 @@ impl<'a> UniqueExact<'a> {
         let floor = chart.after(0) - self.charge * f64::from(repeated);
         match (Run { of: self, scores, brackets, chart, frontier, floor }).search(y) {
             Some(score) => Some(score as f32),
-            // Rounding may drop what is as good as `Exact`'s output.
+            // The search gave up, or rounding dropped what is as good as `Exact`'s output.
             None if f64::NEG_INFINITY < floor => Some(floor as f32),
             None => {
                 y.clear();
@@ -86,6 +88,9 @@ impl<'a> UniqueExact<'a> {
         n
     }
 }
+
+/// The most prefixes of a search, of some 50 bytes each.
+const MOST_PREFIXES: usize = 1 << 20;
 
 /// The prefixes of a search, reused between calls.
 #[derive(Clone, Debug, Default)]
@@ -140,6 +145,9 @@ impl Run<'_> {
             let place = from.end as usize * N_USES + usize::from(from.used);
             if !std::mem::replace(&mut self.frontier.is_done[place], true) {
                 self.extend(prefix, from);
+            }
+            if MOST_PREFIXES < self.frontier.prefixes.len() {
+                return None;
             }
         }
         None
