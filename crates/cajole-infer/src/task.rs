@@ -161,9 +161,9 @@ pub trait Task: Send + Sync {
         vec![Engine::Gbi]
     }
 
-    /// The engine that users get unless they name one; `follows` says whether the rules can be
+    /// The engine that users get unless they name one; `follows` finds out whether the rules can be
     /// followed symbol by symbol.
-    fn usual_engine(&self, follows: bool) -> Engine {
+    fn usual_engine(&self, follows: &dyn Fn() -> bool) -> Engine {
         let _ = follows;
         Engine::Gbi
     }

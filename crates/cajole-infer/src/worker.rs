@@ -274,10 +274,11 @@ impl<'t, T: Task> Worker<'t, T> {
     /// The engine for inputs that share their rules, by the first of them.
     fn usual_engine(&self, attempts: &[Attempt<'_, '_, T>], bounds: &[Bound<'_>]) -> Engine {
         let first = attempts.iter().zip(bounds).next();
-        let follows = first.is_some_and(|(attempt, bound)| {
-            Wanted::new(input::<T>(attempt.of.case), bound as _).automaton().is_some()
-        });
-        self.task.usual_engine(follows)
+        self.task.usual_engine(&|| {
+            first.is_some_and(|(attempt, bound)| {
+                Wanted::new(input::<T>(attempt.of.case), bound as _).automaton().is_some()
+            })
+        })
     }
 
     /// `log p(y | x, W)` of every output.

@@ -17,8 +17,22 @@ pub(crate) fn networks(
 }
 
 /// The family of a network.
-pub fn family(name: &str) -> &str {
+fn family(name: &str) -> &str {
     name.rsplit_once(MARK).map_or(name, |(family, _)| family)
+}
+
+/// Networks by family, in the order in which families come up; only families of several.
+pub fn families<'a, T>(networks: impl IntoIterator<Item = (&'a str, T)>) -> Vec<(&'a str, Vec<T>)> {
+    let mut families: Vec<(&str, Vec<T>)> = Vec::new();
+    for (name, network) in networks {
+        let name = family(name);
+        match families.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, members)) => members.push(network),
+            None => families.push((name, vec![network])),
+        }
+    }
+    families.retain(|(_, members)| 1 < members.len());
+    families
 }
 
 #[cfg(test)]
@@ -33,5 +47,7 @@ mod tests {
         assert_eq!(all[0], ("net".to_owned(), 4));
         assert_eq!(all[2], ("net-seed3".to_owned(), 3));
         assert!(all.iter().all(|(name, _)| family(name) == "net"));
+        let some = [("net", 1), ("other", 2), ("net-seed2", 3)];
+        assert_eq!(families(some), [("net", vec![1, 3])]);
     }
 }

@@ -1,23 +1,18 @@
 //! What differs between seeds: networks of one family, summed up.
 
-use cajole_report::{Cell, Figure, Row, Table};
-use cajole_tasks::seeds::family;
+use cajole_report::{Cell, Figure, Table};
+use cajole_tasks::seeds::families;
 
 use super::experiment::OfNetwork;
 use crate::{OURS, Summary};
 
 /// Means and ranges over the seeds of every family that has several, greedy decoding.
 pub(super) fn seeds_table(networks: &[OfNetwork]) -> Option<Table> {
-    let mut families: Vec<(&str, Vec<&[Row]>)> = Vec::new();
-    for network in networks {
-        let Some(greedy) = network.test.iter().find(|m| m.width == 1) else { continue };
-        let name = family(&network.config.name);
-        match families.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, members)) => members.push(&greedy.rows),
-            None => families.push((name, vec![&greedy.rows])),
-        }
-    }
-    families.retain(|(_, members)| 1 < members.len());
+    let measured = networks.iter().filter_map(|n| {
+        let greedy = n.test.iter().find(|m| m.width == 1)?;
+        Some((n.config.name.as_str(), &greedy.rows))
+    });
+    let families = families(measured);
     let methods = ["masked greedy", "masked beam 9", "gbi paper", OURS];
     let first = ["net", "seeds", "test F1", "failures", "mended"];
     let caption = "Seeds, greedy decoding: means (and ranges) of test F1, of the percentage of outputs \

@@ -2,7 +2,6 @@
 //! sentences, under one kind of constraint.
 
 use cajole_core::Config;
-use cajole_core::decoders::tags::Heuristic;
 use cajole_report::{Figure, Row};
 use cajole_tasks::Watch;
 use cajole_tasks::srl::instance::Noise;
@@ -112,9 +111,7 @@ impl Block<'_> {
         let untouched = failures.untouched();
         to.rows.push(self.row("viterbi", &untouched, 0.0));
         to.tallies.push("viterbi", failures.tallies(&untouched));
-        let penalties = kind.charges.penalties();
-        let agenda_limit = config.rivals.agenda_limit;
-        let a_star = Searching { penalties, heuristic: Heuristic::Viterbi, agenda_limit };
+        let a_star = kind.charges.searching(config.rivals.agenda_limit);
         let searches: [(&str, &dyn Fn() -> Vec<Repair>); 2] =
             [("A*", &|| failures.a_star(a_star, watch)), ("exact MAP", &|| failures.exact(watch))];
         for (name, search) in searches {

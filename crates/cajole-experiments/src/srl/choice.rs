@@ -1,7 +1,6 @@
 //! Settings tuned per network and kind of constraint, by F1 on dev failures.
 
 use cajole_core::Config;
-use cajole_core::decoders::tags::Heuristic;
 use cajole_tasks::srl::Nudge;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_treebank::roles::nodes::Reading;
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::config::groups;
 use super::experiment::{Run, Tagged};
 use super::methods::Failures;
-use super::search::{Charges, Searching, finite};
+use super::search::{Charges, finite};
 use crate::{ExperimentError, Repair, best_of, nearly_best_of};
 
 /// The tuned settings of one network.
@@ -150,9 +149,7 @@ impl Run<'_> {
 
     fn a_star(&self, name: &str, failures: &Failures<'_>, charges: &Charges) -> Vec<Repair> {
         self.watch.begin(name, failures.cases.len() as u64);
-        let agenda_limit = self.config.rivals.agenda_limit;
-        let heuristic = Heuristic::Viterbi;
-        let by = Searching { penalties: charges.penalties(), heuristic, agenda_limit };
+        let by = charges.searching(self.config.rivals.agenda_limit);
         let repairs = failures.a_star(by, self.watch);
         self.watch.end();
         repairs

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use cajole_core::Candidate;
 use cajole_core::decoders::Greedy;
-use cajole_core::decoders::tags::Heuristic;
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
@@ -26,7 +25,6 @@ use super::case_study::{LONGEST, case_study};
 use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
 use super::methods::Failures;
-use super::search::Searching;
 use super::tables;
 use crate::{
     Experiment, ExperimentError, Kept, Places, SHOWN, SideBySide, Study, UnknownCorpus,
@@ -297,9 +295,7 @@ impl Run<'_> {
         let short: Vec<Sentence> = short.cloned().collect();
         let instances = self.instances(&short, kind.reading, kind.noise)?;
         let failures = Failures::find(self.tagger, &instances, self.watch).truncated(SHOWN);
-        let (penalties, heuristic) = (kind.charges.penalties(), Heuristic::Viterbi);
-        let agenda_limit = self.config.rivals.agenda_limit;
-        let by = Searching { penalties, heuristic, agenda_limit };
+        let by = kind.charges.searching(self.config.rivals.agenda_limit);
         let mut methods = vec![
             ("network".to_owned(), failures.untouched()),
             ("A*".to_owned(), failures.a_star(by, self.watch)),

@@ -55,6 +55,11 @@ impl Charges {
         Penalties { unique, continuation, reference, syntax }
     }
 
+    /// A* with these charges and the tight bound.
+    pub(super) fn searching(&self, agenda_limit: usize) -> Searching {
+        Searching { penalties: self.penalties(), heuristic: Heuristic::Viterbi, agenda_limit }
+    }
+
     /// These charges with another one for the faults of roles that [`Charges::ROLES`] names.
     pub(super) fn with_role(mut self, fault: &str, penalty: f32) -> Self {
         let charge = match fault {

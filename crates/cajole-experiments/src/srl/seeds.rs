@@ -1,7 +1,7 @@
 //! What differs between seeds: taggers of one family, summed up.
 
 use cajole_report::{Cell, Figure, Table};
-use cajole_tasks::seeds::family;
+use cajole_tasks::seeds::families;
 
 use super::block::Measured;
 use super::experiment::OfNetwork;
@@ -14,16 +14,11 @@ const RIVALS: [&str; 2] = ["exact MAP", "A*"];
 /// For every family of several seeds, under the first kind of constraint: means and ranges, and how far
 /// the best preset is ahead on the failures of all seeds.
 pub(super) fn seeds_table(networks: &[OfNetwork]) -> Option<Table> {
-    let mut families: Vec<(&str, Vec<(&OfNetwork, &Measured)>)> = Vec::new();
-    for network in networks {
-        let Some(first) = network.test.first() else { continue };
-        let name = family(&network.config.name);
-        match families.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, members)) => members.push((network, first)),
-            None => families.push((name, vec![(network, first)])),
-        }
-    }
-    families.retain(|(_, members)| 1 < members.len());
+    let measured = networks.iter().filter_map(|n| {
+        let first: &Measured = n.test.first()?;
+        Some((n.config.name.as_str(), (n, first)))
+    });
+    let families = families(measured);
     let caption = "Seeds: means (and ranges) of test F1, of the percentage of outputs that violate the \
                    constraint, and of F1 on these failures; then how far “gbi best” is ahead on the \
                    failures of all seeds together, F1 and exact match, with 95 % intervals from draws \

@@ -115,8 +115,8 @@ fn notes(config: &SrlConfig) -> Vec<String> {
             .to_owned(),
         format!(
             "“gbi paper” is Algorithm 1 as printed, at most {} steps of SGD. “gbi best” raises the \
-             exact constrained output under the nudged weights and lowers the decoded one where \
-             they differ. “gbi small” moves only biases, for many inputs at a time. “gbi \
+             exact constrained output under the nudged weights, in which repeated core roles cost \
+             something, and lowers the decoded one where they differ. “gbi small” moves only biases, for many inputs at a time. “gbi \
              cautious” is “gbi best” that accepts arguments that A* keeps despite a penalty, and \
              any output after a number of steps. “exact MAP” is the most probable \
              output that satisfies the constraint. “A*” searches with a penalty for each argument \
@@ -280,7 +280,7 @@ fn parts_table(networks: &[OfNetwork]) -> Option<Table> {
     let methods: Vec<&str> = ["exact MAP"].into_iter().chain(parts).chain([OURS]).collect();
     let header = ["net", "failures"].into_iter().chain(methods.iter().copied());
     let caption = "The parts of “gbi best”: F1 on the failures (and exact match) without one of them, \
-                   beside its source alone, exact MAP";
+                   beside exact MAP, its source if repeated roles cost nothing";
     let mut table = Table::new(caption, header.collect::<Vec<_>>());
     for (network, measured) in blocks {
         let failures = measured.rows.first().map_or(0, |row| row.failures);

@@ -82,8 +82,8 @@ impl Task for Pairs {
     }
 
     /// Searches that follow the rules are as accurate on pairs as nudging, in fewer passes.
-    fn usual_engine(&self, follows: bool) -> Engine {
-        if follows { Engine::Auto } else { Engine::Gbi }
+    fn usual_engine(&self, follows: &dyn Fn() -> bool) -> Engine {
+        if follows() { Engine::Auto } else { Engine::Gbi }
     }
 
     fn rival<'a>(
