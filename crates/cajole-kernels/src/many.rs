@@ -18,7 +18,7 @@ use super::{Arithmetic, LANES, Panel, WIDE, prefetch, widest};
 const fn near<A: Arithmetic>(n: usize) -> usize {
     match (A::IS_WIDE, n.is_multiple_of(256)) {
         (true, _) if collides(n) => 128,
-        (true, _) => 32,
+        (true, _) => 64,
         (false, true) => 16,
         (false, false) => 25,
     }
