@@ -106,6 +106,7 @@ export class RuleEditor {
   }
 
   private ask(rules: Rules, pause: number): void {
+    if (!("table" in rules)) this.form.wait();
     this.asked += 1;
     const mine = this.asked;
     this.pending = new Promise<void>((go) => window.setTimeout(go, pause)).then(() =>

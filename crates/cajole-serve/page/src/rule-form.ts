@@ -5,7 +5,7 @@ import { COMMON, kindOf, kindsFor, rulesOf, tableOf, type Field, type Join, type
 import type { Display, RuleTable } from "./wire.ts";
 
 export class RuleForm {
-  readonly element = h("div", { class: "rule-form" });
+  readonly element = h("fieldset", { class: "rule-form", "aria-label": "Rules as a form" });
   private join: Join = "all";
   private rules: RuleTable[] = [];
   private display: Display = "sequence";
@@ -17,8 +17,14 @@ export class RuleForm {
     this.display = display;
   }
 
+  /** Takes no edits until the next `show`: the rules have changed elsewhere, and an edit would undo that. */
+  wait(): void {
+    this.element.disabled = true;
+  }
+
   /** Shows these rules; `null` if the text cannot be read. */
   show(table: RuleTable | null): void {
+    this.element.disabled = false;
     if (table === null) {
       this.element.replaceChildren(
         h("p", { class: "hint" }, "The text is no TOML. Mend it under “TOML” first."),

@@ -79,6 +79,27 @@ test("the form and the text say the same", () =>
     assert.ok((await page.locator(".own .wrong").count()) > 0, "the phrase is marked where it is");
   }));
 
+test("the form waits for rules that were changed elsewhere", () =>
+  visit({}, async (one) => {
+    const { page } = one;
+    await open(one);
+    await page.selectOption("#model", "transducer");
+    await page.locator("#rule-kind:enabled").waitFor();
+    let answer = (): void => {};
+    const held = new Promise<void>((go) => (answer = go));
+    await page.route("**/v1/lint", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.selectOption("#rule-source", "file:transduction-full");
+    assert.ok(await page.locator("#rule-kind").isDisabled(), "an edit now would bring the old rules back");
+    answer();
+    await page.selectOption("#rule-kind", { label: "Phrases" });
+    await page.click("text=Add rule");
+    await page.getByLabel("Must not have").waitFor();
+    assert.equal(await page.locator(".rule").count(), 4, "three of the file, and the new one");
+  }));
+
 test("rules of the server are offered by name, for the models they fit", () =>
   visit({}, async (one) => {
     const { page } = one;
