@@ -25,7 +25,7 @@ use rows::{compare, rows_without};
 fn config() -> ParsingConfig {
     let mut config: ParsingConfig = toml::from_str(ParsingConfig::QUICK).unwrap();
     let treebank = config.treebanks.get_mut("generated").unwrap();
-    treebank.source = Source::Generated { train: 300, dev: 20, test: 10 };
+    treebank.source = Source::Generated { train: 300, dev: 20, test: 5 };
     for network in &mut config.networks {
         (network.hidden, network.layers, network.epochs) = (24, 2, Some(4));
     }
@@ -160,6 +160,8 @@ fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
 fn trained_networks_are_measured_from_their_folder() {
     let (mut config, folder) = (config(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name);
+    let treebank = config.treebanks.get_mut("generated").unwrap();
+    treebank.source = Source::Generated { train: 100, dev: 10, test: 4 };
     config.networks.iter_mut().for_each(|network| network.epochs = Some(1));
     config.networks[1].seeds = vec![1, 2];
     let (first, second, nets) = (at("first"), at("second"), at("first").join("nets"));

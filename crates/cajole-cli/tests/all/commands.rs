@@ -33,7 +33,7 @@ const SMALL: [&str; 12] = [
     "transduction",
     "--seed=7",
     "--json",
-    "--set=training.epochs=12",
+    "--set=training.epochs=16",
     "--set=test-inputs=24",
     "--set=tuning.inputs=20",
     "--set=tuning.failures=5",
