@@ -113,10 +113,10 @@ impl AutoRegressive for Net1 {
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var) {
+    ) -> Var {
         self.net.step(g, encoded, state, inputs, previous)
     }
 }

@@ -34,6 +34,9 @@ pub(crate) trait Arithmetic {
     /// `a · b + c`, lane by lane.
     fn mul_add_each(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 
+    /// `to_r += Σ_l vectors_r,l`: each sum adds the upper four lanes to the lower four, then neighbours.
+    fn add_sums(vectors: [Self::Vector; LANES], to: &mut [f32; LANES]);
+
     /// `x` in all sixteen lanes.
     fn splat_wide(x: f32) -> Self::Wide;
 
@@ -140,6 +143,14 @@ macro_rules! on_arrays {
             fn mul_add_each(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
                 std::array::from_fn(|l| Self::mul_add(a[l], b[l], c[l]))
             }
+
+            #[inline(always)]
+            fn add_sums(vectors: [Self::Vector; LANES], to: &mut [f32; LANES]) {
+                for (to, v) in to.iter_mut().zip(vectors) {
+                    let [a, b, c, d] = std::array::from_fn(|l| v[l] + v[l + LANES / 2]);
+                    *to += (a + b) + (c + d);
+                }
+            }
         }
     };
 }
@@ -181,6 +192,23 @@ impl Arithmetic for Avx2 {
         // SAFETY: only `multiversion!` uses this type, after detecting FMA.
         unsafe { std::arch::x86_64::_mm256_fmadd_ps(a, b, c) }
     }
+
+    #[inline(always)]
+    fn add_sums(vectors: [Self::Vector; LANES], to: &mut [f32; LANES]) {
+        use std::arch::x86_64::{_mm256_add_ps, _mm256_hadd_ps, _mm256_permute2f128_ps};
+        // SAFETY: only `multiversion!` and `widest!` use this type, after detecting AVX2.
+        unsafe {
+            // Four sums of row `r` in the low half, four of row `r + 4` in the high half.
+            let fours = |r: usize| {
+                let (a, b) = (vectors[r], vectors[r + LANES / 2]);
+                let low = _mm256_permute2f128_ps::<0x20>(a, b);
+                _mm256_add_ps(low, _mm256_permute2f128_ps::<0x31>(a, b))
+            };
+            let twos = |r: usize| _mm256_hadd_ps(fours(r), fours(r + 1));
+            let sums = _mm256_hadd_ps(twos(0), twos(2));
+            Self::store(_mm256_add_ps(Self::load(to), sums), to);
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -213,6 +241,11 @@ impl Arithmetic for Avx512 {
     #[inline(always)]
     fn mul_add_each(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
         Avx2::mul_add_each(a, b, c)
+    }
+
+    #[inline(always)]
+    fn add_sums(vectors: [Self::Vector; LANES], to: &mut [f32; LANES]) {
+        Avx2::add_sums(vectors, to);
     }
 
     #[inline(always)]

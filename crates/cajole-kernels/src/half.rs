@@ -13,8 +13,8 @@ use half::slice::HalfFloatSliceExt;
 
 #[cfg(target_arch = "x86_64")]
 use super::arithmetic::Avx2;
-use super::matrix::add_lanes;
-use super::{Arithmetic, LANES, Panel, Plain, prefetch};
+use super::matrix::add_sum;
+use super::{Arithmetic, LANES, Plain, prefetch};
 
 /// Whether f16 represents all of these exactly.
 pub fn is_exact(w: &[f32]) -> bool {
@@ -235,65 +235,59 @@ fn last_chunk(row: &[f16]) -> &[f16; LANES] {
 
 widening! {
     /// `dx (K) += dy (N) · Wᵀ` with `8 ≤ N`.
-    fn add_half_transposed(dx: &mut [f32], dy: &[f32], w: &[f16], panel: &mut Panel)
-        = add_half_transposed_body
+    fn add_half_transposed(dx: &mut [f32], dy: &[f32], w: &[f16]) = add_half_transposed_body
 }
 
 #[inline(always)]
-fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16], panel: &mut Panel) {
+fn add_half_transposed_body<A: Convert>(dx: &mut [f32], dy: &[f32], w: &[f16]) {
     let stride = stride(dy.len());
     assert!(LANES <= dy.len() && w.len() == dx.len() * stride, "mismatched product shapes");
-    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = half_dots::<A, 8>(lanes, dy, w, 0);
-    half_dots::<A, 1>(lanes, dy, w, kk);
-    add_lanes(dx, lanes, halves);
+    let (eights, rest) = dx.as_chunks_mut::<LANES>();
+    let (mut w, block) = (w, LANES * stride);
+    for dx in eights {
+        let sums = half_dots::<A, LANES>(dy, &w[..block]);
+        A::add_sums(sums, dx);
+        w = &w[block..];
+    }
+    for dx in rest {
+        let [sum] = half_dots::<A, 1>(dy, &w[..stride]);
+        add_sum::<A>(sum, dx);
+        w = &w[stride..];
+    }
 }
 
-/// Dot products of `dy (N)` with the rows of `W` from `kk` on, `R` at a time. Each is left as a
-/// vector of partial sums, one per lane. Returns the first row of `W` not done.
+/// Dot products of `dy (N)` with the rows of `W (R, N)`, each as a vector of partial sums.
 #[inline(always)]
-fn half_dots<A: Convert, const R: usize>(
-    lanes: &mut [f32],
-    dy: &[f32],
-    w: &[f16],
-    mut kk: usize,
-) -> usize {
-    let (lanes, n) = (lanes.as_chunks_mut::<LANES>().0, dy.len());
+fn half_dots<A: Convert, const R: usize>(dy: &[f32], w: &[f16]) -> [A::Vector; R] {
+    let n = dy.len();
     let (dys, rest) = dy.as_chunks::<LANES>();
-    // The tail columns as a full vector, with zeros in the lanes already counted.
-    let mut last = [0.0; LANES];
-    last[LANES - rest.len()..].copy_from_slice(rest);
-    while kk + R <= lanes.len() {
-        let rows: [&[f16]; R] = std::array::from_fn(|r| &w[(kk + r) * stride(n)..][..n]);
-        let chunks: [&[[f16; LANES]]; R] =
-            std::array::from_fn(|r| &rows[r].as_chunks().0[..dys.len()]);
-        let mut sums = [A::splat(0.0); R];
-        for (i, dy) in dys.iter().enumerate() {
-            let dy = A::load(dy);
-            for r in 0..R {
-                // SAFETY: every row has as many vectors as `dy`.
-                let w = unsafe { chunks[r].get_unchecked(i) };
-                sums[r] = A::mul_add_each(dy, A::widen(w), sums[r]);
-            }
-        }
-        if !rest.is_empty() {
-            let last = A::load(&last);
-            for r in 0..R {
-                sums[r] = A::mul_add_each(last, A::widen(last_chunk(rows[r])), sums[r]);
-            }
-        }
+    let rows: [&[f16]; R] = std::array::from_fn(|r| &w[r * stride(n)..][..n]);
+    let chunks: [&[[f16; LANES]]; R] = std::array::from_fn(|r| &rows[r].as_chunks().0[..dys.len()]);
+    let mut sums = [A::splat(0.0); R];
+    for (i, dy) in dys.iter().enumerate() {
+        let dy = A::load(dy);
         for r in 0..R {
-            A::store(sums[r], &mut lanes[kk + r]);
+            // SAFETY: every row has as many vectors as `dy`.
+            let w = unsafe { chunks[r].get_unchecked(i) };
+            sums[r] = A::mul_add_each(dy, A::widen(w), sums[r]);
         }
-        kk += R;
     }
-    kk
+    if !rest.is_empty() {
+        // The tail columns as a full vector, with zeros in the lanes already counted.
+        let mut last = [0.0; LANES];
+        last[LANES - rest.len()..].copy_from_slice(rest);
+        let last = A::load(&last);
+        for r in 0..R {
+            sums[r] = A::mul_add_each(last, A::widen(last_chunk(rows[r])), sums[r]);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{add_product, add_product_transposed};
+    use crate::{Panel, add_product, add_product_transposed};
     use cajole_core::random::Random;
 
     /// `(K, N)` around the edges of vectors and of row blocks.
@@ -324,7 +318,7 @@ mod tests {
             assert_eq!(y, want, "{k} x {n}");
 
             let (mut dx, mut want) = (dx0.clone(), dx0);
-            add_half_transposed(&mut dx, &dy, &halves, panel);
+            add_half_transposed(&mut dx, &dy, &halves);
             add_product_transposed(&mut want, &dy, &w, k, n, panel);
             assert_eq!(dx, want, "{k} x {n} transposed");
         }
@@ -343,14 +337,13 @@ mod tests {
             round(&mut halves, &w, n);
             round_body::<Plain>(&mut by_software, &w, n);
             assert_eq!(halves, by_software);
-            let panel = &mut Panel::default();
             let (mut y, mut plain) = (vec![0.0; n], vec![0.0; n]);
             add_half_product(&mut y, &x, &halves);
             add_half_product_body::<Plain>(&mut plain, &x, &halves);
             assert!(close(&plain, &y), "{k} x {n}");
             let (mut dx, mut plain) = (vec![0.0; k], vec![0.0; k]);
-            add_half_transposed(&mut dx, &dy, &halves, panel);
-            add_half_transposed_body::<Plain>(&mut plain, &dy, &halves, panel);
+            add_half_transposed(&mut dx, &dy, &halves);
+            add_half_transposed_body::<Plain>(&mut plain, &dy, &halves);
             assert!(close(&plain, &dx), "{k} x {n} transposed");
         }
     }

@@ -10,7 +10,7 @@
 //! stack, at a tenth of the speed.
 
 use super::many::{add_many_product, add_many_transposed};
-use super::{Arithmetic, LANES, WIDE, multiversion};
+use super::{Arithmetic, LANES, WIDE, multiversion, widest};
 
 /// Scratch for partial sums and for gathered rows.
 #[derive(Clone, Debug, Default)]
@@ -97,18 +97,51 @@ fn fours(b: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..fours).step_by(4).map(|i| (i, 4)).chain(two).chain(one)
 }
 
-multiversion! {
+widest! {
     /// `y (N) += x (K) · W (K, N)`.
     fn add_row_product(y: &mut [f32], x: &[f32], w: &[f32]) = add_row_product_body
 }
 
 #[inline(always)]
 fn add_row_product_body<A: Arithmetic>(y: &mut [f32], x: &[f32], w: &[f32]) {
-    let j = add_strips::<A, 1, 8, LANES>(y, x, w, 0);
+    let j = match A::IS_WIDE {
+        true => add_wide_strips::<A, 8>(y, x, w, 0),
+        false => 0,
+    };
+    let j = add_wide_strips::<A, 4>(y, x, w, j);
     let j = add_strips::<A, 1, 4, LANES>(y, x, w, j);
     let j = add_strips::<A, 1, 1, LANES>(y, x, w, j);
     let j = add_strips::<A, 1, 1, 4>(y, x, w, j);
     add_strips::<A, 1, 1, 1>(y, x, w, j);
+}
+
+/// `y[j..] += x · W[.., j..]`, in strips of `16 V` columns. Returns the first column not done.
+#[inline(always)]
+fn add_wide_strips<A: Arithmetic, const V: usize>(
+    y: &mut [f32],
+    x: &[f32],
+    w: &[f32],
+    mut j: usize,
+) -> usize {
+    let n = y.len();
+    while j + V * WIDE <= n {
+        let y = y[j..][..V * WIDE].as_chunks_mut().0;
+        let mut sums = [A::splat_wide(0.0); V];
+        for v in 0..V {
+            sums[v] = A::load_wide(&y[v]);
+        }
+        for (kk, &x) in x.iter().enumerate() {
+            let (x, row) = (A::splat_wide(x), w[kk * n + j..][..V * WIDE].as_chunks().0);
+            for v in 0..V {
+                sums[v] = A::mul_add_wide(x, A::load_wide(&row[v]), sums[v]);
+            }
+        }
+        for v in 0..V {
+            A::store_wide(sums[v], &mut y[v]);
+        }
+        j += V * WIDE;
+    }
+    j
 }
 
 multiversion! {
@@ -200,108 +233,104 @@ pub fn add_product_transposed(
     for (i, rows) in fours(b) {
         let (dx, dy) = (&mut dx[i * k..(i + rows) * k], &dy[i * n..(i + rows) * n]);
         match rows {
-            2 => add_two_transposed(dx, dy, w, panel),
-            _ => add_row_transposed(dx, dy, w, panel),
+            2 => add_two_transposed(dx, dy, w),
+            _ => add_row_transposed(dx, dy, w),
         }
     }
 }
 
 multiversion! {
     /// `dx (K) += dy (N) · Wᵀ` with `8 ≤ N`.
-    fn add_row_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
-        = add_row_transposed_body
+    fn add_row_transposed(dx: &mut [f32], dy: &[f32], w: &[f32]) = add_row_transposed_body
 }
 
 #[inline(always)]
-fn add_row_transposed_body<A: Arithmetic>(
-    dx: &mut [f32],
-    dy: &[f32],
+fn add_row_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    let (eights, rest) = dx.as_chunks_mut::<LANES>();
+    let (mut w, block) = (w, LANES * dy.len());
+    for dx in eights {
+        let [sums] = row_dots::<A, 1, LANES>([dy], &w[..block]);
+        A::add_sums(sums, dx);
+        w = &w[block..];
+    }
+    for dx in rest {
+        let [[sum]] = row_dots::<A, 1, 1>([dy], &w[..dy.len()]);
+        add_sum::<A>(sum, dx);
+        w = &w[dy.len()..];
+    }
+}
+
+/// Dot products of the rows `dY (B, N)` with the rows of `W (R, N)`, each as a vector of partial
+/// sums. With eight of them, all stay in registers.
+#[inline(always)]
+fn row_dots<A: Arithmetic, const B: usize, const R: usize>(
+    dy: [&[f32]; B],
     w: &[f32],
-    panel: &mut Panel,
-) {
-    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = dots::<A, 1, 8>(lanes, dy, w, 0);
-    dots::<A, 1, 1>(lanes, dy, w, kk);
-    add_lanes(dx, lanes, halves);
+) -> [[A::Vector; R]; B] {
+    let n = dy[0].len();
+    let (whole, rest) = (n / LANES, n % LANES);
+    let dys: [&[[f32; LANES]]; B] = std::array::from_fn(|b| &dy[b].as_chunks().0[..whole]);
+    let rows: [&[f32]; R] = std::array::from_fn(|r| &w[r * n..(r + 1) * n]);
+    let chunks: [&[[f32; LANES]]; R] = std::array::from_fn(|r| &rows[r].as_chunks().0[..whole]);
+    let mut sums = [[A::splat(0.0); R]; B];
+    for i in 0..whole {
+        for b in 0..B {
+            let dy = A::load(&dys[b][i]);
+            for r in 0..R {
+                sums[b][r] = A::mul_add_each(dy, A::load(&chunks[r][i]), sums[b][r]);
+            }
+        }
+    }
+    if 0 < rest {
+        for b in 0..B {
+            // The tail columns as a full vector, with zeros in the lanes already counted.
+            let mut last = [0.0; LANES];
+            last[LANES - rest..].copy_from_slice(&dy[b][n - rest..]);
+            let last = A::load(&last);
+            for r in 0..R {
+                let row = rows[r].last_chunk().expect("a row has at least eight columns");
+                sums[b][r] = A::mul_add_each(last, A::load(row), sums[b][r]);
+            }
+        }
+    }
+    sums
+}
+
+/// `to += Σ_l vector_l`, in the order of [`Arithmetic::add_sums`].
+#[inline(always)]
+pub(super) fn add_sum<A: Arithmetic>(vector: A::Vector, to: &mut f32) {
+    let mut lanes = [0.0; LANES];
+    A::store(vector, &mut lanes);
+    let [a, b, c, d] = std::array::from_fn(|l| lanes[l] + lanes[l + LANES / 2]);
+    *to += (a + b) + (c + d);
 }
 
 multiversion! {
     /// `dX (2, K) += dY (2, N) · Wᵀ` with `8 ≤ N`.
-    fn add_two_transposed(dx: &mut [f32], dy: &[f32], w: &[f32], panel: &mut Panel)
-        = add_two_transposed_body
+    fn add_two_transposed(dx: &mut [f32], dy: &[f32], w: &[f32]) = add_two_transposed_body
 }
 
 #[inline(always)]
-fn add_two_transposed_body<A: Arithmetic>(
-    dx: &mut [f32],
-    dy: &[f32],
-    w: &[f32],
-    panel: &mut Panel,
-) {
-    let (lanes, halves) = panel.two(dx.len() * LANES, dx.len() * LANES / 2);
-    let kk = dots::<A, 2, 4>(lanes, dy, w, 0);
-    dots::<A, 2, 1>(lanes, dy, w, kk);
-    add_lanes(dx, lanes, halves);
-}
-
-/// Dot products of `B` rows `dY (B, N)` with the rows of `W` from `kk` on, `R` at a time. Each is
-/// left as a vector of per-lane partial sums. Returns the first row of `W` not done.
-///
-/// `lanes` is `(B, K, 8)`. The horizontal sums happen later, from memory: done here, they would
-/// make the compiler vectorise for the sum rather than for the product, at a fraction of the speed.
-#[inline(always)]
-fn dots<A: Arithmetic, const B: usize, const R: usize>(
-    lanes: &mut [f32],
-    dy: &[f32],
-    w: &[f32],
-    mut kk: usize,
-) -> usize {
-    let lanes = lanes.as_chunks_mut::<LANES>().0;
-    let (k, n) = (lanes.len() / B, dy.len() / B);
-    let m = n / LANES;
-    let dy_chunks: [&[[f32; LANES]]; B] =
-        std::array::from_fn(|b| &dy[b * n..(b + 1) * n].as_chunks().0[..m]);
-    // The tail columns as a full vector, with zeros in the lanes already counted.
-    let mut last = [[0.0; LANES]; B];
-    for b in 0..B {
-        for j in m * LANES..n {
-            last[b][LANES + j - n] = dy[b * n + j];
+fn add_two_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32]) {
+    let (k, n) = (dx.len() / 2, dy.len() / 2);
+    let (first, second) = dx.split_at_mut(k);
+    let dy: [&[f32]; 2] = [&dy[..n], &dy[n..]];
+    let mut kk = 0;
+    while kk + 4 <= k {
+        let [[a, b, c, d], [e, f, g, h]] = row_dots::<A, 2, 4>(dy, &w[kk * n..(kk + 4) * n]);
+        let mut sums = [0.0; LANES];
+        A::add_sums([a, b, c, d, e, f, g, h], &mut sums);
+        for r in 0..4 {
+            first[kk + r] += sums[r];
+            second[kk + r] += sums[4 + r];
         }
+        kk += 4;
     }
-    while kk + R <= k {
-        let rows = &w[kk * n..(kk + R) * n];
-        let chunks: [&[[f32; LANES]]; R] =
-            std::array::from_fn(|r| &rows[r * n..(r + 1) * n].as_chunks().0[..m]);
-        let mut sums = [[[0.0f32; LANES]; R]; B];
-        for i in 0..m {
-            for b in 0..B {
-                let dy = dy_chunks[b][i];
-                for r in 0..R {
-                    let w = chunks[r][i];
-                    for l in 0..LANES {
-                        sums[b][r][l] = A::mul_add(dy[l], w[l], sums[b][r][l]);
-                    }
-                }
-            }
-        }
-        if m * LANES < n {
-            for r in 0..R {
-                let row = &rows[(r + 1) * n - LANES..][..LANES];
-                for b in 0..B {
-                    for l in 0..LANES {
-                        sums[b][r][l] = A::mul_add(last[b][l], row[l], sums[b][r][l]);
-                    }
-                }
-            }
-        }
-        for b in 0..B {
-            for r in 0..R {
-                lanes[b * k + kk + r] = sums[b][r];
-            }
-        }
-        kk += R;
+    for kk in kk..k {
+        let [[a], [b]] = row_dots::<A, 2, 1>(dy, &w[kk * n..(kk + 1) * n]);
+        add_sum::<A>(a, &mut first[kk]);
+        add_sum::<A>(b, &mut second[kk]);
     }
-    kk
 }
 
 /// `dx += Σ_l lanes_l`, in two vectorised loops: eight lanes to four, then four to one.

@@ -1,9 +1,21 @@
-//! Reductions over the flat weights, written to vectorise.
+//! Steps and reductions over the flat weights, written to vectorise.
 //!
 //! Plain `iter().sum()` over floats must add from left to right, one at a time. Many accumulators
 //! are as accurate, many times faster, and give the same result on every machine.
 
-use super::{SQUARES, add_squared_differences, add_squares};
+use super::{Arithmetic, SQUARES, add_squared_differences, add_squares, multiversion};
+
+multiversion! {
+    /// `w ← w − η g`, rounded twice, so that all machines agree.
+    pub fn subtract(w: &mut [f32], eta: f32, g: &[f32]) = subtract_body
+}
+
+#[inline(always)]
+fn subtract_body<A: Arithmetic>(w: &mut [f32], eta: f32, g: &[f32]) {
+    for (w, g) in w.iter_mut().zip(g) {
+        *w -= eta * g;
+    }
+}
 
 /// `Σ aᵢ²`.
 pub fn sum_of_squares(a: &[f32]) -> f64 {
@@ -35,7 +47,19 @@ fn total(sums: [f32; SQUARES]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::is_zero;
+    use super::{is_zero, subtract};
+
+    #[test]
+    fn a_step_is_rounded_like_its_definition() {
+        for n in [0, 1, 7, 16, 100] {
+            let g: Vec<f32> = (0..n).map(|i| (i as f32 - 3.3) / 7.0).collect();
+            let start: Vec<f32> = (0..n).map(|i| (i as f32 * 0.37).sin()).collect();
+            let mut w = start.clone();
+            subtract(&mut w, 0.1, &g);
+            let want: Vec<f32> = start.iter().zip(&g).map(|(w, g)| w - 0.1 * g).collect();
+            assert_eq!(w, want);
+        }
+    }
 
     #[test]
     fn zeros_of_either_sign_are_zero_and_nothing_else_is() {

@@ -36,17 +36,18 @@ pub trait AutoRegressive: Send + Sync {
     /// in both have `B` rows, or one row that broadcasts.
     fn encode(&self, g: &mut Graph<'_>, xs: &[&Self::Input]) -> Encoded;
 
-    /// One decoder step for `R` sequences, given the state and the previous symbols. Returns the
-    /// next state and the log-probabilities `(R, V)` of the next symbol. Row `i` belongs to input
-    /// `inputs[i]`: a beam has many rows per input, and finished rows may be left out.
+    /// One decoder step for `R` sequences, given the state and the previous symbols. Replaces the
+    /// state by the next, and returns the log-probabilities `(R, V)` of the next symbol. Row `i`
+    /// belongs to input `inputs[i]`: a beam has many rows per input, and finished rows may be left
+    /// out.
     fn step(
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var);
+    ) -> Var;
 }
 
 /// The encoder's output.
@@ -145,6 +146,12 @@ impl std::ops::Index<usize> for Vars {
     }
 }
 
+impl std::ops::IndexMut<usize> for Vars {
+    fn index_mut(&mut self, i: usize) -> &mut Var {
+        self.vars[i].as_mut().expect("index past the end of a list of matrices")
+    }
+}
+
 /// Floats of an unrecorded pass that may pile up before they are dropped.
 const MOST_DROPPED: usize = 1 << 15;
 
@@ -232,8 +239,7 @@ impl Steps {
             *state = state.carry(g, start, carried);
         }
         g.list(inputs.iter().copied());
-        let (next, said) = AutoRegressive::step(net, g, encoded, state, inputs, previous);
-        (*state, *log_probs) = (next, Some(said));
+        *log_probs = Some(AutoRegressive::step(net, g, encoded, state, inputs, previous));
     }
 
     /// Continues with these rows.
@@ -342,17 +348,15 @@ impl<N: AutoRegressive> Trainable for N {
             // Products take four rows at a time, so finished rows are dropped four at a time.
             let alive = examples.partition_point(|example| t <= example.output.len());
             let rows = alive.next_multiple_of(4).min(examples.len());
-            let (state_now, inputs, before) =
-                (state.first(rows), &inputs[..rows], &previous[..rows]);
-            let (next, log_probs) =
-                AutoRegressive::step(self, g, &encoded, &state_now, inputs, before); // (R, V)
+            state = state.first(rows);
+            let (inputs, before) = (&inputs[..rows], &previous[..rows]);
+            let log_probs = AutoRegressive::step(self, g, &encoded, &mut state, inputs, before); // (R, V)
             for (i, example) in examples[..alive].iter().enumerate() {
                 let symbol = example.output.get(t).copied().unwrap_or(AutoRegressive::end(self));
                 loss -= f64::from(g.tape.value(log_probs.row(i))[symbol as usize]);
                 blame.push((g.tape.mark(log_probs, i, symbol as usize), -weight));
                 previous[i] = symbol;
             }
-            state = next;
         }
         loss
     }
@@ -383,18 +387,18 @@ impl<N: AutoRegressive> Network for N {
         let longest = outputs.first().map_or(0, |force| force.output.len());
         for t in 0..=longest {
             let alive = outputs.partition_point(|force| t <= force.output.len());
-            let (state_now, inputs) = (state.first(alive), &inputs[..alive]);
+            state = state.first(alive);
+            let inputs = &inputs[..alive];
             g.tape.check_room()?;
             g.list(inputs.iter().copied());
-            let (next, said) =
-                AutoRegressive::step(self, g, encoded, &state_now, inputs, &previous[..alive]);
+            let said =
+                AutoRegressive::step(self, g, encoded, &mut state, inputs, &previous[..alive]);
             for (i, force) in outputs[..alive].iter_mut().enumerate() {
                 let symbol = force.output.get(t).copied().unwrap_or(AutoRegressive::end(self));
                 force.forced.log_prob += g.tape.value(said.row(i))[symbol as usize];
                 force.forced.marks.push(g.tape.mark(said, i, symbol as usize));
                 previous[i] = symbol;
             }
-            state = next;
         }
         Ok(())
     }

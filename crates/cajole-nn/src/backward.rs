@@ -153,7 +153,7 @@ impl Tape {
             deferred,
             live,
         };
-        for (Mark(mark), cost) in blame {
+        for (Mark(mark), cost) in blame.filter(|(_, cost)| *cost != 0.0) {
             let (op, at) = ((mark >> 32) as usize, mark as u32 as usize);
             if pass.awaken(op) {
                 pass.grads[at] += cost;
@@ -378,7 +378,8 @@ impl<'a> Backward<'a> {
         self.live.clear();
         for i in 0..y.rows as usize {
             let dy_at = y.row_at(i);
-            if !kernels::is_zero(&self.grads[dy_at..][..y.cols as usize]) {
+            // A single row is walked because it has a gradient.
+            if y.rows == 1 || !kernels::is_zero(&self.grads[dy_at..][..y.cols as usize]) {
                 self.live.push((x.row_at(i) as u32, dy_at as u32));
             }
         }

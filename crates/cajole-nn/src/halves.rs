@@ -152,7 +152,7 @@ impl Weights<'_> {
     ) {
         match self {
             Weights::Single(w) => kernels::add_product_transposed(dx, dy, w, k, n, panel),
-            Weights::Half(w) => kernels::add_half_transposed(dx, dy, w, panel),
+            Weights::Half(w) => kernels::add_half_transposed(dx, dy, w),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use cajole_core::StepRule;
 
 use crate::gradient::{Gradient, Purpose, remember};
+use crate::kernels;
 
 /// Optimizer state: up to two floats per weight.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -117,7 +118,12 @@ pub(crate) fn step_at(
         if decay != 0.0 {
             w.iter_mut().for_each(|w| *w -= eta * decay * *w);
         }
-        rule.step(t, eta, w, grad.values(range), momenta.of(range));
+        match rule {
+            StepRule::Sgd | StepRule::UnitNorm { .. } => {
+                kernels::subtract(w, eta, grad.values(range));
+            }
+            _ => rule.step(t, eta, w, grad.values(range), momenta.of(range)),
+        }
         moved(range, w);
     }
 }

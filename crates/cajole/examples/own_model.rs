@@ -85,13 +85,14 @@ impl AutoRegressive for Reverser {
         &self,
         g: &mut Graph<'_>,
         _encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         _inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var) {
+    ) -> Var {
         let h = self.cell(g, self.writer, state[0], previous); // (R, H)
+        state[0] = h;
         let scores = g.affine(&[(h, self.output.0)], Some(self.output.1)); // (R, DIGITS + 1)
-        (Vars::new(&[h]), g.log_softmax(scores))
+        g.log_softmax(scores)
     }
 }
 

@@ -234,7 +234,8 @@ impl Lstm {
                 }
                 continue;
             }
-            if kernels::is_zero(&dh[row.clone()]) && kernels::is_zero(&dc[row.clone()]) {
+            let is_zero = |d: &[f32]| 1 < rows && kernels::is_zero(&d[row.clone()]);
+            if is_zero(dh) && is_zero(dc) {
                 dgates[4 * i * hidden..4 * (i + 1) * hidden].fill(0.0);
                 continue;
             }

@@ -413,10 +413,10 @@ impl AutoRegressive for Seq2Seq {
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var) {
+    ) -> Var {
         let layers = self.config.layers;
         let memory = &encoded.memory;
         let (keys, values, lengths, table) = (memory[0], memory[1], memory[2], memory[3]);
@@ -442,7 +442,6 @@ impl AutoRegressive for Seq2Seq {
 
         // The bottom layer is fed its own previous context; the others depend only on layers below.
         g.level(1);
-        let mut next = [state[0]; Vars::MOST];
         let z = g.rows(table, previous.iter().copied()); // (R, 4H)
         let fed = self.is_gnmt().then(|| match is_projected {
             true => Context::Weights(state[2 * layers]),
@@ -451,7 +450,7 @@ impl AutoRegressive for Seq2Seq {
         let fed = fed.and_then(|fed| seen(g, fed, 0));
         let shown = self.w_next.map(|w_next| {
             let taken = self.taken(g, state[self.n_state() - 1], previous);
-            next[self.n_state() - 1] = taken;
+            state[self.n_state() - 1] = taken;
             g.level(0); // encodings do not depend on the output
             let token = self.next_token(g, values, lengths, taken, inputs);
             g.level(1);
@@ -459,10 +458,10 @@ impl AutoRegressive for Seq2Seq {
         });
         let below = [Some(Input::Projected(z)), Some(Input::Shift(self.decoder[0].b)), fed, shown];
         let (h, c) = lstm(g, &self.decoder[0], below, (state[0], state[1]));
-        next[..2].copy_from_slice(&[h, c]);
+        (state[0], state[1]) = (h, c);
         let mut context = self.is_gnmt().then(|| attend(g, h));
         if let Some(Context::Vector(fed) | Context::Weights(fed)) = context {
-            next[2 * layers] = fed;
+            state[2 * layers] = fed;
         }
         let mut x = self.dropout(g, h); // (R, H)
         for (i, cell) in self.decoder.iter().enumerate().skip(1) {
@@ -470,7 +469,7 @@ impl AutoRegressive for Seq2Seq {
             let seen = context.and_then(|context| seen(g, context, i));
             let below = [Some(Input::Bias(cell.b)), Some(Input::Times(x, cell.w_x)), seen, None];
             let (h, c) = lstm(g, cell, below, (state[2 * i], state[2 * i + 1]));
-            next[2 * i..2 * i + 2].copy_from_slice(&[h, c]);
+            (state[2 * i], state[2 * i + 1]) = (h, c);
             let h = self.dropout(g, h);
             x = if self.is_gnmt() && 2 <= i { g.sum(x, h) } else { h };
         }
@@ -487,6 +486,6 @@ impl AutoRegressive for Seq2Seq {
         }; // (R, V)
         let log_probs = g.log_softmax(scores);
         g.level(0);
-        (Vars::new(&next[..self.n_state()]), log_probs)
+        log_probs
     }
 }

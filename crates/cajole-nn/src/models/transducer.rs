@@ -194,16 +194,17 @@ impl AutoRegressive for Transducer {
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var) {
+    ) -> Var {
         let x = g.rows(encoded.memory[0], previous.iter().copied()); // (R, 4H)
         let from_encoder = g.select(encoded.memory[1], inputs); // (R, 4H)
         let inputs = [x.into(), Input::Shift(self.decoder.b), from_encoder.into()];
         let (h, c) = g.lstm(&inputs, (state[0], state[1]), self.decoder.w_h, None);
+        (state[0], state[1]) = (h, c);
         let features = g.dropout(h, self.config.dropout);
         let scores = g.affine(&[(features, self.output.0)], Some(self.output.1)); // (R, V)
-        (Vars::new(&[h, c]), g.log_softmax(scores))
+        g.log_softmax(scores)
     }
 }

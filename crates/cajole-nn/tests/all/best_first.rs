@@ -69,15 +69,15 @@ impl Everything {
         let mut g = Graph::new(model.weights(), &mut tape);
         let encoded = net.encode(&mut g, &[INPUT]);
         let mut open: Vec<(Vec<Symbol>, f32, Vars)> = vec![(Vec::new(), 0.0, encoded.state)];
-        while let Some((y, score, state)) = open.pop() {
+        while let Some((y, score, mut state)) = open.pop() {
             let previous = y.last().copied().unwrap_or(net.end());
-            let (next, log_probs) = net.step(&mut g, &encoded, &state, &[0], &[previous]);
+            let log_probs = net.step(&mut g, &encoded, &mut state, &[0], &[previous]);
             for symbol in 0..net.n_symbols() as Symbol {
                 let score = score + g.tape.value(log_probs)[symbol as usize];
                 if symbol == net.end() {
                     all.outputs.push((y.clone(), score));
                 } else if y.len() + 1 < net.cap(INPUT) {
-                    open.push(([y.as_slice(), &[symbol]].concat(), score, next));
+                    open.push(([y.as_slice(), &[symbol]].concat(), score, state));
                 }
             }
             all.prefixes.insert(y, score);
@@ -206,10 +206,10 @@ impl AutoRegressive for Short {
         &self,
         g: &mut Graph<'_>,
         encoded: &Encoded,
-        state: &Vars,
+        state: &mut Vars,
         inputs: &[u32],
         previous: &[Symbol],
-    ) -> (Vars, Var) {
+    ) -> Var {
         self.0.step(g, encoded, state, inputs, previous)
     }
 }

@@ -169,10 +169,10 @@ fn a_parser_stored_in_half_precision_gives_the_same_bits() {
         // What was cut off has no end.
         let end = (y.len() < net.cap(&x)).then_some(net.end());
         for symbol in y.iter().copied().chain(end) {
-            let (next, log_probs) = net.step(&mut g, &encoded, &state, &[0], &[previous]);
+            let log_probs = net.step(&mut g, &encoded, &mut state, &[0], &[previous]);
             sum += g.tape.value(log_probs)[symbol as usize];
             marks.push(g.tape.mark(log_probs, 0, symbol as usize));
-            (state, previous) = (next, symbol);
+            previous = symbol;
         }
         (sum, gradient(net, &mut tape, w, &marks))
     });

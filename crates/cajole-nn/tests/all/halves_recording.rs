@@ -113,9 +113,9 @@ fn in_single_precision<N: AutoRegressive>(net: &N, w: &[f32], x: &N::Input, y: &
     let encoded = net.encode(&mut g, &[x]);
     let (mut state, mut previous, mut sum) = (encoded.state, net.end(), 0.0);
     for symbol in y.iter().copied().chain([net.end()]) {
-        let (next, log_probs) = net.step(&mut g, &encoded, &state, &[0], &[previous]);
+        let log_probs = net.step(&mut g, &encoded, &mut state, &[0], &[previous]);
         sum += g.tape.value(log_probs)[symbol as usize];
-        (state, previous) = (next, symbol);
+        previous = symbol;
     }
     sum
 }

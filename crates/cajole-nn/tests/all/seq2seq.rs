@@ -265,7 +265,7 @@ fn check_pytorch(config: &Seq2SeqConfig, reference: &Reference) {
                 (inputs, previous) = (vec![0], vec![previous[0]]);
                 state = state.rows(&mut g, &[0]);
             }
-            let (next, log_probs) = net.step(&mut g, &encoded, &state, &inputs, &previous);
+            let log_probs = net.step(&mut g, &encoded, &mut state, &inputs, &previous);
             for i in 0..inputs.len() {
                 let symbol = ys[i][t] as usize;
                 let got = g.tape.value(log_probs.row(i))[symbol];
@@ -273,7 +273,6 @@ fn check_pytorch(config: &Seq2SeqConfig, reference: &Reference) {
                 blame.push((g.tape.mark(log_probs, i, symbol), 1.0));
                 previous[i] = ys[i][t];
             }
-            state = next;
         }
 
         let mut grad = Gradient::new(w.len());
@@ -302,9 +301,9 @@ fn weighted(model: &Net, w: &[f32], x: &[Token], y: &[Symbol]) -> f64 {
     let encoded = model.net.encode(&mut g, &[x]);
     let (mut state, mut previous, mut total) = (encoded.state, model.net.end(), 0.0);
     for (t, symbol) in y.iter().copied().chain([model.net.end()]).enumerate() {
-        let (next, log_probs) = model.net.step(&mut g, &encoded, &state, &[0], &[previous]);
+        let log_probs = model.net.step(&mut g, &encoded, &mut state, &[0], &[previous]);
         total += f64::from(cost(t) * g.tape.value(log_probs)[symbol as usize]);
-        (state, previous) = (next, symbol);
+        previous = symbol;
     }
     total
 }
