@@ -267,8 +267,7 @@ fn add_groups<A: Arithmetic, const PACKS: bool>(
     let (k, n) = (dx.len() / b, dy.len() / b);
     assert!(LANES <= n && dx.len() == b * k && dy.len() == b * n && w.len() == k * n);
     let packed = if PACKS { 2 * PAIRS * CHUNK_PACKED * LANES } else { 0 };
-    let (lanes, rest) = panel.two(GROUP * BLOCK * LANES, BLOCK * LANES / 2 + packed);
-    let (halves, packed) = rest.split_at_mut(BLOCK * LANES / 2);
+    let (lanes, packed) = panel.two(GROUP * BLOCK * LANES, packed);
     for (dx, dy) in dx.chunks_mut(GROUP * k).zip(dy.chunks(GROUP * n)) {
         let cut = Cut::new(dy.len() / n);
         for start in (0..k).step_by(BLOCK) {
@@ -277,7 +276,8 @@ fn add_groups<A: Arithmetic, const PACKS: bool>(
             let mut dots = Dots::<PACKS> { lanes, dy, w, packed, cut, rows, n };
             dots.add_block::<A>();
             for (dx, lanes) in dx.chunks_exact_mut(k).zip(lanes.chunks_exact(BLOCK * LANES)) {
-                add_lanes(&mut dx[start..start + rows], lanes, halves);
+                let lanes = &lanes.as_chunks().0[..rows];
+                add_lanes::<A>(&mut dx[start..start + rows], lanes);
             }
         }
     }

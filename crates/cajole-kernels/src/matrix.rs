@@ -333,18 +333,20 @@ fn add_two_transposed_body<A: Arithmetic>(dx: &mut [f32], dy: &[f32], w: &[f32])
     }
 }
 
-/// `dx += Σ_l lanes_l`, in two vectorised loops: eight lanes to four, then four to one.
+/// `dx_i += Σ_l lanes_i,l` with `lanes (K, 8)`, in the order of [`Arithmetic::add_sums`].
 #[inline(always)]
-pub(super) fn add_lanes(dx: &mut [f32], lanes: &[f32], halves: &mut [f32]) {
-    const HALF: usize = LANES / 2;
-    let (lanes, halves) = (lanes.as_chunks::<LANES>().0, halves.as_chunks_mut::<HALF>().0);
-    for (half, lanes) in halves.iter_mut().zip(lanes) {
-        for l in 0..HALF {
-            half[l] = lanes[l] + lanes[l + HALF];
+pub(super) fn add_lanes<A: Arithmetic>(dx: &mut [f32], lanes: &[[f32; LANES]]) {
+    let (eights, rest) = dx.as_chunks_mut::<LANES>();
+    let (blocks, last) = lanes.as_chunks::<LANES>();
+    for (dx, block) in eights.iter_mut().zip(blocks) {
+        let mut sums = [A::splat(0.0); LANES];
+        for r in 0..LANES {
+            sums[r] = A::load(&block[r]);
         }
+        A::add_sums(sums, dx);
     }
-    for (dx, [a, b, c, d]) in dx.iter_mut().zip(halves) {
-        *dx += (*a + *b) + (*c + *d);
+    for (dx, lanes) in rest.iter_mut().zip(last) {
+        add_sum::<A>(A::load(lanes), dx);
     }
 }
 
