@@ -304,8 +304,8 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     }
 }
 
-/// An input as a pass sees it. It has its `W_λ` from the start, so that a backend knows whose
-/// gradients it will be asked for.
+/// An input as a pass sees it. It has its `W_λ` from the start, so that a backend knows which
+/// inputs will need gradients.
 pub(crate) fn pass<'s, 'a: 's, M: Model>(
     own: &'s Move<M::Nudge>,
     wanted: &Wanted<'a, M::Input>,
