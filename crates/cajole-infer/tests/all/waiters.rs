@@ -1,4 +1,5 @@
-//! Whoever waits for a line may watch its steps, set a deadline, or leave, and nobody else notices.
+//! Whoever waits for a line may watch its steps, set a deadline, or leave, and no other line is
+//! affected.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
