@@ -33,7 +33,7 @@ pub struct Job<'a, X: ?Sized> {
     /// Known satisfying outputs; sources are then not queried. `Some(&[])` says that querying them
     /// would be futile.
     pub targets: Option<&'a [Vec<Symbol>]>,
-    /// Whoever waits for it.
+    /// The caller that waits for it, if it wants to watch or leave.
     pub watcher: Option<&'a dyn Watcher>,
 }
 

@@ -1,4 +1,5 @@
-//! Whoever waits for the record of a line: how long, whether still, and whether to report steps.
+//! A caller that waits for the record of a line: how long, whether still, and whether it wants
+//! steps.
 //!
 //! Nobody waits for one line of a file. Somebody does wait for a request to a service: a client may
 //! have a deadline, hang up, or watch.

@@ -240,7 +240,7 @@ impl Receipt {
     }
 }
 
-/// Whoever waits for one input.
+/// The client that waits for one input.
 #[derive(Debug)]
 struct Waiting {
     line: u64,

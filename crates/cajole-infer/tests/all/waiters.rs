@@ -1,5 +1,5 @@
-//! Whoever waits for a line may watch its steps, set a deadline, or leave, and no other line is
-//! affected.
+//! A caller that waits for a line may watch its steps, set a deadline, or leave, without affecting
+//! other lines.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
