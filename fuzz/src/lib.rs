@@ -1,4 +1,4 @@
-//! What holds of every rule, whoever wrote it.
+//! What holds for every rule.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use cajole_core::constraints::{Automaton, Spelling, Trie};
 use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Subject, Vocabulary};
 
-/// Hands over a file of this name with this content.
+/// Passes `read` a file with this name and content.
 pub fn with_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
@@ -15,7 +15,7 @@ pub fn with_file<T>(name: &str, bytes: &[u8], read: impl FnOnce(&Path) -> T) -> 
     read(&path)
 }
 
-/// What stands before the first NUL byte, and what stands behind it.
+/// The bytes before the first NUL byte, and those after it.
 pub fn at_nul(bytes: &[u8]) -> (&[u8], &[u8]) {
     let at = bytes.iter().position(|&byte| byte == 0);
     at.map_or((bytes, &[]), |at| (&bytes[..at], &bytes[at + 1..]))
@@ -53,7 +53,7 @@ pub fn pieces() -> Vocabulary {
     Vocabulary::of_pieces(names, Spelling { later, first, silent })
 }
 
-/// Outputs of up to five of these symbols, and of one that there is not.
+/// Outputs of up to five of these symbols, and of one that does not exist.
 pub fn outputs(vocabulary: &Vocabulary) -> Vec<Vec<Symbol>> {
     let n = vocabulary.len() as Symbol;
     let short = (0..=n).flat_map(|first| [vec![first], vec![first, first], vec![0, first, 1]]);
@@ -61,8 +61,8 @@ pub fn outputs(vocabulary: &Vocabulary) -> Vec<Vec<Symbol>> {
     std::iter::once(Vec::new()).chain(short).chain(long).collect()
 }
 
-/// Reasons add up to the cost, and there are some exactly if the output is infeasible. Outputs are
-/// feasible exactly if the automaton has them.
+/// Checks that faults add up to the cost, and exist exactly if the output is infeasible, and that
+/// outputs are feasible exactly if the automaton accepts them.
 pub fn check(rule: &dyn Constraint<Subject>, x: &Subject, outputs: &[Vec<Symbol>]) {
     let automaton = rule.automaton(x);
     for y in outputs {
@@ -77,7 +77,7 @@ pub fn check(rule: &dyn Constraint<Subject>, x: &Subject, outputs: &[Vec<Symbol>
             let at = &fault.at;
             assert!(at.start < at.end && at.end <= y.len() + 1, "{y:?}: {fault:?}");
         }
-        // Of symbols that a network cannot write, an automaton knows nothing.
+        // An automaton knows nothing about symbols that a network cannot write.
         let is_known = |n_symbols| y.iter().all(|&symbol| (symbol as usize) < n_symbols);
         if let Some(automaton) = automaton.as_ref().filter(|a| is_known(a.n_symbols())) {
             check_member(&**automaton, y, violation.is_satisfied());

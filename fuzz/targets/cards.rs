@@ -1,5 +1,5 @@
-//! `config.json` of checkpoints: a card that is read is written and read again, and a network of
-//! that size can be declared, whatever the size, and takes no memory before there are weights.
+//! `config.json` of checkpoints: a card that can be read round-trips, and a network of its size can
+//! be declared, whatever the size, and takes no memory before there are weights.
 #![no_main]
 
 use std::path::Path;

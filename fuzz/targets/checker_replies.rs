@@ -1,4 +1,4 @@
-//! What programs say of outputs. The first byte is the number of the output's symbols.
+//! Replies of programs about outputs. The first byte is the number of the output's symbols.
 #![no_main]
 
 use cajole_rules::parse_reply;

@@ -1,5 +1,5 @@
-//! CoNLL-2012's columns with roles: what is read is written as it was, and what was understood is
-//! understood again from rows of our own.
+//! CoNLL-2012's columns with roles: a file that can be read is written back unchanged, and its
+//! sentences survive a round trip through rows of our own.
 #![no_main]
 
 use cajole_treebank::roles::Sentence;
@@ -22,7 +22,7 @@ fn check(mut sentence: Sentence) {
     assert_eq!(sentence.pos.len(), words);
     assert!(sentence.tree.as_ref().is_none_or(|tree| tree.leaves().len() == words));
     assert!(sentence.propositions.iter().all(|p| p.tags.len() == words && p.arguments().is_ok()));
-    // What the format cannot hold; see there.
+    // What the format cannot hold; see the documentation of the module.
     for proposition in &mut sentence.propositions {
         let sense = proposition.roleset.rsplit('.').next().unwrap_or_default();
         proposition.roleset = format!("{}.{sense}", proposition.lemma);

@@ -1,4 +1,4 @@
-//! `options.json` of a published ELMo, before any weights are looked at.
+//! `options.json` of a published ELMo, before any weights are read.
 #![no_main]
 
 use std::path::Path;

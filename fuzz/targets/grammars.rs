@@ -1,5 +1,5 @@
-//! Grammars and expressions in EBNF. What is an expression is also a grammar of one rule, and both
-//! are the same language.
+//! Grammars and expressions in EBNF. An expression is also a grammar of one rule, and both describe
+//! the same language.
 #![no_main]
 
 use cajole_core::Constraint;

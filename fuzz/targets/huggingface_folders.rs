@@ -1,5 +1,5 @@
-//! Hugging Face folders: `config.json`, a NUL byte, and the header of `model.safetensors`. The weights
-//! themselves are zeros, as many as the header speaks of.
+//! Hugging Face folders: `config.json`, a NUL byte, and the header of `model.safetensors`. The
+//! weights themselves are zeros, as many as the header names.
 #![no_main]
 
 use std::fs;

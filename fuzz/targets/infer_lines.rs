@@ -51,7 +51,7 @@ fn check<T: Task>(task: &T, line: &Line) {
     }
     let outputs: Vec<_> = cases.iter().map(|case| (case, known(case))).collect();
     let (_, score) = task.score(&outputs);
-    // Where there is nothing right, no share of it is.
+    // Without right outputs, the score is NaN.
     assert!(score.is_nan() || (0.0..=100.0 + 1e-6).contains(&score), "{line:?}: {score}");
 }
 

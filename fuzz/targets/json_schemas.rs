@@ -1,4 +1,4 @@
-//! JSON Schemas and texts: the first line is the schema. `g` is zero exactly for what is valid.
+//! JSON Schemas and texts: the first line is the schema. `g` is zero exactly for valid texts.
 #![no_main]
 
 use cajole_core::{Constraint, Symbol};
@@ -10,7 +10,7 @@ use serde_json::Value;
 fuzz_target!(|text: &str| {
     let (schema, text) = text.split_once('\n').unwrap_or((text, ""));
     let Ok(schema) = serde_json::from_str::<Value>(schema) else { return };
-    // Those of strangers have none; they may double the work again and again.
+    // Untrusted schemas may not have references, which may multiply the work exponentially.
     if JsonSchema::reference(&schema).is_some() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Presets of a task, and changes to them: what is read is written and read again.
+//! Presets of a task, and changes to them: what can be read round-trips.
 #![no_main]
 
 use cajole_tasks::Presets;

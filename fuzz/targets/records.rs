@@ -1,5 +1,5 @@
-//! Outputs of runs that were killed: whatever is there, what stays is its whole records, and a run
-//! goes on behind them. The bytes are the file, plain or gzipped, or are put into a gzip member.
+//! Outputs of killed runs: whatever they hold, their complete records stay, and a run resumes after
+//! them. The bytes are the file, plain or gzipped, or are put into a gzip member.
 #![no_main]
 
 use std::fs;
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).expect("memory");
     let member = encoder.finish().expect("memory");
-    // A whole member, and one that was being written.
+    // A complete member, and one that was being written.
     packed(&path, &[&member[..], &member[..member.len() / 2]].concat());
 });
 
@@ -50,8 +50,8 @@ fn packed(path: &Path, bytes: &[u8]) {
     assert_eq!(last, last_line(kept));
 }
 
-/// What a run says was the last line, and the file after it has added a record; nothing, if it will
-/// not go on, and then the file is as it was.
+/// The last line according to a resumed run, and the file after the run has added a record. `None`
+/// if it refuses to resume; the file is then unchanged.
 fn go_on(path: &Path, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
     fs::write(path, bytes).expect("room for it");
     let opened = Sink::open(path, Existing::Resume, &json!({"rule": "r"}), None);

@@ -1,5 +1,5 @@
 //! `cajole evalb` and `cajole srl-eval` on whole files: a file against itself, and two against each
-//! other. The two are parted by a line of `%`.
+//! other. A line of `%` separates the two.
 #![no_main]
 
 use cajole_fuzz::with_file;

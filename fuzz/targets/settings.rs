@@ -1,4 +1,4 @@
-//! Settings of the experiments, in TOML: what is read is written and read again.
+//! Settings of the experiments, in TOML: what can be read round-trips.
 #![no_main]
 
 use cajole_experiments::parsing::ParsingConfig;

@@ -1,4 +1,4 @@
-//! Shift-reduce commands of any kind: what is no tree is told from what is one, and made one.
+//! Arbitrary shift-reduce commands: those that build no tree are recognised, and repaired into one.
 //!
 //! The first byte is the number of tokens, every other a symbol.
 #![no_main]
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let Some((&n_tokens, bytes)) = bytes.split_first() else { return };
     let commands = Commands::new(["S", "NP", "VP"].map(str::to_owned).to_vec());
-    // One symbol more than there are, the end included.
+    // One symbol more than exist, including the end.
     let symbols = bytes.iter().map(|byte| Symbol::from(*byte) % (commands.end() + 2));
     let y: Vec<Symbol> = symbols.collect();
     let x = vec![0; usize::from(n_tokens % 40)];
@@ -33,7 +33,7 @@ fn check(commands: &Commands, x: &[Symbol], y: &[Symbol]) {
 
     let constraint = ShiftReduce::new(commands);
     let violation = constraint.check(x, y);
-    // Depth is nobody's fault: see the constraint.
+    // Depth is not a fault: see the constraint.
     let too_deep = matches!(decoded, Err(Invalid::TooDeep { .. }));
     if !too_deep {
         assert_eq!(violation.total() == 0.0, decoded.is_ok(), "{decoded:?}");

@@ -1,4 +1,4 @@
-//! Roles in JSON Lines, and what is read of them in columns.
+//! Roles in JSON Lines, written as columns and read back.
 #![no_main]
 
 use cajole_treebank::roles::conll2012::{self, Table};

@@ -1,5 +1,5 @@
-//! `tokenizer.json`. The text of pieces is what the tokenizer's own `decode` says, up to how many
-//! characters broken bytes are.
+//! `tokenizer.json`. The text of pieces is that of the tokenizer's own `decode`, except for how
+//! many characters broken bytes become.
 #![no_main]
 
 use cajole_fuzz::with_file;
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 /// The most pieces of a tokenizer that a small file can have.
 const MOST_PIECES: usize = 1 << 16;
 
-// Panics of the tokenizers crate are caught by who reads the file; those that are not end the process.
+// The reader catches panics of the tokenizers crate; others end the process.
 fuzz_target!(init: std::panic::set_hook(Box::new(|_| ())), |bytes: &[u8]| {
     with_file("tokenizer.json", bytes, |path| {
         let tokenizer = match read_tokenizer(path) {

@@ -30,7 +30,7 @@ class Model:
     """A network with its task."""
 
     _threads: int | None = None
-    """How many threads work, unless said otherwise; None is one for each core."""
+    """The default number of threads; None is one for each core."""
 
     def __init__(self, name: str, network: _native.Network) -> None:
         self._name = name
@@ -48,7 +48,7 @@ class Model:
 
     @property
     def engines(self) -> list[str]:
-        """The engines that differ for it."""
+        """The engines that make a difference for it."""
         return self._network.engines
 
     @property
@@ -58,7 +58,7 @@ class Model:
 
     @property
     def usual_rules(self) -> str | None:
-        """What its outputs have to satisfy if nobody says otherwise, in TOML."""
+        """The default rules for its outputs, in TOML."""
         return self._network.usual_rules
 
     def infer(
@@ -80,26 +80,26 @@ class Model:
         times: bool = False,
         strict: bool = False,
     ) -> Results:
-        """Runs inputs through the network, such that outputs obey the rules.
+        """Runs inputs through the network so that outputs obey the rules.
 
-        Results come lazily, in the order of the inputs and one for each. Threads work ahead by a few
-        hundred inputs. What comes out does not depend on their number.
+        Results come lazily and in order, one for each input. Threads work ahead by a few hundred
+        inputs. Results do not depend on the number of threads.
 
         inputs: any iterable, or the path of a file whose lines `cajole infer` would read.
-        rules: what outputs have to satisfy; by default, what the task demands.
-        engine: how they are made to; "usual" is "auto" for pairs whose rules can be followed symbol
-            by symbol, and "gbi" otherwise.
+        rules: what outputs must satisfy; by default, the task's own rules.
+        engine: how outputs are made to obey; "usual" is "auto" for pairs whose rules can be followed
+            symbol by symbol, and "gbi" otherwise.
         preset, settings: settings of gradient-based inference, and single values of these, such as
             `{"schedule.step-size": 0.01}`.
-        max_steps: nudges for one input, at most, in each descent.
-        patience: nudges after which an output is let be, though it violates: for rules that may be
+        max_steps: the most nudges for one input in each descent.
+        patience: nudges after which an output is kept although it violates: for rules that may be
             wrong.
         width: the beam that the network decodes with; 1 is greedy.
         deadline_ms: when to give up on an input. Outputs then depend on the machine.
         max_tokens, max_line_bytes: longer inputs are bad.
-        threads: how many work; by default, all cores.
+        threads: how many threads to use; by default, one for each core.
         trace: whether results have traces. times: whether records have milliseconds.
-        strict: raise at the first input that is bad, or whose rules fail, instead of going on.
+        strict: raise at the first input that is bad, or whose rules fail, instead of continuing.
         """
         options = self._options(
             engine, preset, settings, max_steps, width, deadline_ms, max_tokens, max_line_bytes
@@ -112,7 +112,7 @@ class Model:
     def _infer_numbered(
         self, inputs: Sequence[Input], numbers: Sequence[int], rules: RuleLike | None, **given: Any
     ) -> Results:
-        """Inputs that are a part of a longer file, with the numbers that their lines have there."""
+        """Runs inputs from a longer file, with the numbers of their lines in it."""
         names = ("engine", "preset", "settings", "max_steps", "patience", "width", "deadline_ms")
         limits = ("max_tokens", "max_line_bytes")
         options: dict[str, Any] = dict.fromkeys((*names, *limits, "threads"))
@@ -182,9 +182,9 @@ class Model:
 
 
 def load(name: str | os.PathLike[str]) -> Model:
-    """Loads a network that is built in, or a checkpoint folder of any task.
+    """Loads a built-in network, or a checkpoint folder of any task.
 
-    Built in are "transducer", "parser", "tagger" and "expressions".
+    The built-in networks are "transducer", "parser", "tagger" and "expressions".
     """
     name = os.fspath(name)
     return Model(name, _native.open(name))

@@ -15,7 +15,7 @@ def to_dicts(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 
 def _rows(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """One flat row for each answer; a line without answers has a row too."""
+    """One flat row for each answer; a line without answers has a row, too."""
     rows: list[dict[str, Any]] = []
     for result in results:
         record = result.to_dict()
@@ -29,7 +29,7 @@ def to_arrow(results: Iterable[Result]) -> Any:
     import pyarrow
 
     rows = _rows(results)
-    # A column of ids may mix texts and numbers, which Arrow does not; such a column becomes text.
+    # A column of ids may mix texts and numbers, which Arrow cannot; such a column becomes text.
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {}
     for name in names:

@@ -6,7 +6,7 @@
 >>> record["status"], record["output"]
 ('satisfied', 'aaazbaaaaaaaaaaaaaaaaaaaaaaaazb')
 
-Answers are what the server sends, as plain dicts: docs/serve.md in the repository says what is in them.
+Answers are what the server sends, as plain dicts; docs/serve.md in the repository describes them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Client", "Record", "ServiceError"]
 
 Record = dict[str, Any]
-"""What the server says of one input, as `cajole infer` would."""
+"""The server's record of one input, as `cajole infer` writes it."""
 
 RulesLike = Union[str, Mapping[str, Any]]
 """Rules in TOML, or as a table."""
 
 
 class Asked(TypedDict, total=False):
-    """Arguments of `infer`, `explain` and `compare`. What is None, or left out, the server decides."""
+    """Arguments of `infer`, `explain` and `compare`. The server decides what is None or left out."""
 
     model: Optional[str]
     rules: Optional[RulesLike]
     named_rules: Optional[str]
-    """A file of the server's, instead of `rules`."""
+    """The name of a rule file on the server, instead of `rules`."""
     preset: Optional[Preset]
     max_steps: Optional[int]
     patience: Optional[int]
@@ -52,7 +52,7 @@ class ServiceError(CajoleError):
     def __init__(self, message: str, status: Optional[int] = None, problem: Optional[Record] = None):
         super().__init__(message)
         self.status = status
-        """The HTTP status; none if there was no answer."""
+        """The HTTP status; None if there was no answer."""
         self.problem = problem or {}
         """The problem document (RFC 9457), with `field` and `position` where they are known."""
 
@@ -112,7 +112,7 @@ class Client:
         preset: Optional[Preset] = None,
         deadline_ms: Optional[int] = None,
     ) -> Iterator[Record]:
-        """The records of any number of inputs, 256 on their way at a time."""
+        """The records of any number of inputs, 256 in flight at a time."""
         settings = _given(
             model=model, rules=named_rules, engine=engine, preset=preset, deadline_ms=deadline_ms
         )

@@ -1,8 +1,8 @@
-"""A glossary on a translator: outputs must use the words that a glossary asks for.
+"""A glossary on a translator: outputs must use the words of a glossary.
 
 python python/examples/glossary.py
 
-The model has random weights, so that nothing is downloaded. With a model of yours, use
+The model has random weights, so that nothing is downloaded. With a model of your own, use
 `AutoModelForSeq2SeqLM.from_pretrained(folder)` and `AutoTokenizer.from_pretrained(folder)`.
 """
 
@@ -45,7 +45,7 @@ tokenizer: Any = transformers.PreTrainedTokenizerFast(
     tokenizer_object=fast, pad_token="<pad>", unk_token="<unk>", eos_token="</s>"
 )
 
-# %% Where the input has a term of the glossary, the output must have its translation.
+# %% If the input has a term of the glossary, the output must have its translation.
 GLOSSARY = {"▁w1": "w7", "▁w4": "w9"}
 
 

@@ -2,7 +2,7 @@
 
 python python/examples/hugging_face_tagger.py
 
-The model has random weights, so that nothing is downloaded. With a model of yours, use
+The model has random weights, so that nothing is downloaded. With a model of your own, use
 `AutoModelForTokenClassification.from_pretrained(folder)` and `AutoTokenizer.from_pretrained(folder)`.
 """
 
@@ -44,7 +44,7 @@ tokenizer: Any = transformers.PreTrainedTokenizerFast(
 )
 
 
-# %% The same word must have the same tag everywhere: no mask can say that.
+# %% The same word must have the same tag everywhere: no mask can enforce that.
 def consistent(x: str, y: cajole.Output) -> float:
     seen: dict[str, str] = {}
     pairs = zip(x.split(), y.symbols, strict=True)

@@ -17,12 +17,12 @@ folder = pathlib.Path(tempfile.mkdtemp())
 path = folder / "lines.txt"
 path.write_text("azbz\nbzaz\nazazbz\n" * 200)
 
-# %% Records come as a dataset: write it as Parquet or JSON, or go on with it.
+# %% Records come as a dataset: write it as Parquet or JSON, or process it further.
 cajole.ray.connect()
 lines = cajole.ray.read_lines(path, lines_a_block=100)
 records = cajole.ray.infer(lines, model="transducer", concurrency=1, batch_size=100)
 rows = sorted(records.take_all(), key=lambda row: int(row["line"]))
 
-# %% They are the records of one machine.
+# %% They are the same records as on one machine.
 assert [row["record"] for row in rows] == [r.to_json() for r in cajole.load("transducer").infer(path)]
 print(len(rows), "records,", rows[0]["record"])

@@ -41,13 +41,13 @@ WORDS = "sense Though ice according golf investigation item hit indoors learning
 
 
 def word_salad(n: int, seed: int = 1) -> list[str]:
-    """What a parser makes no tree of now and then."""
+    """Random words, of which a parser sometimes makes no tree."""
     rng = random.Random(seed)
     return [" ".join(rng.choices(WORDS, k=rng.randint(8, 18))) for _ in range(n)]
 
 
 def predicates(n: int, seed: int = 1) -> list[str]:
-    """The same sentences as JSON, with the place of the verb, under rules that bite."""
+    """The same sentences as JSON, with the place of the verb, under rules that outputs violate."""
     lines = []
     for sentence in sentences(n, seed):
         tokens = sentence.split()

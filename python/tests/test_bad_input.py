@@ -1,4 +1,4 @@
-"""What goes wrong costs its own input, and says why."""
+"""An error costs only its own input, and says why."""
 
 from __future__ import annotations
 

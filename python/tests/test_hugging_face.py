@@ -61,7 +61,7 @@ def test_token_classification(kind: str) -> None:
     assert any(r.steps for r in results)
     assert isinstance(results[2].output, list) and isinstance(results[0].output, str)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-    # What is satisfied at once is what the model says itself.
+    # Outputs that satisfy at once are the model's own.
     own = list(adapted.infer(inputs, rules=one_person, engine="network"))
     for before_repair, after in zip(own, results, strict=True):
         if before_repair.status == "satisfied":

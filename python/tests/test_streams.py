@@ -63,16 +63,16 @@ def test_the_interpreter_is_free_while_a_network_works() -> None:
     counter = threading.Thread(target=count)
     counter.start()
     started = time.monotonic()
-    # One list, so that all the time between two results is spent in the network.
+    # A single list, so that all time between two results is spent in the network.
     list(parser.infer(corpora.sentences(60, 9), threads=1))
     elapsed = time.monotonic() - started
     done.set()
     counter.join()
-    # Another thread that wants the interpreter every millisecond gets it most of the time.
+    # Another thread that needs the interpreter every millisecond gets it most of the time.
     assert counted > 20 * elapsed, (counted, elapsed)
 
 
-# A background job's children inherit that SIGINT is ignored; Python then installs no handler of its own.
+# Children of a background job inherit that SIGINT is ignored; Python then installs no handler.
 INTERRUPTED = """
 import cajole, itertools, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""The PyTorch adapter: per-input gradients, dtypes, modes, what stays untouched, what goes wrong."""
+"""The PyTorch adapter: per-input gradients, dtypes, modes, what stays untouched, and errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_repairs_leave_every_bit_as_it_was(dtype: torch.dtype) -> None:
     assert not module.output.bias.requires_grad and module.output.weight.requires_grad
     assert all(p.grad is None for p in module.parameters())
     assert any(r.steps for r in results)
-    # At most 73 steps, in all descents together; 25 in each are too few for one or two of them.
+    # At most 73 steps, in all descents together; 25 in each would be too few for one or two inputs.
     assert all(r.status == "satisfied" for r in results), results
 
 

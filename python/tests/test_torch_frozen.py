@@ -1,4 +1,4 @@
-"""What does not depend on moving parameters is computed once, and outputs are those of computing it anew."""
+"""What does not depend on moving parameters is computed once, and outputs are the same as without caching."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def one_x(x: str, y: cajole.Output) -> float:
 
 
 class Lazy(torch_modules.Tagger):
-    """Makes something at its first pass, which later ones find."""
+    """Creates something in its first pass that later ones find."""
 
     scale: Any = None
 
@@ -40,7 +40,7 @@ class Lazy(torch_modules.Tagger):
 
 
 class Asking(torch_modules.Tagger):
-    """Decides by a tensor, and has activations that are too large to keep for nothing."""
+    """Branches on a tensor, and has activations that are too large to keep for no reason."""
 
     def __init__(self) -> None:
         super().__init__(size=512)
@@ -52,7 +52,7 @@ class Asking(torch_modules.Tagger):
 
 
 class Overwriting(torch_modules.Tagger):
-    """Writes into what its lower half made, after it was read."""
+    """Writes into a result of its lower half, after it was read."""
 
     def log_probs(self, inputs: Sequence[str]) -> list[torch.Tensor]:
         words = [[len(word) % 64 for word in x.split()] for x in inputs]

@@ -1,7 +1,7 @@
 """A network of cajole's own, rewritten in PyTorch, is repaired as it is natively.
 
-The same module in double precision says how far single precision is to be trusted. Steps on all weights multiply
-a difference by two or three each, in PyTorch's own arithmetic as in ours: log-probabilities agree within 1e-3 as
+The same module in double precision says how far to trust single precision. Each step on all weights multiplies
+a difference by two or three, in PyTorch's own arithmetic as in ours: log-probabilities agree within 1e-3 as
 long as PyTorch in single precision agrees with itself in double within 1e-4.
 """
 
@@ -103,7 +103,7 @@ def test_outputs_steps_and_log_probabilities_agree(
         assert single.error is None and double.error is None
         n = steps_in_agreement(native, single, double)
         assert n > 0
-        # Where PyTorch agrees with itself, it agrees with us.
+        # As long as PyTorch agrees with itself, it agrees with us.
         if (single.output, single.steps) == (double.output, double.steps):
             assert (native.output, native.status) == (double.output, double.status)
             assert native.steps == double.steps
@@ -115,10 +115,10 @@ def test_outputs_steps_and_log_probabilities_agree(
 @pytest.mark.parametrize("engine", ["beam", "masked", "exact", "sample"])
 def test_rivals_agree(transducer: cajole.Model, engine: cajole.Engine) -> None:
     own = rewritten(torch.float32, 32)
-    # Short ones: the adapter's exact search looks at fewer prefixes.
+    # Short inputs: the adapter's exact search extends fewer prefixes.
     inputs = [x for x in corpora.transductions(150, 9) if len(x) <= 16 or engine != "exact"][:30]
     native = transducer.infer(inputs, rules=THRICE, engine=engine)
     adapted = own.infer(inputs, rules=THRICE, engine=engine)
     outputs = [(a.output, b.output) for a, b in zip(native, adapted, strict=True)]
-    # Samples follow the last bits of probabilities; all else is the same.
+    # Samples depend on the last bits of probabilities; everything else is the same.
     assert sum(a == b for a, b in outputs) >= (29 if engine == "sample" else 30)

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p cajole-cli --example own_task -- explain --model reverser 31421
 //!
-//! A small network has learnt to reverse digits, but not to the end. Its outputs have to be as long as
-//! their inputs.
+//! A small network has not quite learnt to reverse digits. Its outputs must be as long as their
+//! inputs.
 
 use std::process::ExitCode;
 

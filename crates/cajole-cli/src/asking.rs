@@ -1,5 +1,5 @@
-//! What is asked of a network, as the command line says it: which network, under which rules, with
-//! which settings. All commands that answer lines share these flags.
+//! A request on the command line: which network, under which rules, with which settings. All
+//! commands that answer lines share these flags.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,12 +24,12 @@ use crate::{Session, screen, source};
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Asking {
-    /// A network that is built in (transducer, parser, tagger or expressions), or a checkpoint folder
-    /// of any task
+    /// A built-in network (transducer, parser, tagger or expressions), or a checkpoint folder of
+    /// any task
     #[arg(long, value_name = "NAME|FOLDER")]
     pub(crate) model: Option<String>,
 
-    /// A constraint file [default: what the task demands]
+    /// A constraint file [default: the task's own rules]
     ///
     /// A few lines of TOML, such as
     ///
@@ -54,14 +54,15 @@ pub(crate) struct Asking {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_DEADLINE_MS))]
     deadline_ms: Option<u64>,
 
-    /// Nudges for one input, at most, in each descent
+    /// The most nudges for one input in each descent
     #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     max_steps: Option<usize>,
 
-    /// Let an output be after so many nudges, though it violates, without restarts
+    /// Accept an output after this many nudges although it violates the rules, without restarts
     ///
     /// A rule may be wrong where the network is right. What a network does not give up within a few
-    /// nudges had better stay. `cajole tag` insists on given trees, and on predicted ones for 1 nudge.
+    /// nudges is better kept. `cajole tag` insists on given trees, and on predicted ones for 1
+    /// nudge.
     #[arg(long, value_name = "N", value_parser = within(0, MOST_STEPS))]
     pub(crate) patience: Option<usize>,
 
@@ -70,13 +71,13 @@ pub(crate) struct Asking {
     #[arg(long, value_name = "N", value_parser = within(1, MOST_WIDTH))]
     width: Option<usize>,
 
-    /// Tokens of a line; a longer line is bad
+    /// The most tokens of a line; a longer line is bad
     ///
     /// Memory grows with the length: the built-in parser takes about 1.5 MB per token and thread.
     #[arg(long, value_name = "N", default_value_t = MAX_TOKENS, value_parser = within(1, MOST_TOKENS))]
     pub(crate) max_tokens: usize,
 
-    /// Bytes of a line; a longer line is bad
+    /// The most bytes of a line; a longer line is bad
     #[arg(
         long,
         value_name = "N",
@@ -90,7 +91,7 @@ pub(crate) struct Asking {
 enum PresetName {
     /// Algorithm 1 as printed: one output, plain SGD on all weights
     Paper,
-    /// The most accurate: steps of set length towards outputs that satisfy, with restarts
+    /// The most accurate: steps of set length towards satisfying outputs, with restarts
     Best,
     /// The fastest over many lines: only biases move, so that inputs are repaired together
     Small,
@@ -110,19 +111,19 @@ fn about(engine: Engine) -> &'static str {
         Engine::Gbi => {
             "Gradient-based inference: nudge a copy of the weights until the output obeys"
         }
-        Engine::Rival(Rival::Beam) => "Ever wider beams, until something in them obeys",
+        Engine::Rival(Rival::Beam) => "Ever wider beams, until a candidate obeys",
         Engine::Rival(Rival::Masked) => {
             "Decode only what the rules allow; for rules that can be followed symbol by symbol"
         }
         Engine::Rival(Rival::Astar) => "Best-first search with a limit",
         Engine::Rival(Rival::Exact) => {
-            "The most probable output that obeys, proven to be, with a limit"
+            "The most probable output that obeys, provably, with a limit"
         }
         Engine::Rival(Rival::Sample) => "Samples of the network's own distribution",
         Engine::Auto => {
-            "What can promise to obey first, then the others; of these the most probable output"
+            "Engines that can guarantee to obey, then the others; keeps the most probable output"
         }
-        Engine::Network => "No repair: the network's own output, with what is wrong with it",
+        Engine::Network => "No repair: the network's own output, with its faults",
     }
 }
 
@@ -132,7 +133,7 @@ impl Asking {
         self.model.as_deref().unwrap_or(default)
     }
 
-    /// The same with this network, if none is named.
+    /// The same, with this network as the default.
     #[must_use]
     pub(crate) fn or_model(mut self, default: &str) -> Asking {
         self.model.get_or_insert_with(|| default.to_owned());
@@ -145,7 +146,7 @@ impl Asking {
         session.registry.open(name).with_context(|| format!("cannot load {name}"))
     }
 
-    /// The network, which has to be for this task.
+    /// The network, which must be for this task.
     pub(crate) fn open_for(
         &self,
         session: &Session,
@@ -166,7 +167,7 @@ impl Asking {
         Ok(source::open(path)?.with_max_bytes(self.max_line_bytes))
     }
 
-    /// What outputs have to satisfy: the file that is named, or else what the task demands.
+    /// The rules for outputs: the given file, or else the task's own.
     pub(crate) fn rule_file(&self, network: &dyn Runnable) -> anyhow::Result<Option<RuleFile>> {
         match (&self.constraint, network.usual_rules()) {
             (Some(path), _) => RuleFile::read(path).map(Some),
@@ -178,7 +179,7 @@ impl Asking {
         }
     }
 
-    /// How outputs are made to satisfy it.
+    /// How outputs are made to obey.
     pub(crate) fn settings(
         &self,
         network: &dyn Runnable,
@@ -202,15 +203,15 @@ impl Asking {
     }
 }
 
-/// Rules as text. It is read once, so that what is obeyed is what was noted down.
+/// Rules as text. It is read once, so that the rules in use are those in the run's note.
 pub(crate) struct RuleFile {
-    /// What reports call the rules.
+    /// The name of the rules in reports.
     pub(crate) title: String,
-    /// What messages call them.
+    /// Their name in messages.
     name: String,
     /// The text.
     pub(crate) text: String,
-    /// Where files lie that the rules name.
+    /// The folder of the files that the rules name.
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -232,12 +233,12 @@ impl RuleFile {
         RuleFile { name: title.clone(), title, text: text.into(), folder: None }
     }
 
-    /// The rules, about outputs in this vocabulary.
+    /// The rules, for outputs in this vocabulary.
     pub(crate) fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
         Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
     }
 
-    /// The rules, about outputs in this vocabulary. Warns of rules that no output can satisfy.
+    /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy.
     pub(crate) fn compile<'v>(
         &self,
         vocabulary: &'v Vocabulary,

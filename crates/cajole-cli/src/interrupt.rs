@@ -1,7 +1,8 @@
-//! SIGINT and SIGTERM: what is being written is finished, and the user hears how to go on.
+//! SIGINT and SIGTERM: finishes what is being written, and tells the user how to resume.
 //!
 //! A command that writes an output registers its [`Cancel`] flag: work ends between two steps, and
-//! whole records stay. All others end at once; what they keep is renamed into place when it is whole.
+//! complete records stay. All others end at once; what they keep is renamed into place when it is
+//! complete.
 
 use std::io::{Write, stderr, stdout};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,11 +15,11 @@ use cajole_rules::kill_checkers;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// How long a cancelled command may take to its next step. Then it ends as if it were killed, which
-/// loses no more than the record being written.
+/// How long a cancelled command may take to reach its next step. After that it ends as if it were
+/// killed, which loses only the record being written.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What is to be done when a signal comes.
+/// What to do when a signal arrives.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     plan: Arc<Mutex<Plan>>,
@@ -27,11 +28,11 @@ pub(crate) struct Interrupt {
 
 #[derive(Default)]
 struct Plan {
-    /// Asks the command to end.
+    /// Tells the command to end.
     call: Option<Arc<dyn Fn() + Send + Sync>>,
     /// How long it may take.
     grace: Duration,
-    /// How to go on.
+    /// How to resume.
     advice: String,
 }
 
@@ -49,25 +50,25 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Says how to go on with what is about to begin.
+    /// Sets the advice on how to resume what is about to begin.
     pub(crate) fn advise(&self, advice: &str) {
         self.plan().advice = advice.to_owned();
     }
 
-    /// Sets this flag when a signal comes, instead of ending at once.
+    /// Sets this flag when a signal arrives, instead of ending at once.
     pub(crate) fn cancels(&self, cancel: &Cancel) {
         let cancel = cancel.clone();
         self.calls(move || cancel.set(), GRACE);
     }
 
-    /// Calls this when a signal comes, instead of ending at once; ends after `grace`.
+    /// Calls this when a signal arrives, instead of ending at once; ends after `grace`.
     pub(crate) fn calls(&self, call: impl Fn() + Send + Sync + 'static, grace: Duration) {
         let mut plan = self.plan();
         plan.call = Some(Arc::new(call));
         plan.grace = grace;
     }
 
-    /// Whatever signal came, the command has done all it should.
+    /// Even if a signal arrived, the command has done everything it should.
     pub(crate) fn done(&self) {
         self.signal.store(0, Ordering::Relaxed);
     }
@@ -78,7 +79,7 @@ impl Interrupt {
         (signal != 0).then(|| u8::try_from(128 + signal).unwrap_or(u8::MAX))
     }
 
-    /// Tells that the command was interrupted, and how to go on.
+    /// Says that the command was interrupted, and how to resume.
     pub(crate) fn tell(&self) {
         let advice = self.plan().advice.clone();
         let _ = writeln!(stderr().lock(), "interrupted{advice}");
@@ -103,7 +104,7 @@ impl Interrupt {
         }
     }
 
-    /// Ends the process; nobody is in the middle of a line then.
+    /// Ends the process, not in the middle of a line.
     fn end(&self) {
         let _whole = stdout().lock();
         self.tell();

@@ -1,7 +1,7 @@
 //! The command line of cajole: one file per command, no numerics.
 //!
-//! A binary of your own has all commands for your own tasks, too: hand [`main_with`] a
-//! [`Registry`] that knows them. See `examples/own_task.rs`.
+//! To use all commands with tasks of your own, write a binary that calls [`main_with`] with a
+//! [`Registry`] of these tasks. See `examples/own_task.rs`.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -33,17 +33,17 @@ use clap::Parser;
 use commands::Args;
 use interrupt::Interrupt;
 
-/// What every command is given.
+/// What every command gets.
 pub(crate) struct Session {
     /// The networks that can be opened.
     pub(crate) registry: Arc<Registry>,
     /// Whether to print JSON instead of text.
     pub(crate) json: bool,
-    /// What is done when a signal comes.
+    /// What to do when a signal arrives.
     pub(crate) interrupt: Interrupt,
 }
 
-/// Does what the command line asks for, with the networks of this registry.
+/// Runs the command line, with the networks of this registry.
 pub fn main_with(registry: Registry) -> ExitCode {
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use cajole_infer::Registry;
 
-/// Returns memory to the system. glibc keeps blocks of a recording's size once it has seen a few, and
-/// a server grew with every kind of request.
+/// Returns memory to the system. glibc keeps blocks of a recording's size once it has seen a few,
+/// so a server grew with every kind of request.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,5 +1,5 @@
-//! What a run reads and how it was asked, noted down beside its output: a run is resumed only if
-//! nothing of this has changed.
+//! Notes what a run reads and its flags, beside its output: a run resumes only if none of this has
+//! changed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::asking::RuleFile;
 use crate::output::Reads;
 use crate::source::cannot_read;
 
-/// Names of what may change, with its value or a hash of it.
+/// The names of what may change, each with its value or a hash.
 pub(crate) fn note(
     reads: &Reads<'_>,
     model: &str,
@@ -50,7 +50,7 @@ pub(crate) fn reads<'a>(input: &'a Path, model: &str, ask: &Ask<'_>) -> anyhow::
     Ok(Reads { input, others })
 }
 
-/// The files of a checkpoint; none, if the network is built in.
+/// The files of a checkpoint; empty if the network is built in.
 fn files_of(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

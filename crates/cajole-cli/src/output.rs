@@ -1,4 +1,4 @@
-//! Where records go: the flags of an output file, and what may be done to a file that is there.
+//! Where records go: the flags of an output file, and what may happen to an existing file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use crate::source::{self, cannot_read, is_stdin};
 
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Output {
-    /// Where records go, as JSON Lines; gzipped, if it ends in .gz [default: standard output]
+    /// Where records go, as JSON Lines; gzipped if the name ends in .gz [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Go on with an output that a killed run left behind
+    /// Resume an output that a killed run left behind
     ///
-    /// The input, the network, the rules with all files that they name, and the flags have to be the
+    /// The input, the network, the rules with all files that they name, and the flags must be the
     /// same as before.
     #[arg(long, requires = "out")]
     resume: bool,
 
-    /// Begin anew, though the output is there
+    /// Start over, even if the output exists
     #[arg(long, requires = "out", conflicts_with = "resume")]
     overwrite: bool,
 }
@@ -91,11 +91,11 @@ pub(crate) struct Locked {
     _folder: Option<fs::File>,
 }
 
-/// Makes a folder if need be, and locks it.
+/// Creates a folder if necessary, and locks it.
 pub(crate) fn lock_folder(folder: &Path) -> anyhow::Result<Locked> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    // Where folders cannot be opened or locked, nobody can tell of other runs.
+    // If folders cannot be opened or locked, other runs cannot be detected.
     let Ok(file) = fs::File::open(folder) else { return Ok(Locked { _folder: None }) };
     if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
         bail!(

@@ -1,9 +1,9 @@
-//! The ranges of numbers on the command line. A number outside of its range is refused at the flag,
-//! with the range, before anything is allocated by it.
+//! The ranges of numbers on the command line. A number outside its range is refused at the flag,
+//! with the range, before anything is allocated.
 
 use clap::builder::RangedU64ValueParser;
 
-/// Examples, failures or other items that a report shows one by one, at most.
+/// The most examples, failures or other items that a report shows one by one.
 pub(crate) const MOST_SHOWN: usize = 100_000;
 
 /// A flag's number from `least` to `most`.

@@ -24,33 +24,33 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same, where records are handed over.
+/// The same, for callbacks that take records.
 pub(crate) fn write(text: &str) -> Result<(), InferError> {
     let written = writeln!(stdout().lock(), "{}", text.trim_end_matches('\n'));
     written.map_err(InferError::Sink)
 }
 
-/// Tells of a line that is passed over.
+/// Reports a line that is skipped.
 pub(crate) fn complain_of(error: &InferError) {
     let _ = writeln!(stderr().lock(), "passed over: {error}");
 }
 
-/// Tells of something that is probably a mistake.
+/// Warns of a probable mistake.
 pub(crate) fn warn(text: &str) {
     let _ = writeln!(stderr().lock(), "warning: {text}");
 }
 
-/// Tells what went wrong, with all its causes.
+/// Reports an error with all its causes.
 pub(crate) fn complain(error: &anyhow::Error) {
     let (start, end) = match stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         true => ("\x1b[1;31m", "\x1b[0m"),
         false => ("", ""),
     };
-    // Nothing is left to be done if even this cannot be written.
+    // Nothing can be done if even this cannot be written.
     let _ = writeln!(stderr().lock(), "{start}error{end}: {}", with_causes(error));
 }
 
-/// The message with its causes, but for those that the messages before already quote.
+/// The message with its causes, except those that an earlier message already quotes.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -21,7 +21,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What messages call them.
+    /// Their name in messages.
     pub(crate) fn name(&self) -> String {
         match &self.config {
             Some(path) => path.display().to_string(),
@@ -30,7 +30,7 @@ impl Settings {
     }
 }
 
-/// What messages call settings that are in no file.
+/// The name of settings that are in no file.
 const BUILT_IN: &str = "the built-in settings";
 
 /// Where corpora are.

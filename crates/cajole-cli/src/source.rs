@@ -21,7 +21,7 @@ pub(crate) fn files(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
     stdin.into_iter().chain(files.iter().map(PathBuf::as_path))
 }
 
-/// The one file of a run whose records go to a file: they are told apart by line only.
+/// The only file of a run whose records go to a file: records are identified by line alone.
 pub(crate) fn only(files: &[PathBuf]) -> anyhow::Result<&Path> {
     match files {
         [] => Ok(Path::new("-")),
@@ -35,13 +35,13 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// That a file cannot be read.
+/// The message that a file cannot be read.
 pub(crate) fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
 }
 
-/// All lines of a source, at most `most`, each of at most `max_tokens`; and how many of them are bad:
-/// these are reported.
+/// All lines of a source, at most `most`, each of at most `max_tokens`; and how many are bad. Bad
+/// lines are reported.
 pub(crate) fn lines(
     mut source: Source,
     most: Option<usize>,
@@ -66,7 +66,7 @@ pub(crate) fn lines(
     Ok((lines, bad))
 }
 
-/// A line of at most so many tokens.
+/// A line of at most `max_tokens` tokens.
 fn line_of(number: u64, text: String, max_tokens: usize) -> Result<Option<Line>, LineError> {
     let line = Line::parse(number, text)?.map(|line| line.with_max_tokens(max_tokens));
     line.iter().try_for_each(Line::check_fields)?;
@@ -83,7 +83,7 @@ pub(crate) fn warn_of_time(timed_out: u64) {
     }
 }
 
-/// An error if there were inputs whose rules could not be measured: nobody knows whether these obey.
+/// An error if there were inputs whose rules could not be measured, since they may violate them.
 pub(crate) fn check_measured(unmeasured: u64) -> anyhow::Result<()> {
     match unmeasured {
         0 => Ok(()),

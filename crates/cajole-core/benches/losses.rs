@@ -1,8 +1,8 @@
 //! How the time to measure a violation grows with the length of the output.
 //!
 //! `cargo bench -p cajole`, with part of a name behind `--` to choose. The edit distance to a
-//! regular language should be linear in `n`. That to a grammar may be cubic where the output errs;
-//! its members are recognised before any chart is filled.
+//! regular language should be linear in `n`. The distance to a grammar may be cubic if the output
+//! errs; members are recognised before any chart is filled.
 
 use std::hint::black_box;
 
@@ -51,7 +51,7 @@ fn regular(c: &mut Criterion) {
     );
 }
 
-/// `list → ( list ) list | x list | ∅`, nested as deeply as can be; each stray is a `)`.
+/// `list → ( list ) list | x list | ∅`, nested as deeply as possible; each stray is a `)`.
 fn brackets(c: &mut Criterion) {
     let [open, close, x] = [0, 1, 2].map(Element::Symbol);
     let list = Element::Variable(0);

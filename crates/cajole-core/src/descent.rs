@@ -116,7 +116,7 @@ impl Descent {
         is_repeated
     }
 
-    /// Adds a decode to the trace, tells whoever watches, and decides whether the attempt has ended.
+    /// Adds a decode to the trace, notifies the watcher, and decides whether the attempt has ended.
     pub(crate) fn note(
         &mut self,
         decoded: &Candidate,

@@ -71,8 +71,8 @@ impl Candidate {
 pub struct Pass<'a, M: Model + ?Sized> {
     /// `x`.
     pub input: &'a M::Input,
-    /// `W_λ`; `None` is `W` itself. Algorithm 1 passes it even before the first step, when it equals
-    /// `W`: gradients will be asked for.
+    /// `W_λ`; `None` is `W` itself. Algorithm 1 passes it even before the first step, when it
+    /// equals `W`, because gradients will follow.
     pub nudge: Option<&'a M::Nudge>,
     /// Its place in the current recording, if that was made under the same weights.
     pub place: Option<usize>,

@@ -33,7 +33,7 @@ pub struct Job<'a, X: ?Sized> {
     /// Known satisfying outputs; sources are then not queried. `Some(&[])` says that querying them
     /// would be futile.
     pub targets: Option<&'a [Vec<Symbol>]>,
-    /// Whoever waits for it.
+    /// The caller that waits for it, if it wants to watch or leave.
     pub watcher: Option<&'a dyn Watcher>,
 }
 
@@ -304,8 +304,8 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     }
 }
 
-/// An input as a pass sees it. It has its `W_λ` from the start, so that a backend knows whose
-/// gradients it will be asked for.
+/// An input as a pass sees it. It has its `W_λ` from the start, so that a backend knows which
+/// inputs will need gradients.
 pub(crate) fn pass<'s, 'a: 's, M: Model>(
     own: &'s Move<M::Nudge>,
     wanted: &Wanted<'a, M::Input>,

@@ -17,7 +17,7 @@ pub struct Wanted<'a, X: ?Sized> {
     automaton: OnceCell<Option<Box<dyn Automaton + 'a>>>,
     /// The deadline of searches.
     pub until: Option<Instant>,
-    /// Whoever waits for what they find.
+    /// The caller that waits for what they find.
     pub watcher: Option<&'a dyn Watcher>,
     /// Ends searches for all inputs of a run.
     pub cancel: Option<Cancel>,

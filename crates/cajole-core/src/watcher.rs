@@ -1,4 +1,4 @@
-//! Whoever waits for one input: hears of every decode, and may leave.
+//! A caller that waits for one input: it gets every decode, and may leave.
 
 use crate::model::Symbol;
 use crate::trace::Step;
@@ -11,7 +11,7 @@ pub trait Watcher: Sync {
         false
     }
 
-    /// Hears of a decode as soon as its violation is known.
+    /// Called with each decode as soon as its violation is known.
     fn decoded(&self, step: &Step, output: &[Symbol]) {
         let _ = (step, output);
     }

@@ -17,7 +17,7 @@ const DRAWS: usize = 1000;
 /// All draws start from it, so that the same results have the same intervals.
 const SEED: u64 = 1;
 
-/// What a method got right on one failure, or on many.
+/// How much a method got right on one failure, or on many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 5]", into = "[u32; 5]")]
 pub(crate) struct Tally {
@@ -27,13 +27,13 @@ pub(crate) struct Tally {
     pub(crate) found: u32,
     /// Those in gold.
     pub(crate) gold: u32,
-    /// Outputs that are right as a whole.
+    /// Outputs that match exactly.
     pub(crate) exact: u32,
     /// Outputs.
     pub(crate) outputs: u32,
 }
 
-/// A figure of what was got right.
+/// A figure computed from a tally.
 pub(crate) type Score = fn(&Tally) -> f64;
 
 impl Tally {
@@ -42,7 +42,7 @@ impl Tally {
         200.0 * f64::from(self.correct) / f64::from(self.found + self.gold)
     }
 
-    /// The percentage of outputs that are right as a whole.
+    /// The percentage of outputs that match exactly.
     pub(crate) fn exact(&self) -> f64 {
         100.0 * f64::from(self.exact) / f64::from(self.outputs)
     }
@@ -68,7 +68,7 @@ impl Sum for Tally {
     }
 }
 
-/// As arrays, results of thousands of failures stay small.
+/// Stored as arrays, results on thousands of failures stay small.
 impl From<Tally> for [u32; 5] {
     fn from(Tally { correct, found, gold, exact, outputs }: Tally) -> Self {
         [correct, found, gold, exact, outputs]
@@ -92,7 +92,7 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
 }
 
-/// What a comparison of two methods says.
+/// The outcome of a comparison of two methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Ours is significantly better.
@@ -137,7 +137,7 @@ impl Interval {
         Interval { value, low: at(0.025), high: at(0.975) }
     }
 
-    /// Of a difference.
+    /// The verdict of a difference.
     pub(crate) fn verdict(&self) -> Verdict {
         match *self {
             Interval { low, .. } if 0.0 < low => Verdict::Won,
@@ -146,7 +146,7 @@ impl Interval {
         }
     }
 
-    /// `+1.3 (0.2 to 2.4)`, of a difference.
+    /// A difference as `+1.3 (0.2 to 2.4)`.
     pub(crate) fn signed(&self) -> String {
         let signed = |value: f64| match value {
             value if value.is_nan() => "–".to_owned(),
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_a_proportion() {
-        // Of a proportion p the standard error is √(p(1−p)/n), and F1 is p here.
+        // The standard error of a proportion p is √(p(1−p)/n), and here F1 is p.
         let some = tallies(400, 50);
         let Interval { value, low, high } = Interval::of(&some, Tally::f1);
         let error = (value * (100.0 - value) / 400.0).sqrt();
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn differences_are_paired() {
-        // Ours is right wherever theirs is, and on five more of 400: paired, that is no chance.
+        // Ours is right wherever theirs is, and on five more of 400: paired, that is not chance.
         let theirs = tallies(400, 50);
         let mut ours = theirs.clone();
         let wrong = ours.iter_mut().filter(|tally| tally.correct == 0).step_by(20);

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Interval, Score, Tally, Verdict};
 
-/// What every method got right on each failure of one set.
+/// The tallies of every method on each failure of one set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tallies(Vec<(String, Vec<Tally>)>);
 
-/// The method that all others are compared with, unless another is named.
+/// The method that all others are compared with by default.
 pub(crate) const OURS: &str = "gbi best";
 
 /// What the marks of [`Tallies::mark`] mean.
@@ -61,14 +61,14 @@ impl Tallies {
 
 /// The failures of one network and decoder, among others that are compared with it.
 pub(crate) struct FailureSet<'a> {
-    /// What every method got right on them.
+    /// The tallies of every method on them.
     pub(crate) tallies: &'a Tallies,
-    /// Which input each of them is. What several networks or decoders fail on is drawn once, with
-    /// all its outputs: these are no independent observations.
+    /// The input of each failure. An input on which several networks or decoders fail is drawn as
+    /// one, with all its outputs, because these are not independent observations.
     pub(crate) inputs: Vec<String>,
 }
 
-/// What two methods got right, input by input over all sets.
+/// The tallies of two methods, input by input over all sets.
 fn by_input(sets: &[&FailureSet<'_>], ours: &str, rival: &str) -> (Vec<Tally>, Vec<Tally>) {
     let mut pooled: BTreeMap<&str, (Tally, Tally)> = BTreeMap::new();
     for set in sets {
@@ -97,7 +97,7 @@ pub(crate) fn ahead_on_all(
 /// A tally of all comparisons: on how many failure sets `ours` is significantly ahead of each rival,
 /// level, and behind; and how far it is ahead on all their failures together.
 pub(crate) fn tally_table(ours: &str, sets: &[FailureSet<'_>], figures: &[(&str, Score)]) -> Table {
-    /// The difference of smaller sets is chance.
+    /// Differences on smaller sets are mostly chance.
     const FEWEST: usize = 10;
     let big = |set: &&FailureSet<'_>| set.tallies.of(ours).is_some_and(|all| FEWEST <= all.len());
     let sets: Vec<&FailureSet<'_>> = sets.iter().filter(big).collect();
@@ -156,7 +156,7 @@ mod tests {
         set
     }
 
-    /// The cells of the only row, with inputs that no two sets share, or that all do.
+    /// The cells of the only row, for sets that share no inputs, or all of them.
     fn row(ours: &str, sets: &[Tallies], shared: bool) -> Vec<String> {
         let named = |(i, tallies): (usize, &Tallies)| {
             let n = tallies.of(ours).map_or(0, <[Tally]>::len);

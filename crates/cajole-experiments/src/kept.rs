@@ -69,10 +69,10 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Writes down what results depend on, as `name`.
+    /// Records what results depend on, as `name`.
     ///
     /// # Errors
-    /// If that is something else than it was before, or I/O fails.
+    /// If that differs from before, or I/O fails.
     pub(crate) fn claim(&self, name: &str, of: &impl Serialize) -> Result<(), KeptError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(format!("{}.json", file_name(name)));

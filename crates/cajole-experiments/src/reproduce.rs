@@ -163,7 +163,7 @@ pub(crate) fn reproduce<E: Experiment>(
     Ok(report)
 }
 
-/// The development curves of the networks, by their places in the report; none if none was kept.
+/// The development curves of the networks, by their places in the report; `None` if none was kept.
 fn curve_plot(mut curves: Vec<(usize, Series)>) -> Option<Plot> {
     curves.sort_by_key(|(i, _)| *i);
     curves.retain(|(_, curve)| !curve.points.is_empty());
@@ -181,8 +181,8 @@ fn folder_of<E: Experiment>(network: &E::Network, places: &Places<'_>) -> Option
     }
 }
 
-/// The networks to measure, with their places in the report, those that are trained already first;
-/// and the names of those that are left out because they are not.
+/// The networks to measure, with their places in the report, already trained ones first; and the
+/// names of those left out because they are not trained.
 #[allow(clippy::type_complexity)] // a name for it would say no more
 fn chosen<'n, E: Experiment>(
     all: &'n [E::Network],

@@ -1,8 +1,8 @@
 //! Studies: variants of a preset, side by side, on the dev failures of some networks.
 //!
-//! What the paper says in passing (how strong the regulariser is, which optimiser moves the
-//! weights, how many steps are allowed) becomes a table each. The variants are settings, so new
-//! studies need no code.
+//! Each thing that the paper mentions in passing (how strong the regulariser is, which optimiser
+//! moves the weights, how many steps are allowed) becomes a table. The variants are settings, so
+//! new studies need no code.
 
 use cajole_core::{Config, UnknownParameter};
 use cajole_nn::settings::{non_empty, positive};
@@ -40,7 +40,7 @@ fn paper() -> Preset {
 pub struct Study {
     /// What is compared.
     pub title: String,
-    /// On the failures of which networks; those that are not configured are passed over.
+    /// The networks whose failures are used; those that are not configured are skipped.
     #[serde(deserialize_with = "non_empty")]
     pub networks: Vec<String>,
     /// The maximum number of failures.
@@ -88,8 +88,8 @@ impl Study {
         self.networks.iter().any(|name| name == network)
     }
 
-    /// Measures the variants on one network: `repair` gives the figures of settings called by a
-    /// name. Returns one row per variant.
+    /// Measures the variants on one network: `repair` gives the figures of named settings. Returns
+    /// one row per variant.
     pub(crate) fn measure(
         &self,
         name: &str,

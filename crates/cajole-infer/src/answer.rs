@@ -1,8 +1,8 @@
 //! From lines to records: the one function behind `infer`, `parse`, `tag`, a service and Python.
 //!
-//! [`Answering::answer`] takes some lines and gives a [`Record`] for each. Lines are taken many at a
-//! time, so that the first pass reads the weights once for all of them and outputs that violate their
-//! rules are repaired in step. The record of a line does not depend on the others.
+//! [`Answering::answer`] takes some lines and gives a [`Record`] for each. It takes many lines at a
+//! time, so that the first pass reads the weights once for all of them and outputs that violate
+//! their rules are repaired in step. The record of a line does not depend on the others.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
 use crate::worker::{Failing, First, Settings, Worker};
 
-/// Rules of lines' own that are kept by a thread.
+/// The most rule sets from lines that a thread keeps.
 const KEPT_RULES: usize = 256;
 
 /// One thread's share of answering lines.
@@ -32,15 +32,15 @@ pub struct Answering<'t, T: Task> {
     worker: Worker<'t, T>,
     traces: bool,
     log_probs: bool,
-    /// Rules that lines brought, by what they say.
+    /// Rules that lines brought, by their text.
     own_rules: HashMap<String, Rc<Rules<'t>>>,
 }
 
-/// What the outputs of a line have to satisfy.
+/// What the outputs of a line must satisfy.
 enum LineRules<'t> {
-    /// The same as those of most lines.
+    /// The rules of the run.
     Usual(&'t Rules<'t>),
-    /// What it says itself.
+    /// Rules that the line brought.
     Own(Rc<Rules<'t>>),
 }
 
@@ -53,7 +53,7 @@ impl<'t> LineRules<'t> {
     }
 }
 
-/// What a line asks for.
+/// A line that was read.
 struct Asked<'t, I> {
     /// Its inputs.
     cases: Vec<Case<I>>,
@@ -78,7 +78,7 @@ impl<I> Asked<'_, I> {
 }
 
 impl<'t, T: Task> Answering<'t, T> {
-    /// For outputs that have to satisfy `rules`, but for those of lines that bring their own.
+    /// For outputs that must satisfy `rules`, except those of lines that bring their own.
     ///
     /// # Errors
     /// If the settings name parameters that the network does not have.
@@ -90,7 +90,7 @@ impl<'t, T: Task> Answering<'t, T> {
         Answering::within(task, rules, settings, Workspace::new(task.model()))
     }
 
-    /// The same, in memory that was used before.
+    /// The same, reusing memory.
     ///
     /// # Errors
     /// As [`Answering::new`].
@@ -105,7 +105,7 @@ impl<'t, T: Task> Answering<'t, T> {
         Ok(Answering { task, rules, settings, worker, traces, log_probs, own_rules })
     }
 
-    /// The memory, to be used again.
+    /// The memory, for reuse.
     pub fn into_workspace(self) -> Workspace<T::Model> {
         self.worker.into_workspace()
     }
@@ -116,13 +116,13 @@ impl<'t, T: Task> Answering<'t, T> {
         Answering { traces, ..self }
     }
 
-    /// Also says how probable the network finds every output.
+    /// Also reports how probable the network finds every output.
     #[must_use]
     pub fn with_log_probs(self, log_probs: bool) -> Self {
         Answering { log_probs, ..self }
     }
 
-    /// Answers lines, in order. A line that cannot be worked on costs its own record only.
+    /// Answers lines, in order. A bad line costs only its own record.
     pub fn answer(&mut self, lines: Vec<Result<Line, (u64, LineError)>>) -> Vec<Record> {
         let mut heads = Vec::new();
         let mut asked: Vec<Result<Asked<'t, T::Input>, LineError>> = Vec::new();
@@ -142,7 +142,7 @@ impl<'t, T: Task> Answering<'t, T> {
         let mut answers = self.repaired(&asked).into_iter();
         let records = heads.into_iter().zip(asked).map(|((line, id), asked)| {
             let answers = asked.map(|Asked { cases, rules, waiter }| {
-                // Nobody reads the trace of someone who left, and long ones take long.
+                // Nobody reads the trace if the waiter has left, and long ones take long to make.
                 let traces = self.traces && !waiter.is_some_and(|waiter| waiter.has_left());
                 let answers = answers.by_ref().take(cases.len());
                 let both = cases.into_iter().zip(answers);
@@ -154,7 +154,7 @@ impl<'t, T: Task> Answering<'t, T> {
         records.collect()
     }
 
-    /// What a line asks for.
+    /// Reads a line: its inputs and its rules.
     fn read(&mut self, line: &Line) -> Result<Asked<'t, T::Input>, LineError> {
         line.check_fields()?;
         let rules = match line.constraint() {

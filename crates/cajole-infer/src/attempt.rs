@@ -1,4 +1,4 @@
-//! One output that is being repaired: what engines come to, as answers.
+//! One output under repair: turns the results of engines into answers.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::task::{Case, Task};
 use crate::waiter::Awaited;
 use crate::worker::{Failing, Settings};
 
-/// One input that is being worked on.
+/// One input under repair.
 pub(crate) struct Attempt<'a, 'r, T: Task> {
     pub(crate) of: Failing<'a, T>,
     pub(crate) rules: &'a Rules<'r>,
@@ -47,7 +47,7 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         self.until.is_some_and(|until| until <= Instant::now())
     }
 
-    /// The network's own output, after so many passes in vain.
+    /// The network's own output, after this many passes without success.
     pub(crate) fn keep(&self, engine: Engine, passes: usize) -> Answer {
         Answer {
             g_after: self.g_before,
@@ -56,7 +56,7 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         }
     }
 
-    /// What a search came to: the least violating candidate, if it violates less.
+    /// The result of a search: the least violating candidate, if it violates less.
     pub(crate) fn found(&self, engine: Engine, found: &Found) -> Answer {
         let kept = self.keep(engine, found.passes);
         let g = |y: &Candidate| g_of(self.rules, self.of.case, y);
@@ -74,8 +74,8 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         }
     }
 
-    /// What gradient-based inference came to. It decodes in its own way, so that the network's first
-    /// output may be better still.
+    /// The result of gradient-based inference. It decodes in its own way, so the network's first
+    /// output may still be better.
     pub(crate) fn outcome(&self, outcome: Outcome) -> Answer {
         let is_better = outcome.g_after < self.g_before;
         let status = match outcome.stop {
@@ -98,7 +98,7 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         }
     }
 
-    /// Says why an answer does not satisfy, and whether time ran out.
+    /// Notes why an answer does not satisfy, and whether time ran out.
     pub(crate) fn complete(&self, answer: &mut Answer) {
         if matches!(answer.status, Status::Improved | Status::Unchanged) && self.is_late() {
             answer.status = Status::TimedOut;

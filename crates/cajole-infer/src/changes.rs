@@ -17,15 +17,15 @@ pub struct Changes {
     pub preset: Option<Preset>,
     /// Single values of the preset, each as `key.key=value`.
     pub overrides: Vec<String>,
-    /// Nudges for one input, at most, in each descent.
+    /// The most nudges for one input in each descent.
     pub max_steps: Option<usize>,
-    /// Nudges after which an output is let be, see [`Settings::patient`].
+    /// Nudges after which an output is left alone, see [`Settings::patient`].
     pub patience: Option<usize>,
     /// Width of the beam that the network decodes with.
     pub width: Option<usize>,
     /// When to give up on one input.
     pub deadline: Option<Duration>,
-    /// Tokens that a line may have.
+    /// The most tokens of a line.
     pub max_tokens: usize,
 }
 

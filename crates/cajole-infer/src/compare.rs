@@ -1,7 +1,7 @@
 //! All engines on the same inputs, side by side.
 //!
-//! Satisfying rules is easy for who may answer anything; what counts is what it costs, how probable
-//! the network finds the answers, and, where the right outputs are known, how good they are.
+//! Satisfying rules is easy if any answer will do. What counts is what it costs, how probable the
+//! network finds the answers, and, if the right outputs are known, how good the answers are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::study::{self, study};
 use crate::task::{Case, Output, Task};
 use crate::worker::{Failing, Settings, Worker};
 
-/// If the network can read none of so many lines, they are not meant for it.
+/// If the network can read none of this many lines, they are not meant for it.
 const UNREADABLE: usize = 20;
 
 /// Inputs that a thread takes at a time.
@@ -29,7 +29,7 @@ const LOT: usize = 3 * cajole_core::corpus::BATCH;
 pub struct Comparison<'t, T> {
     /// The network.
     pub task: &'t T,
-    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    /// What outputs must satisfy, unless their line says otherwise.
     pub rules: Option<&'t Rules<'t>>,
     /// How far engines go.
     pub settings: &'t Settings,
@@ -40,9 +40,9 @@ pub struct Comparison<'t, T> {
 /// What is compared, and what is shown of it.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the rules are called.
+    /// The name of the rules.
     pub rules_name: String,
-    /// In which ways outputs are made to obey.
+    /// The engines to compare.
     pub engines: Vec<Engine>,
     /// How many failures are shown one by one.
     pub shown: usize,
@@ -77,7 +77,7 @@ impl<'t> OwnRules<'t> {
     }
 }
 
-/// The inputs of a line; and if it brings rules of its own, which.
+/// The inputs of a line, and the index of its own rules if it brings any.
 type ReadLine<I> = (Vec<Case<I>>, Option<usize>);
 
 /// What one engine made of all failures.
@@ -87,8 +87,8 @@ struct Tried {
 }
 
 impl<'t, T: Task> Comparison<'t, T> {
-    /// Runs every engine on every input whose own output violates its rules. Lines that cannot be
-    /// worked on are left out and reported. If the first twenty all are, it stops there.
+    /// Runs every engine on every input whose own output violates its rules. Bad lines are left out
+    /// and reported. If the first twenty are all bad, it stops there.
     ///
     /// # Errors
     /// If the settings name parameters that the network does not have.
@@ -131,7 +131,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         Ok((self.report(&cases, &firsts, &failures, &tried), bad))
     }
 
-    /// The inputs of a line; and if it brings rules of its own, which.
+    /// The inputs of a line, and the index of its own rules if it brings any.
     fn read(&self, line: &Line, own: &mut OwnRules<'t>) -> Result<ReadLine<T::Input>, LineError> {
         let Some(value) = line.constraint() else {
             let rules = self.rules.ok_or(LineError::NoRules)?;
@@ -148,7 +148,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         self.task.cases(&line, rules)
     }
 
-    /// The network's own outputs; what it fails on counts as empty.
+    /// The network's own outputs; an empty one where the network fails.
     fn firsts(&self, cases: &[Case<T::Input>]) -> Vec<Candidate> {
         let lots: Vec<&[Case<T::Input>]> = cases.chunks(LOT).collect();
         let worker = || Worker::new(self.task, self.settings).ok();
@@ -173,7 +173,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         let worker = || Worker::new(self.task, self.settings).ok();
         let answers = in_parallel(lots.len(), worker, |worker, i| {
             let Some(worker) = worker else { return Vec::new() };
-            let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has all the time
+            let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has the full time
             let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
                 .map(|f| {
                     (
@@ -324,7 +324,7 @@ impl<'t, T: Task> Comparison<'t, T> {
     }
 }
 
-/// A warning, if every engine's outputs are worse than the network's own: what the rules say is not
+/// A warning, if every engine's outputs are worse than the network's own: then the rules do not say
 /// what is right.
 fn harm(rows: &[Row], metric: &str) -> Option<String> {
     let (network, engines) = rows.split_first()?;
@@ -371,7 +371,7 @@ fn verdict(answer: &Answer, is_right: bool) -> Cell {
     }
 }
 
-/// One row per engine; the task's measure only where the right outputs are known.
+/// One row per engine; the task's measure only if the right outputs are known.
 fn overview(rows: &[Row], metric: Option<&str>) -> Table {
     let failures = rows.first().map_or(0, |row| row.failures);
     let mut header = vec!["engine", "satisfied", "log p"];
@@ -432,7 +432,7 @@ fn milliseconds(answer: &Answer) -> f64 {
     answer.elapsed.as_secs_f64() * 1e3
 }
 
-/// The mean; not a number, of nothing.
+/// The mean; NaN without values.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
     sum / n as f64

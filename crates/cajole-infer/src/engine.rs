@@ -1,7 +1,7 @@
 //! Ways of making outputs obey: gradient-based inference, and its rivals.
 //!
-//! Whatever the engine, an output of the network that satisfies its rules is left alone. Where an
-//! engine finds nothing, the least violating output that was seen is the answer, and says so.
+//! Whatever the engine, an output of the network that satisfies its rules is left alone. If an
+//! engine finds nothing, the answer is the least violating output seen, and its status says so.
 
 use std::time::Duration;
 
@@ -15,29 +15,29 @@ use crate::limits::MAX_TOKENS;
 /// How outputs are made to obey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// What serves the task and the rules best: see [`Task::usual_engine`](crate::task::Task).
+    /// What suits the task and the rules best: see [`Task::usual_engine`](crate::task::Task).
     Usual,
     /// Gradient-based inference.
     Gbi,
     /// One of its rivals.
     Rival(Rival),
-    /// None: the network's own output, with what is wrong with it.
+    /// None: the network's own output, with its faults.
     Network,
-    /// The cheapest that can promise to satisfy, then the others; of what satisfies, the output
-    /// that the network finds most probable.
+    /// The cheapest engine that can guarantee to satisfy, then the others; of the satisfying
+    /// outputs, the one that the network finds most probable.
     Auto,
 }
 
-/// Other ways than gradients.
+/// Alternatives to gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rival {
-    /// Ever wider beams, until something in them satisfies.
+    /// Ever wider beams, until some candidate satisfies.
     Beam,
-    /// Only what the rules allow is decoded, symbol by symbol.
+    /// Decodes only what the rules allow, symbol by symbol.
     Masked,
     /// A* search: best first, with a limit on the agenda.
     Astar,
-    /// The most probable output that satisfies, proven to be.
+    /// The most probable output that satisfies, provably.
     Exact,
     /// Samples.
     Sample,
@@ -78,7 +78,7 @@ impl Engine {
     }
 }
 
-/// By its name.
+/// Deserialized by its name.
 impl<'de> Deserialize<'de> for Engine {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Engine, D::Error> {
         let name = String::deserialize(from)?;
@@ -103,13 +103,13 @@ pub struct Limits {
     pub beam_to: usize,
     /// Width of the masked beam.
     pub masked_width: usize,
-    /// Prefixes that a best-first search may extend.
+    /// The most prefixes that a best-first search extends.
     pub expansions: usize,
     /// Samples drawn.
     pub samples: usize,
     /// When to give up on one input.
     pub deadline: Option<Duration>,
-    /// Tokens that a line may have.
+    /// The most tokens of a line.
     pub max_tokens: usize,
 }
 
@@ -149,7 +149,7 @@ pub enum Status {
     Unchanged,
     /// Time ran out; it is the least violating one seen.
     TimedOut,
-    /// A rule could not be measured, such as by a checker that crashed.
+    /// A rule could not be measured, for example because a checker crashed.
     Unmeasured,
     /// The run was cancelled; it is the least violating one seen.
     Cancelled,
@@ -157,7 +157,7 @@ pub enum Status {
     Failed,
 }
 
-/// What became of one input.
+/// The answer to one input.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The output.
@@ -170,22 +170,21 @@ pub struct Answer {
     pub g_after: f32,
     /// `log p(y | x, W)` under the network's own weights, where it is known.
     pub log_prob: Option<f32>,
-    /// Nudges taken; none, by engines that do not nudge.
+    /// Nudges taken; `None` for engines that do not nudge.
     pub steps: Option<usize>,
     /// Sequences the network was run over.
     pub passes: usize,
     /// Why it does not satisfy.
     pub faults: Vec<Fault>,
-    /// What else there is to say.
+    /// A remark, if there is one.
     pub note: Option<&'static str>,
     /// What went wrong, if the network or a decoder failed.
     pub failure: Option<Failure>,
-    /// The engine that gave it.
+    /// The engine that produced it.
     pub engine: &'static str,
-    /// Every decode, of gradient-based inference.
+    /// Every decode of gradient-based inference.
     pub trace: Option<Trace>,
-    /// From when the input was taken up until it was done, beside the first pass. Inputs that are
-    /// repaired in step share that time.
+    /// The time of the repair, without the first pass. Inputs that are repaired in step share it.
     pub elapsed: Duration,
 }
 

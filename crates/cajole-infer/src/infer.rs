@@ -16,20 +16,21 @@ use crate::source::{Lines, Numbered};
 use crate::task::Task;
 use crate::worker::Settings;
 
-/// Lots of lines that may be on their way for each thread.
+/// Lots of lines in flight for each thread.
 const AHEAD: usize = 2;
 
-/// Everything that is set about a run.
+/// All settings of a run.
 pub struct Inference<'t, T> {
     /// The network.
     pub task: &'t T,
-    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    /// What outputs must satisfy, unless their line says otherwise.
     pub rules: Option<&'t Rules<'t>>,
-    /// How they are made to.
+    /// How they are made to obey.
     pub settings: &'t Settings,
     /// Whether a bad line ends the run.
     pub strict: bool,
-    /// Whether records say how long each input took. Without, the same input gives the same bytes.
+    /// Whether records say how long each input took. Without times, the same input gives the same
+    /// bytes.
     pub times: bool,
     /// Whether records have the trace of every repair.
     pub traces: bool,
@@ -40,7 +41,7 @@ pub struct Inference<'t, T> {
 /// Why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum InferError {
-    /// The input cannot be read on.
+    /// The rest of the input cannot be read.
     #[error("{name}: {source}")]
     Source {
         /// The input.
@@ -61,7 +62,7 @@ pub enum InferError {
         /// What is wrong with it.
         problem: String,
     },
-    /// It was cancelled. What was put before is whole.
+    /// It was cancelled. The records put before are complete.
     #[error("interrupted")]
     Interrupted,
     /// The settings name what the network does not have.
@@ -69,14 +70,14 @@ pub enum InferError {
     Settings(#[from] UnknownParameter),
 }
 
-/// How a run goes, to be looked at while it does.
+/// The progress of a run, readable while it runs.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Lines that have been answered.
     pub lines: AtomicU64,
     /// Inputs of these.
     pub inputs: AtomicU64,
-    /// Inputs for which the network's own output violated the rules.
+    /// Inputs whose own output violated the rules.
     pub failures: AtomicU64,
     /// Failures that satisfy the rules now.
     pub converted: AtomicU64,
@@ -84,7 +85,7 @@ pub struct Tally {
     pub timed_out: AtomicU64,
     /// Inputs whose rules could not be measured.
     pub unmeasured: AtomicU64,
-    /// Lines that could not be worked on.
+    /// Lines that could not be read.
     pub bad: AtomicU64,
 }
 
@@ -112,11 +113,11 @@ fn weight(lot: &[Numbered<LineError>]) -> usize {
 }
 
 impl<'t, T: Task> Inference<'t, T> {
-    /// Answers every line of `source` with a record in `sink`, in order. `told` hears of bad lines,
-    /// and of every few lines that are done.
+    /// Answers every line of `source` with a record in `sink`, in order. Calls `told` for bad
+    /// lines, and after every few lines that are done.
     ///
     /// # Errors
-    /// If the source cannot be read or the sink not be written; or at a bad line, if strict.
+    /// If the source cannot be read or the sink cannot be written; or at a bad line, if strict.
     pub fn run(
         &self,
         source: &mut dyn Lines,
@@ -151,7 +152,7 @@ impl<'t, T: Task> Inference<'t, T> {
         let most = self.task.together().lines;
         let take = || {
             let (mut lot, mut bytes) = (Vec::with_capacity(most), 0);
-            // Who writes a line and waits for its record need not fill a lot first.
+            // Whoever writes one line and waits for its record need not fill a lot first.
             while lot.len() < most
                 && bytes < LOT_BYTES
                 && !is_cancelled()
@@ -202,7 +203,7 @@ impl<'t, T: Task> Inference<'t, T> {
             line.transpose().map(|line| line.map_err(|error| (number, error)))
         });
         let mut records = hand.answer(lines.collect());
-        // What was given up is no answer: who resumes takes these lines up again.
+        // Cancelled lines have no answer, so that a resumed run repeats them.
         if self.settings.cancel.is_set() {
             return Err(InferError::Interrupted);
         }

@@ -1,4 +1,4 @@
-//! An output as its own journal: how far it is whole, and what its records say.
+//! An output as its own journal: how far it is complete, and what its records say.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
 
-/// Where the last whole line ends, and that line with its break, if there is one.
+/// Where the last complete line ends, and that line with its line break, if there is one.
 pub(crate) fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     const BLOCK: u64 = 64 << 10;
     let length = file.seek(SeekFrom::End(0))?;
@@ -35,14 +35,14 @@ pub(crate) fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)>
     }
 }
 
-/// Where the last whole member ends, and its last line with its break, if there are.
+/// Where the last complete member ends, and its last line with its line break, if there is one.
 pub(crate) fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     file.seek(SeekFrom::Start(0))?;
     let mut bytes = Counted { inner: BufReader::new(file), count: 0 };
     let (mut end, mut last) = (0, None);
     while !bytes.fill_buf()?.is_empty() {
         let mut text = Vec::new();
-        // What cannot be unpacked was being written when the run ended.
+        // A member that cannot be unpacked was being written when the run ended.
         if GzDecoder::new(&mut bytes).read_to_end(&mut text).is_err() {
             break;
         }
@@ -50,7 +50,7 @@ pub(crate) fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)>
         let lines = text.strip_suffix(b"\n").unwrap_or(&text);
         let begin = lines.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
         last = Some(text[begin..].to_vec());
-        // Somebody else's: ours are of whole lines, and what comes next would not begin one.
+        // Not ours: our members hold whole lines, and what follows this one would not begin a line.
         if !text.ends_with(b"\n") {
             break;
         }
@@ -58,7 +58,7 @@ pub(crate) fn last_member(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)>
     Ok((end, last))
 }
 
-/// Counts the bytes that are taken from a reader.
+/// Counts the bytes read from a reader.
 struct Counted<R> {
     inner: R,
     count: u64,
@@ -91,7 +91,7 @@ pub(crate) fn count_bad(file: &mut File, end: u64, is_gz: bool) -> io::Result<u6
         status: Option<Cow<'r, str>>,
     }
     if end == 0 {
-        return Ok(0); // nothing is no gzipped file
+        return Ok(0); // an empty file is not gzipped
     }
     file.seek(SeekFrom::Start(0))?;
     let bytes = BufReader::new(file.take(end));

@@ -9,7 +9,7 @@
 //! - [`Answering::answer`](answer::Answering::answer): lines to records; everything else calls it.
 //! - [`Inference`](infer::Inference): streams of lines, on all cores, in bounded memory.
 //! - [`Comparison`](compare::Comparison): all engines on the same lines.
-//! - [`Lint`](lint::Lint): what rules say of outputs that are known to be right.
+//! - [`Lint`](lint::Lint): what rules say about outputs that are known to be right.
 //! - [`Task`](task::Task): what to implement for a network of your own.
 
 pub mod answer;

@@ -1,4 +1,4 @@
-//! How much one line, one flag or one run may ask for. `SECURITY.md` lists these constants with what
+//! How much one line, one flag or one run may demand. `SECURITY.md` lists these constants with what
 //! each protects; a test compares that table with this file.
 
 pub use cajole_core::{MOST_STEPS, MOST_WIDTH};
@@ -16,10 +16,10 @@ pub const MAX_LINE_BYTES: usize = 1 << 20;
 /// The most that `--max-line-bytes` accepts.
 pub const MOST_LINE_BYTES: usize = 1 << 30;
 
-/// A line that has not ended after so many bytes ends the run: the file holds no lines.
+/// A line that has not ended after this many bytes ends the run: the file holds no lines.
 pub const ENDLESS_LINE_BYTES: usize = 1 << 29;
 
-/// Bytes of a lot of lines, after which a thread takes no more of them.
+/// Bytes of a lot of lines, after which a thread adds no more to it.
 pub const LOT_BYTES: usize = 1 << 18;
 
 /// Bytes of lines that all threads together work on or hold finished records of.
@@ -31,8 +31,8 @@ pub const TOKENS_TOGETHER: usize = 1024;
 /// Tokens of the inputs that a thread repairs in step, if there are several: these are recorded.
 pub const TOKENS_IN_STEP: usize = 256;
 
-/// Threads, at most.
+/// The most threads.
 pub const MOST_THREADS: usize = 512;
 
-/// Milliseconds of a deadline, at most: a day.
+/// The most milliseconds of a deadline: a day.
 pub const MOST_DEADLINE_MS: u64 = 24 * 60 * 60 * 1000;

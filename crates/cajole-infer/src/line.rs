@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::limits::MAX_TOKENS;
 use crate::waiter::Waiter;
 
-/// A line with what was found in it.
+/// A line, parsed.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Its number, from 1.
@@ -21,18 +21,18 @@ pub struct Line {
     pub fields: Map<String, Value>,
     /// Who waits for its record, if that is known.
     pub waiter: Option<Arc<dyn Waiter>>,
-    /// Tokens that it may have.
+    /// The most tokens that it may have.
     max_tokens: usize,
 }
 
-/// Why a line cannot be worked on.
+/// Why a line cannot be answered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
-    /// It is no text.
+    /// It is not text.
     #[error(transparent)]
     Text(#[from] crate::source::BadLine),
-    /// It begins like a JSON object, and is none.
+    /// It begins like a JSON object, but is not one.
     #[error("no JSON object: {0}")]
     Json(#[from] serde_json::Error),
     /// It has no input.
@@ -41,7 +41,7 @@ pub enum LineError {
     /// It has no right output.
     #[error("expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"")]
     NoGold,
-    /// A list has something else than texts in it.
+    /// A list holds something other than texts.
     #[error("expected a text or a list of symbols as {field:?}, not {value}")]
     NotSymbols {
         /// Which field.
@@ -49,7 +49,7 @@ pub enum LineError {
         /// What it holds.
         value: String,
     },
-    /// A field has no symbols in it.
+    /// A field does not hold symbols.
     #[error("{field:?} {source}")]
     Symbols {
         /// Which field.
@@ -57,47 +57,47 @@ pub enum LineError {
         /// What is wrong with it.
         source: SpellingError,
     },
-    /// It is longer than what a network can be run over in bounded memory.
+    /// It is too long to run a network over it in bounded memory.
     #[error("the line has more than {most} tokens; --max-tokens allows more")]
     TooLong {
         /// The most that it may have.
         most: usize,
     },
-    /// The network does not read that.
+    /// It has a symbol that the network does not read.
     #[error("the network reads no symbol {symbol:?}")]
     UnknownInput {
         /// The symbol.
         symbol: String,
     },
-    /// It is no sentence.
+    /// It is not a sentence.
     #[error(transparent)]
     Sentence(#[from] InputError),
     /// It cannot be tagged.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// Nobody says what its output has to satisfy.
+    /// There are no rules for its output.
     #[error("no rules: give a constraint file, or the line a \"constraint\"")]
     NoRules,
-    /// What else speaks against it, for tasks and sources of your own.
+    /// Any other reason, for tasks and sources of your own.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
-    /// The rules that it brings are none.
+    /// The rules that it brings are not valid.
     #[error(transparent)]
     Rules(#[from] cajole_rules::RuleFileError),
 }
 
 impl LineError {
-    /// What else speaks against a line: a message, or an error of your own.
+    /// Any other reason: a message, or an error of your own.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         LineError::Other(error.into())
     }
 }
 
 impl Line {
-    /// Reads a line; nothing, if it is blank.
+    /// Reads a line; `None` if it is blank.
     ///
     /// # Errors
-    /// If it begins with `{` but is no JSON object.
+    /// If it begins with `{` but is not a JSON object.
     pub fn parse(number: u64, text: String) -> Result<Option<Line>, LineError> {
         let fields = match text.trim_start() {
             "" => return Ok(None),
@@ -107,25 +107,25 @@ impl Line {
         Ok(Some(Line { number, text, fields, waiter: None, max_tokens: MAX_TOKENS }))
     }
 
-    /// Allows so many tokens, instead of [`MAX_TOKENS`].
+    /// Allows this many tokens, instead of [`MAX_TOKENS`].
     #[must_use]
     pub fn with_max_tokens(self, max_tokens: usize) -> Line {
         Line { max_tokens, ..self }
     }
 
-    /// Has someone wait for its record.
+    /// Adds someone who waits for its record.
     #[must_use]
     pub fn with_waiter(self, waiter: Arc<dyn Waiter>) -> Line {
         Line { waiter: Some(waiter), ..self }
     }
 
-    /// Tokens that the line may have.
+    /// The most tokens that the line may have.
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// An error if the line has more tokens than it may. Tasks call this with what they are about to
-    /// build symbols of, so that nothing large is built of a line that is refused: it counts no
+    /// An error if the line has too many tokens. Tasks call this with what they are about to turn
+    /// into symbols, so that nothing large is built from a line that is refused. It counts no
     /// further than it has to.
     ///
     /// # Errors
@@ -155,17 +155,17 @@ impl Line {
         Ok(())
     }
 
-    /// What the line is called, if it has an `id`.
+    /// The `id` of the line, if it has one.
     pub fn id(&self) -> Option<&Value> {
         self.fields.get("id")
     }
 
-    /// The rules of its own that it brings.
+    /// The rules that it brings, if any.
     pub fn constraint(&self) -> Option<&Value> {
         self.fields.get("constraint").filter(|value| !value.is_null())
     }
 
-    /// Its input: the field, or all of it where it is plain text.
+    /// Its input: the field, or the whole line if it is plain text.
     ///
     /// # Errors
     /// If there is none.
@@ -186,7 +186,7 @@ impl Line {
     }
 }
 
-/// A list of texts as it is; nothing, if the value is one text.
+/// A list of texts; `None` if the value is one text.
 ///
 /// # Errors
 /// If it is neither.

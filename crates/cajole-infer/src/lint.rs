@@ -1,8 +1,7 @@
 //! Rules over right outputs: how often gold itself violates them.
 //!
-//! A rule that gold disagrees with is noise: whoever insists on it makes right outputs wrong. Before
-//! a rule is put to work, it should be looked at what it says of the outputs that are known to be
-//! right.
+//! A rule that gold disagrees with is noise: insisting on it makes right outputs wrong. Before
+//! using a rule, look at what it says about outputs that are known to be right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,15 +44,15 @@ impl Gold {
     }
 }
 
-/// What is looked at.
+/// Which outputs to look at, and how to read them.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The field whose values are counted apart.
+    /// The field by whose values results are grouped.
     pub by: String,
-    /// Whether predicates that are no verbs are left out.
+    /// Whether to leave out predicates that are not verbs.
     pub verbs: bool,
-    /// What text is split at; nothing, if every character is a symbol. `None` if outputs are text,
-    /// as networks write it in pieces.
+    /// What separates symbols in a text; empty if every character is a symbol. `None` if outputs
+    /// are text, as for networks that write pieces.
     pub separator: Option<String>,
 }
 
@@ -116,7 +115,7 @@ impl Look {
 pub struct Names(BTreeSet<String>);
 
 impl Names {
-    /// Notes those of one output.
+    /// Adds those of one output.
     pub fn add(&mut self, gold: &Gold) {
         for name in &gold.output {
             if !self.0.contains(name) {
@@ -125,8 +124,8 @@ impl Names {
         }
     }
 
-    /// The vocabulary, with what rules name besides: gold that never has what is forbidden is no
-    /// mistake. `compile` tries the rules on a vocabulary.
+    /// The vocabulary, together with the symbols that rules name: gold need not contain what is
+    /// forbidden. `compile` tries the rules on a vocabulary.
     pub fn with_rules(
         mut self,
         separator: &str,
@@ -161,25 +160,25 @@ impl Names {
     }
 }
 
-/// What rules say of right outputs.
+/// What rules say about right outputs.
 pub struct Lint<'v> {
     rules: &'v Rules<'v>,
     vocabulary: &'v Vocabulary,
     shown: usize,
     all: Counts,
     by_group: BTreeMap<String, Counts>,
-    /// For each rule, some that violate it.
+    /// For each rule, some outputs that violate it.
     examples: Vec<Vec<Example>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Counts {
     checked: usize,
-    /// That violate any rule.
+    /// Outputs that violate any rule.
     violating: usize,
-    /// Of which a rule, such as a checker that crashed, could say nothing.
+    /// Outputs that a rule could not measure, for example because a checker crashed.
     unmeasured: usize,
-    /// For each rule: how many violate it, and by how much together.
+    /// For each rule: how many outputs violate it, and by how much in total.
     by_rule: Vec<(usize, f64)>,
 }
 
@@ -191,7 +190,7 @@ struct Example {
 }
 
 impl<'v> Lint<'v> {
-    /// Nothing is counted yet; at most `shown` examples of each rule are kept.
+    /// Starts counting; keeps at most `shown` examples of each rule.
     pub fn new(rules: &'v Rules<'v>, vocabulary: &'v Vocabulary, shown: usize) -> Self {
         let examples = rules.iter().map(|_| Vec::new()).collect();
         let (all, by_group) = (Counts::default(), BTreeMap::new());
@@ -283,7 +282,7 @@ impl Counts {
         }
     }
 
-    /// The counts of each of so many rules.
+    /// The counts of each of `n` rules.
     fn rules(&self, n: usize) -> impl Iterator<Item = (usize, f64)> {
         self.by_rule.iter().copied().chain(std::iter::repeat((0, 0.0))).take(n)
     }

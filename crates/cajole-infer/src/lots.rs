@@ -1,7 +1,7 @@
-//! Lots of inputs that go through the network together, so that long ones do not add up.
+//! Lots of inputs that go through the network together, with a bound on their tokens.
 
-/// Inputs that may go through the network together: of these, a set of `n` has no more than `most`
-/// tokens, or there is one input only.
+/// Lots of inputs that may go through the network together: any `n` of a lot have at most `most`
+/// tokens, padded, unless the lot is a single input.
 pub(crate) fn lots(
     mut inputs: Vec<usize>,
     (n, most): (usize, usize),

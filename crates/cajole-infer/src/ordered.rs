@@ -1,30 +1,30 @@
-//! Work on all cores whose results come out in the order in which it was taken up.
+//! Work on all cores, with results in the order of the input.
 //!
-//! Some inputs take a thousand times as long as others, so nobody waits for a whole chunk to be
-//! done: each thread takes the next batch when it is free, and results that are early wait in a
-//! buffer. The buffer is bounded, and with it all memory: whoever is too far ahead of the slowest
-//! waits.
+//! Some inputs take a thousand times as long as others, so no thread waits for a whole chunk to be
+//! done: each takes the next batch when it is free, and early results wait in a buffer. The buffer
+//! is bounded, and with it all memory: a thread that is too far ahead of the slowest waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How much may be on its way at any time.
+/// How much may be in flight at any time.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     /// Threads that work.
     pub(crate) threads: usize,
     /// Batches.
     pub(crate) batches: usize,
-    /// The weight of batches after which no more are taken.
+    /// The total weight from which no more batches are taken.
     pub(crate) weight: usize,
 }
 
 /// Takes batches, works on them on several threads, each with a state of its own, and puts the
-/// results in the order of the batches. A batch counts by `weigh` until its result is put.
+/// results in the order of the batches. A batch counts with its weight, from `weigh`, until its
+/// result is put.
 ///
 /// # Errors
-/// The first error of taking, working or putting, in the order of the batches; what comes before
-/// it is put.
+/// The first error of taking, working or putting, in the order of the batches; results before it
+/// are put.
 pub(crate) fn in_order<B, S, R, E>(
     bounds: Bounds,
     take: impl FnMut() -> Result<Option<B>, E> + Send,
@@ -69,7 +69,8 @@ where
 
 /// Where batches are handed out and results handed in.
 struct Desk<T, P, R, E> {
-    /// Not behind the other lock: whoever waits for a slow source keeps nobody from handing in.
+    /// Behind a lock of its own: a thread that waits for a slow source does not block others from
+    /// handing in.
     take: Mutex<T>,
     state: Mutex<Progress<P, R, E>>,
     changed: Condvar,
@@ -80,7 +81,7 @@ struct Progress<P, R, E> {
     put: P,
     taken: usize,
     written: usize,
-    /// Those of the batches on their way, in order.
+    /// The weights of the batches in flight, in order.
     weights: VecDeque<usize>,
     /// Results whose turn has not come. An error waits for its turn like any other.
     early: BTreeMap<usize, Result<R, E>>,
@@ -89,7 +90,7 @@ struct Progress<P, R, E> {
 }
 
 impl<P, R, E> Progress<P, R, E> {
-    /// Whether the next batch has to wait. One may always be on its way.
+    /// Whether the next batch has to wait. One may always be in flight.
     fn is_full(&self, most: Bounds) -> bool {
         let weight: usize = self.weights.iter().sum();
         let n = self.weights.len();
@@ -102,7 +103,7 @@ where
     T: FnMut() -> Result<Option<B>, E>,
     P: FnMut(R) -> Result<(), E>,
 {
-    /// The next batch, with its number, once there is room for its result; none at the end.
+    /// The next batch, with its number, once there is room for its result; `None` at the end.
     fn take(&self, weigh: impl Fn(&B) -> usize) -> Option<(usize, B)> {
         let mut take = self.take.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -140,7 +141,7 @@ where
         self.hand_in(self.lock(), number, result);
     }
 
-    /// Hands in the result of a batch; writes all whose turn it is, up to an error.
+    /// Hands in the result of a batch; puts all results whose turn it is, up to an error.
     fn hand_in(
         &self,
         mut state: MutexGuard<'_, Progress<P, R, E>>,
@@ -171,7 +172,7 @@ impl<T, P, R, E> Desk<T, P, R, E> {
     }
 }
 
-/// Ends the run if its thread panics: the others would wait for ever for its result.
+/// Ends the run if its thread panics: the others would wait forever for its result.
 struct OnUnwind<'a, T, P, R, E>(&'a Desk<T, P, R, E>);
 
 impl<T, P, R, E> Drop for OnUnwind<'_, T, P, R, E> {
@@ -214,7 +215,7 @@ mod tests {
         // Weights of 10 where 15 are allowed: a second is taken below the limit, a third is not.
         let bounds = Bounds { threads: 4, batches: 16, weight: 15 };
         in_order(bounds, take, |_| 10, || (), work, put).unwrap();
-        // The one that finds the end is counted too.
+        // The take that finds the end is counted, too.
         assert!(most.load(Ordering::SeqCst) <= 30, "{most:?}");
     }
 
@@ -239,7 +240,7 @@ mod tests {
             };
             in_order(bounds(threads, window), take, |_| 0, || (), work, put).unwrap();
             assert!(results.iter().copied().eq((1..=200).map(|i| 2 * i)), "{threads} {window}");
-            // The one that finds the end is counted too.
+            // The take that finds the end is counted, too.
             assert!(most.load(Ordering::SeqCst) <= window + 1, "{threads} {window}");
         }
     }
@@ -266,7 +267,7 @@ mod tests {
         let mut n = 0;
         let take = move || {
             n += 1;
-            // The second comes only when the first has been put.
+            // The second arrives only after the first has been put.
             let is_due = n == 1 || hear.recv_timeout(Duration::from_secs(5)).is_ok();
             Ok((is_due && n < 3).then_some(n))
         };

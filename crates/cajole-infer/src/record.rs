@@ -1,7 +1,7 @@
 //! The record of a line, and how it is written.
 //!
-//! Records are written straight from what they hold: a record of a short line is made in less time
-//! than a tree of JSON values for it.
+//! Records are written straight from their fields. Building a tree of JSON values first would take
+//! longer than answering a short line.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::engine::Answer;
 use crate::line::LineError;
 use crate::traced::Traced;
 
-/// What became of one line.
+/// The result of one line.
 #[derive(Debug)]
 pub struct Record {
     /// Its number, from 1.
@@ -29,30 +29,30 @@ pub struct Record {
 /// The answer to one input, with what its record says.
 #[derive(Debug)]
 pub struct Answered {
-    /// What became of it.
+    /// The answer.
     pub answer: Answer,
-    /// What the task says of input and output, such as the predicate, the text and the tree.
+    /// What the task reports about input and output, such as the predicate, the text and the tree.
     pub fields: Map<String, Value>,
-    /// Its trace, where asked for.
+    /// Its trace, if requested.
     pub trace: Option<Traced>,
     /// Whether its record says how probable the output is.
     pub(crate) says_log_prob: bool,
 }
 
 impl Record {
-    /// One line of JSON, without its end; with times, if asked for.
+    /// One line of JSON, without its line end, and with times if `times` is set.
     pub fn to_line(&self, times: bool) -> String {
         serde_json::to_string(&Timed { of: self, times }).expect(WRITABLE)
     }
 
-    /// As a JSON object; with times, if asked for.
+    /// As a JSON object, with times if `times` is set.
     pub fn to_json(&self, times: bool) -> Value {
         serde_json::to_value(Timed { of: self, times }).expect(WRITABLE)
     }
 }
 
 impl Answered {
-    /// As a JSON object; with times, if asked for.
+    /// As a JSON object, with times if `times` is set.
     pub fn to_json(&self, times: bool) -> Map<String, Value> {
         match serde_json::to_value(Timed { of: self, times }).expect(WRITABLE) {
             Value::Object(fields) => fields,
@@ -152,7 +152,7 @@ impl Timed<'_, Answered> {
     }
 }
 
-/// Faults as records have them. Positions count from 0, and `end` is the one after the last.
+/// Faults as records have them. Positions count from 0, and `end` is exclusive.
 pub fn faults_json(faults: &[Fault]) -> Value {
     let fault = |f: &Fault| {
         let Fault { at, cost, message } = f;
@@ -165,7 +165,7 @@ pub(crate) fn milliseconds(elapsed: Duration) -> Value {
     json!((elapsed.as_secs_f64() * 1e6).round() / 1e3)
 }
 
-/// A number with as few digits as tell it apart; what is not finite is `null`.
+/// A number with the fewest digits that identify it; `null` if it is not finite.
 pub(crate) fn short(value: f32) -> Value {
     // Most are small whole numbers, and these have the same digits in both widths.
     if value.fract() == 0.0 && value.abs() < 16_777_216.0 {

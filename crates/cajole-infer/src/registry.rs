@@ -32,7 +32,7 @@ pub struct Registry {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It is no checkpoint, or a damaged one.
+    /// It is not a checkpoint, or a damaged one.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// Its task is not registered.
@@ -45,12 +45,12 @@ pub enum OpenError {
         /// The tasks that are registered.
         known: String,
     },
-    /// It is neither a folder nor the name of a network that is built in.
+    /// It is neither a folder nor the name of a built-in network.
     #[error("{name} is no folder with a checkpoint, and none of {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// The networks that are built in.
+        /// The built-in networks.
         known: String,
     },
 }
@@ -103,8 +103,8 @@ impl Registry {
         self.built_in.iter().map(|(name, _)| *name)
     }
 
-    /// The network of this name, or in this folder, a checkpoint or Hugging Face's, which says itself
-    /// what it is for.
+    /// The network of this name, or in this folder: a checkpoint or a Hugging Face folder, whose
+    /// `config.json` names the task or the architecture.
     ///
     /// # Errors
     /// If there is none, or the folder is not a checkpoint of a registered task.

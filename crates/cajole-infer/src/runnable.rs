@@ -17,7 +17,7 @@ use crate::worker::Settings;
 
 /// A network with its task: object-safe, so that one command serves all. Every [`Task`] is one.
 pub trait Runnable: Send + Sync {
-    /// As checkpoints call the task.
+    /// The task's name in checkpoints.
     fn task(&self) -> &'static str;
 
     /// How its outputs are best shown.
@@ -26,16 +26,16 @@ pub trait Runnable: Send + Sync {
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Vocabulary;
 
-    /// What its outputs have to satisfy if nobody says otherwise, as a constraint file.
+    /// The rules for its outputs by default, as a constraint file.
     fn usual_rules(&self) -> Option<&'static str>;
 
     /// The settings of gradient-based inference that are known to work for it.
     fn presets(&self) -> &Presets;
 
-    /// How far engines go with it, if nobody says otherwise.
+    /// How far engines go with it by default.
     fn limits(&self) -> Limits;
 
-    /// The engines that differ for it.
+    /// The engines that make a difference for it.
     fn engines(&self) -> Vec<Engine>;
 
     /// A hash of its weights.
@@ -51,7 +51,7 @@ pub trait Runnable: Send + Sync {
         ask: &Ask<'_>,
     ) -> Result<Vec<Record>, UnknownParameter>;
 
-    /// Memory to answer lines in, again and again.
+    /// Reusable memory for answering lines.
     fn hand(&self) -> Box<dyn Hand + '_>;
 
     /// Answers every line of a source: see [`Inference::run`].
@@ -87,8 +87,8 @@ pub trait Runnable: Send + Sync {
     }
 }
 
-/// One thread's memory for one network. Whoever answers a few lines at a time, in other settings each
-/// time, need not allocate it anew.
+/// One thread's memory for one network. A caller that answers a few lines at a time, with new
+/// settings each time, need not allocate it anew.
 pub trait Hand {
     /// Answers some lines: see [`Answering::answer`].
     ///
@@ -103,7 +103,7 @@ pub trait Hand {
 
 struct TaskHand<'t, T: Task> {
     task: &'t T,
-    /// Nothing while it is used.
+    /// `None` while it is in use.
     workspace: Option<Workspace<T::Model>>,
 }
 
@@ -123,11 +123,11 @@ impl<T: Task> Hand for TaskHand<'_, T> {
     }
 }
 
-/// What is asked of a network.
+/// A request to a network.
 pub struct Ask<'a> {
-    /// What outputs have to satisfy, but for those of lines that say otherwise.
+    /// What outputs must satisfy, unless their line says otherwise.
     pub rules: Option<&'a Rules<'a>>,
-    /// How they are made to.
+    /// How they are made to obey.
     pub settings: &'a Settings,
     /// Whether a bad line ends the run.
     pub strict: bool,
@@ -164,9 +164,9 @@ pub struct Stream<'a> {
     pub source: &'a mut dyn Lines,
     /// The records.
     pub sink: &'a mut Sink,
-    /// How the run goes.
+    /// The progress of the run.
     pub tally: &'a Tally,
-    /// Hears of bad lines, and of every few lines that are done.
+    /// Called for bad lines, and after every few lines that are done.
     pub told: &'a (dyn Fn(Option<&InferError>) + Sync),
 }
 
@@ -176,9 +176,9 @@ pub struct Each<'a> {
     pub source: &'a mut dyn Lines,
     /// Takes every few records, in order.
     pub put: &'a mut (dyn FnMut(Vec<Record>) -> Result<(), InferError> + Send),
-    /// How the run goes.
+    /// The progress of the run.
     pub tally: &'a Tally,
-    /// Hears of bad lines, and of every few lines that are done.
+    /// Called for bad lines, and after every few lines that are done.
     pub told: &'a (dyn Fn(Option<&InferError>) + Sync),
 }
 

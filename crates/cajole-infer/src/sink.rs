@@ -1,12 +1,12 @@
-//! Where records go, and how a run that was killed finds out how far it had come.
+//! Where records go, and how a killed run finds out how far it got.
 //!
 //! The output is its own journal. Every record carries the number of the line that it answers, and
-//! records are written in that order; so the last whole record says where to go on, and whatever
-//! comes after it was being written when the run ended. A gzipped output is a row of members, each
-//! of some whole records: there, the last whole member counts.
+//! records are written in that order; so the last complete record says where to resume, and
+//! whatever comes after it was being written when the run ended. A gzipped output is a sequence of
+//! members, each of some complete records: there, the last complete member counts.
 //!
-//! What the run was about lies beside the output for as long as it is unfinished, so that nobody
-//! goes on with another network or other rules.
+//! A note beside an unfinished output says what the run was about, so that nobody resumes it with
+//! another network or other rules.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -27,27 +27,27 @@ const MEMBER: usize = 256 << 10;
 /// Where records are written.
 pub struct Sink {
     to: Box<dyn Write + Send>,
-    /// Records that are to be a member of a gzipped output.
+    /// The next member of a gzipped output.
     member: Option<Vec<u8>>,
     /// The file of an unfinished run, and the note beside it.
     files: Option<(File, PathBuf)>,
 }
 
-/// What to do about an output that is there already.
+/// What to do about an output that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Leave it alone: an error.
     Keep,
-    /// Go on with it.
+    /// Resume it.
     Resume,
-    /// Begin anew.
+    /// Replace it.
     Replace,
 }
 
-/// Why an output cannot be written, or not be gone on with.
+/// Why an output cannot be written or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The file system says so.
+    /// An error of the file system.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The file.
@@ -55,7 +55,7 @@ pub enum SinkError {
         /// What it said.
         source: io::Error,
     },
-    /// There is one, and nobody said what to do about it.
+    /// It exists, and no flag says what to do about it.
     #[error("{path} exists: --resume goes on with it, --overwrite begins anew", path = path.display())]
     Exists {
         /// The file.
@@ -70,7 +70,7 @@ pub enum SinkError {
     OtherRun {
         /// The file.
         path: PathBuf,
-        /// What is no longer the same.
+        /// What has changed.
         what: String,
     },
     /// Another run is writing to it.
@@ -93,7 +93,7 @@ pub enum SinkError {
         /// How many lines there are.
         lines: u64,
     },
-    /// Nothing says what run it is the output of, and lines are left.
+    /// Nothing says which run it belongs to, and lines are left.
     #[error(
         "{path} ends at line {last} of {lines}, and {note} is missing, which says what run it is the \
          output of; --overwrite begins anew",
@@ -108,7 +108,7 @@ pub enum SinkError {
         /// How many lines there are.
         lines: u64,
     },
-    /// Its last line is no record.
+    /// Its last line is not a record.
     #[error("{path} does not end in a record of `cajole infer`: {end:?}", path = path.display())]
     NoRecord {
         /// The file.
@@ -129,26 +129,27 @@ impl SinkError {
 pub struct Opened {
     /// Where records go.
     pub sink: Sink,
-    /// The last line that is answered already.
+    /// The last line that is already answered.
     pub last: u64,
     /// How many of the lines up to there are bad.
     pub bad: u64,
 }
 
 impl Sink {
-    /// Standard output, or anything else that cannot be gone on with.
+    /// Standard output, or anything else that cannot be resumed.
     pub fn of(to: impl Write + Send + 'static) -> Sink {
         Sink { to: Box::new(to), member: None, files: None }
     }
 
-    /// A file, gzipped if its name ends in `.gz`, with what is answered in it. `run` is what the run
-    /// is about; `lines` is the number of the last line that is not blank, if that can be known.
+    /// A file, gzipped if its name ends in `.gz`, and how far it has been answered. `run` is what
+    /// the run is about; `lines` is the number of the last line that is not blank, if that can be
+    /// known.
     ///
-    /// The file is locked for as long as it is written, and nothing in it changes unless it is this
-    /// run's.
+    /// The file stays locked while it is written, and nothing in it changes unless it belongs to
+    /// this run.
     ///
     /// # Errors
-    /// If the file cannot be written, or is there and is not to be, or is another run's.
+    /// If the file cannot be written, exists although it must not, or belongs to another run.
     pub fn open(
         path: &Path,
         existing: Existing,
@@ -180,12 +181,13 @@ impl Sink {
         Ok(Opened { sink: Sink { to: Box::new(to), member, files: Some((file, note)) }, last, bad })
     }
 
-    /// Writes some whole records.
+    /// Writes some complete records.
     ///
     /// # Errors
     /// If they cannot be written.
     pub fn write(&mut self, records: &[u8]) -> io::Result<()> {
-        // A member ends by what is in it, not by how it came: who goes on writes the same members.
+        // Where a member ends depends on its content alone, so that a resumed run writes the same
+        // members.
         for record in records.split_inclusive(|&byte| byte == b'\n') {
             let Some(member) = &mut self.member else { return self.to.write_all(records) };
             member.extend_from_slice(record);
@@ -229,12 +231,12 @@ fn open_locked(path: &Path, existing: Existing) -> Result<File, SinkError> {
     })?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(SinkError::Locked { path: path.to_owned() }),
-        // A file system without locks cannot tell of other runs.
+        // A file system without locks cannot reveal other runs.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
-/// Whether the last record can be of this run.
+/// Whether the last record can belong to this run.
 fn check_last(path: &Path, last: u64, lines: Option<u64>, is_known: bool) -> Result<(), SinkError> {
     let path = path.to_owned();
     match lines {
@@ -251,14 +253,14 @@ fn note_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Compares with what the unfinished run was about. Returns whether that is known: a finished run has
-/// left no note.
+/// Compares with the note of the unfinished run. Returns whether there is one: a finished run
+/// leaves no note.
 fn check_note(note: &Path, path: &Path, run: &Value) -> Result<bool, SinkError> {
     let text = match fs::read_to_string(note) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         text => text.map_err(SinkError::io(note))?,
     };
-    // A note that was cut off says nothing of the run, which had not written anything then.
+    // A note that was cut off says nothing about its run, which had not written anything yet.
     let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
     match changes(&before, run) {
         none if none.is_empty() => Ok(true),
@@ -266,7 +268,7 @@ fn check_note(note: &Path, path: &Path, run: &Value) -> Result<bool, SinkError> 
     }
 }
 
-/// The number of the line that a record answers, which has to be a whole line itself.
+/// The number of the line that a record answers; the record must be a complete line.
 fn number_of(path: &Path, record: &[u8]) -> Result<u64, SinkError> {
     #[derive(Deserialize)]
     struct Record {
@@ -288,7 +290,7 @@ mod tests {
         format!("{{\"line\":{line},\"text\":\"{}\"}}\n", "x".repeat(line as usize % 50))
     }
 
-    /// Cuts an output off at every byte, goes on, and compares with the whole.
+    /// Cuts an output off at every byte, resumes, and compares with the complete output.
     fn cut_everywhere(name: &str, records: u64) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);

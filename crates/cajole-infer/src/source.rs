@@ -1,7 +1,7 @@
 //! Lines of a file or of standard input, each with its number, however many there are.
 //!
-//! Nothing is read ahead of what is asked for, and a line has a longest length, so that neither a
-//! large file nor a file without line ends takes more memory than a few lines.
+//! Nothing is read ahead, and lines have a maximum length, so neither a large file nor a file
+//! without line ends takes more memory than a few lines.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::line::LineError;
 
 /// The lines of one source, in order; gzipped or not.
 pub struct Source {
-    /// What the source is called in messages.
+    /// The name of the source in messages.
     pub name: String,
     reader: BufReader<Box<dyn Read + Send>>,
     number: u64,
@@ -27,25 +27,25 @@ pub type Numbered<E = BadLine> = (u64, Result<String, E>);
 
 /// Where lines come from, one after the other.
 pub trait Lines: Send {
-    /// What the source is called in messages.
+    /// The name of the source in messages.
     fn name(&self) -> &str;
 
-    /// The next line, without its end; nothing after the last.
+    /// The next line, without its line end; `None` after the last.
     ///
     /// # Errors
-    /// If the source cannot be read on. A line that cannot be worked on is no such error.
+    /// If reading fails. A bad line is not such an error.
     fn next(&mut self) -> io::Result<Option<Numbered<LineError>>>;
 
-    /// Whether a line is at hand: if not, the next one may have to be waited for.
+    /// Whether a line is available; if not, reading the next one may block.
     fn is_ready(&self) -> bool {
         true
     }
 }
 
-/// Lines that are at hand, for whoever prepares them.
+/// Lines in memory.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// What they are called in messages.
+    /// Their name in messages.
     pub name: String,
     /// The lines, in order.
     pub lines: VecDeque<Numbered<LineError>>,
@@ -61,16 +61,16 @@ impl Lines for Listed {
     }
 }
 
-/// Why a line is no text.
+/// Why a line is not text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
     /// Its bytes are in no known encoding.
     #[error("the line is not UTF-8")]
     NotText,
-    /// It goes on and on.
+    /// It is too long.
     #[error("the line is longer than {most} bytes; --max-line-bytes allows more")]
     TooLong {
-        /// The most that is taken.
+        /// The most bytes that a line may have.
         most: usize,
     },
 }
@@ -91,7 +91,7 @@ impl Lines for Source {
 }
 
 impl Source {
-    /// Those of a file.
+    /// The lines of a file.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -99,7 +99,7 @@ impl Source {
         Source::of(path.display().to_string(), File::open(path)?)
     }
 
-    /// Those of standard input.
+    /// The lines of standard input.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -107,7 +107,7 @@ impl Source {
         Source::of("standard input".to_owned(), io::stdin())
     }
 
-    /// Those of anything that can be read; what begins like a gzipped file is taken for one.
+    /// The lines of any reader; input that begins like a gzipped file is unpacked.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -120,22 +120,23 @@ impl Source {
         Ok(Source { name, reader, number: 0, max_bytes: MAX_LINE_BYTES })
     }
 
-    /// Takes lines of at most so many bytes, instead of [`MAX_LINE_BYTES`].
+    /// Takes lines of at most this many bytes, instead of [`MAX_LINE_BYTES`].
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Source {
         Source { max_bytes, ..self }
     }
 
-    /// Whether a line is at hand: if not, [`Source::line`] may have to wait for whoever writes it.
+    /// Whether a line is available; if not, [`Source::line`] may have to wait for whoever writes
+    /// it.
     pub fn has_line(&self) -> bool {
         self.reader.buffer().contains(&b'\n')
     }
 
-    /// The next line, without its end; nothing after the last.
+    /// The next line, without its line end; `None` after the last.
     ///
     /// # Errors
-    /// If the source cannot be read on, or a line does not end within [`ENDLESS_LINE_BYTES`]. A line
-    /// that is no text is no such error.
+    /// If reading fails, or a line does not end within [`ENDLESS_LINE_BYTES`]. A line that is not
+    /// text is not such an error.
     pub fn line(&mut self) -> io::Result<Option<Numbered>> {
         let mut bytes = Vec::new();
         let most = self.max_bytes;
@@ -155,7 +156,7 @@ impl Source {
         Ok(Some((self.number, text)))
     }
 
-    /// Passes over what is left of a line.
+    /// Skips the rest of a line.
     fn skip_rest(&mut self) -> io::Result<()> {
         let mut rest = self.reader.by_ref().take(ENDLESS_LINE_BYTES as u64);
         rest.skip_until(b'\n')?;
@@ -169,10 +170,10 @@ impl Source {
         Err(io::Error::new(io::ErrorKind::InvalidData, problem))
     }
 
-    /// Passes over the lines up to number `last`.
+    /// Skips the lines up to number `last`.
     ///
     /// # Errors
-    /// If the source cannot be read on.
+    /// If reading fails.
     pub fn skip_to(&mut self, last: u64) -> io::Result<()> {
         while self.number < last && 0 < self.reader.skip_until(b'\n')? {
             self.number += 1;
@@ -180,10 +181,11 @@ impl Source {
         Ok(())
     }
 
-    /// The number of the last line that is not blank, 0 if there is none; reads all that are left.
+    /// The number of the last line that is not blank, 0 if there is none; reads all remaining
+    /// lines.
     ///
     /// # Errors
-    /// If the source cannot be read on.
+    /// If reading fails.
     pub fn last_line(mut self) -> io::Result<u64> {
         let mut last = 0;
         while let Some((number, text)) = self.line()? {
@@ -194,10 +196,10 @@ impl Source {
         Ok(last)
     }
 
-    /// How many lines are left; reads them all.
+    /// The number of remaining lines; reads them all.
     ///
     /// # Errors
-    /// If the source cannot be read on.
+    /// If reading fails.
     pub fn count(mut self) -> io::Result<u64> {
         let before = self.number;
         self.skip_to(u64::MAX)?;
@@ -241,7 +243,7 @@ mod tests {
         let most = MAX_LINE_BYTES;
         assert_eq!(lines, [(1, Err(BadLine::TooLong { most })), (2, Ok("next".to_owned()))]);
         assert!(all(source(&bytes).with_max_bytes(most + 5))[0].1.is_ok());
-        // Just as long as may be.
+        // Exactly as long as allowed.
         let mut bytes = vec![b'x'; MAX_LINE_BYTES];
         bytes.push(b'\n');
         assert!(all(source(&bytes))[0].1.is_ok());
@@ -268,7 +270,7 @@ mod tests {
         assert!((0..4).any(|_| cut.line().is_err()), "half a file is an error, not an end");
     }
 
-    /// Hands out one line at a time, as someone does who types.
+    /// Hands out one line at a time, like someone who types.
     struct Typist(Vec<&'static [u8]>);
 
     impl Read for Typist {

@@ -1,4 +1,4 @@
-//! How one input was repaired, step by step, to be read.
+//! How one input was repaired, step by step, for people.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use cajole_tasks::transduction::accuracy;
 use crate::engine::{Answer, Status};
 use crate::task::{Case, Task};
 
-/// Faults of one step that the note spells out.
+/// The most faults of one step that the note spells out.
 const SPELT_OUT: usize = 3;
 
 /// The steps of an answer as a table. The network's own output makes a table of one step; engines
@@ -70,13 +70,14 @@ pub(crate) fn source<T: Task>(task: &T, case: &Case<T::Input>) -> String {
     }
 }
 
-/// The positions that faults point at. A fault of the output as a whole points nowhere.
+/// The positions that faults point at. A fault of the whole output points nowhere.
 fn blamed(faults: &[Fault], n: usize) -> Vec<Range<usize>> {
     faults.iter().map(|fault| fault.at.clone()).filter(|at| at.len() <= n).collect()
 }
 
-/// An output in runs of sound and wrong positions, by the names of its symbols. Wrong is what rules
-/// blame; if they blame nothing in particular, what differs from the right output.
+/// An output in runs of sound and wrong positions, by the names of its symbols. Wrong positions are
+/// those that rules blame; if they blame none in particular, those that differ from the right
+/// output.
 pub(crate) fn pieces(
     vocabulary: &Vocabulary,
     y: &[Symbol],
@@ -124,7 +125,7 @@ fn describe(answer: &Answer, rows: &[(CaseStep, Vec<Fault>)]) -> String {
         if SPELT_OUT < messages.len() {
             text += &format!("; and {} more", messages.len() - SPELT_OUT);
         }
-        // What is wrong is said where it is new.
+        // Report what is wrong only when it is new.
         if !text.is_empty() && text != before {
             sentences.push(match attempt {
                 0 => format!("Step {iteration}: {text}."),

@@ -1,4 +1,4 @@
-//! What inference needs of a checkpoint, whatever the network is for.
+//! What inference needs from a checkpoint, whatever the network is for.
 //!
 //! Implement [`Task`] to run a network of your own through `infer`, `compare` and the other commands,
 //! and register it with a [`Registry`](crate::Registry).
@@ -21,7 +21,8 @@ use crate::line::{Line, LineError};
 use crate::study;
 use crate::tasks::sequences;
 
-/// One input with all that belongs to it. A line has one; a sentence one for each predicate.
+/// One input with everything that belongs to it. A line has one; a sentence has one for each
+/// predicate.
 #[derive(Clone, Debug)]
 pub struct Case<I> {
     /// What the network reads.
@@ -43,7 +44,7 @@ pub type Search<'a, M> = Box<dyn ConstrainedDecoder<M> + 'a>;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Display {
-    /// As symbols in a row.
+    /// As a sequence of symbols.
     Sequence,
     /// As trees; records have a `tree`.
     Tree,
@@ -64,7 +65,7 @@ pub struct Together {
     pub tokens_in_step: usize,
 }
 
-/// What fits the CPU backend's memory.
+/// Sizes that suit the CPU backend's memory.
 impl Default for Together {
     fn default() -> Self {
         Together {
@@ -78,7 +79,7 @@ impl Default for Together {
 
 /// A network with its vocabulary and the searches that fit it.
 pub trait Task: Send + Sync {
-    /// As checkpoints call it.
+    /// The task's name in checkpoints.
     const NAME: &'static str;
 
     /// How its outputs are best shown.
@@ -99,11 +100,11 @@ pub trait Task: Send + Sync {
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Vocabulary;
 
-    /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a run that was killed goes on
-    /// only with the same network.
+    /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a killed run resumes only
+    /// with the same network.
     fn fingerprint(&self) -> u64;
 
-    /// What its outputs have to satisfy if nobody says otherwise, as a constraint file.
+    /// The rules for its outputs by default, as a constraint file.
     fn usual_rules(&self) -> Option<&'static str> {
         None
     }
@@ -116,30 +117,30 @@ pub trait Task: Send + Sync {
         self.model().decoder(beam)
     }
 
-    /// How far engines go with it, if nobody says otherwise.
+    /// How far engines go with it by default.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// How much of it goes together.
+    /// How many lines and inputs go together.
     fn together(&self) -> Together {
         Together::default()
     }
 
-    /// The inputs of a line, each of which has to obey `rules`.
+    /// The inputs of a line, each of which must obey `rules`.
     ///
     /// # Errors
     /// If the network cannot read them.
     fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
 
-    /// What stands in a record before the output, such as the predicate. Here and in
-    /// [`Task::record`], keys that every record has, such as `status`, are left out.
+    /// The fields of a record before the output, such as the predicate. Here and in
+    /// [`Task::record`], keys that every record has, such as `status`, are ignored.
     fn about(&self, case: &Case<Self::Input>) -> Map<String, Value> {
         let _ = case;
         Map::new()
     }
 
-    /// What stands in the record of an output: its text, or its symbols if the input was a list.
+    /// The fields of a record for the output: its text, or its symbols if the input was a list.
     fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value> {
         sequences::record(self.vocabulary(), case, y)
     }
@@ -155,20 +156,19 @@ pub trait Task: Send + Sync {
         study::pieces(self.vocabulary(), y, case.gold.as_deref(), blamed)
     }
 
-    /// The engines that differ for it; see [`sequences::engines`] for networks that write symbol by
-    /// symbol.
+    /// The engines that make a difference for it; see [`sequences::engines`] for networks that
+    /// write symbol by symbol.
     fn engines(&self) -> Vec<Engine> {
         vec![Engine::Gbi]
     }
 
-    /// The engine that users get unless they name one; `follows` finds out whether the rules can be
-    /// followed symbol by symbol.
+    /// The default engine; `follows` finds out whether the rules can be followed symbol by symbol.
     fn usual_engine(&self, follows: &dyn Fn() -> bool) -> Engine {
         let _ = follows;
         Engine::Gbi
     }
 
-    /// A way of finding satisfying outputs; none, if it does not fit this network. See
+    /// A search for satisfying outputs; `None` if it does not fit this network. See
     /// [`sequences::rival`].
     fn rival<'a>(
         &'a self,
@@ -180,8 +180,8 @@ pub trait Task: Send + Sync {
         None
     }
 
-    /// Where gradient-based inference takes satisfying candidates from, if not from what the network
-    /// offers for `config.sources`.
+    /// The sources of satisfying candidates for gradient-based inference, if they are not those
+    /// that the network offers for `config.sources`.
     fn sources<'a>(
         &'a self,
         config: &Config,
@@ -196,8 +196,8 @@ pub trait Task: Send + Sync {
         Some(case.gold.as_deref()? == y)
     }
 
-    /// How good outputs are, in per cent, with the name of the measure: the share of right symbols, or
-    /// the task's own.
+    /// How good outputs are, in per cent, with the name of the measure: the share of right symbols,
+    /// or the task's own measure.
     fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64) {
         sequences::score(outputs)
     }

@@ -15,7 +15,7 @@ use crate::task::{Case, Task};
 pub struct Traced {
     /// How many weights were free to move.
     pub moving: usize,
-    /// Patterns over the names of these weights; none, if all were.
+    /// Patterns over the names of these weights; empty if all were free.
     pub moves: Vec<String>,
     /// The decodes, as records have them: figures, output and faults.
     pub steps: Vec<Map<String, Value>>,
@@ -24,7 +24,7 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// The trace of an answer: of the network's own output, a single decode. Engines without steps
+    /// The trace of an answer; for the network's own output, a single decode. Engines without steps
     /// have none.
     pub(crate) fn of<T: Task>(
         task: &T,
@@ -49,7 +49,7 @@ impl Traced {
         Some(Traced { moving: trace.moving, moves, steps: steps.collect(), study })
     }
 
-    /// As a JSON object; with times, if asked for.
+    /// As a JSON object, with times if `times` is set.
     pub fn to_json(&self, times: bool) -> Value {
         let mut steps = self.steps.clone();
         if !times {

@@ -1,7 +1,8 @@
-//! Whoever waits for the record of a line: how long, whether still, and whether steps are wanted.
+//! A caller that waits for the record of a line: how long, whether still, and whether it wants
+//! steps.
 //!
-//! Lines of a file have nobody in particular who waits for them. Requests to a service have: a client
-//! may have a deadline, hang up, or watch.
+//! Nobody waits for one line of a file. Somebody does wait for a request to a service: a client may
+//! have a deadline, hang up, or watch.
 
 use std::fmt;
 use std::time::Instant;
@@ -15,7 +16,7 @@ use crate::traced;
 
 /// Someone who waits for the record of one line.
 pub trait Waiter: fmt::Debug + Send + Sync {
-    /// When the best output so far has to do.
+    /// When to settle for the best output so far.
     fn until(&self) -> Option<Instant> {
         None
     }
@@ -25,12 +26,12 @@ pub trait Waiter: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether to be told of steps.
+    /// Whether to report steps.
     fn watches(&self) -> bool {
         false
     }
 
-    /// Hears of a step of the `answer`-th input of the line, as traces have it.
+    /// Called with each step of the `answer`-th input of the line, as traces have it.
     fn step(&self, answer: usize, step: Map<String, Value>) {
         let _ = (answer, step);
     }

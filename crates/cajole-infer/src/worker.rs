@@ -1,7 +1,7 @@
 //! One thread's work: first passes, and engines on the outputs that violate.
 //!
-//! Everything is done for many inputs at once. Those that are under the same rules are repaired in
-//! step; what comes out for one does not depend on the others.
+//! Everything is done for many inputs at once. Those under the same rules are repaired in step; the
+//! result for one does not depend on the others.
 
 use std::time::{Duration, Instant};
 
@@ -32,15 +32,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What users get for this task unless they ask for something else.
+    /// The defaults for this task.
     pub fn of<T: Task>(task: &T) -> Self {
         let presets = task.presets();
         let config = presets.get(presets.default).clone();
         Settings { engine: Engine::Usual, config, limits: task.limits(), cancel: Cancel::default() }
     }
 
-    /// The same settings with a single descent of so many nudges: what the network does not give up
-    /// by then, it keeps. Searches would not let it, so the usual engine is gradient-based inference.
+    /// The same settings with a single descent of this many nudges: an output that the network does
+    /// not give up by then is kept. Searches would always replace it, so the usual engine becomes
+    /// gradient-based inference.
     #[must_use]
     pub fn patient(mut self, nudges: usize) -> Self {
         if self.engine == Engine::Usual {
@@ -51,7 +52,7 @@ impl Settings {
         self
     }
 
-    /// When to give up on what is taken up now and may take this long.
+    /// The deadline of work that starts now and may take this long.
     pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
         Instant::now().checked_add(time(self.deadline()?)?)
     }
@@ -76,18 +77,19 @@ pub struct Worker<'t, T: Task> {
 pub struct First {
     /// The output; capped if the deadline cut it off.
     pub output: Candidate,
-    /// How much of its line's time was used up then. Inputs that go together use an equal share.
+    /// How much of its line's time was used up by then. Inputs that go together count an equal
+    /// share each.
     pub used: Duration,
 }
 
 impl First {
-    /// Of an input whose line had no time left.
+    /// For an input whose line had no time left.
     fn late(used: Duration) -> Self {
         let output = Candidate { capped: true, ..Candidate::default() };
         First { output, used }
     }
 
-    /// Whether time ran out before the network said anything.
+    /// Whether time ran out before there was any output.
     pub fn is_late(&self) -> bool {
         self.output.capped && self.output.output.is_empty()
     }
@@ -124,7 +126,7 @@ impl<'t, T: Task> Worker<'t, T> {
         Worker::within(task, settings, Workspace::new(task.model()))
     }
 
-    /// The same, in memory that was used before.
+    /// The same, reusing memory.
     ///
     /// # Errors
     /// As [`Worker::new`].
@@ -139,14 +141,14 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(Worker { task, settings, own, workspace, found })
     }
 
-    /// The memory, to be used again.
+    /// The memory, for reuse.
     pub fn into_workspace(self) -> Workspace<T::Model> {
         self.workspace
     }
 
     /// The network's own output for every input, in batches of similar size. `lines` says which
-    /// inputs share the time of a line; what comes after its end gets no output. `until` is when
-    /// whoever waits for an input will not wait any longer: its output is cut off then.
+    /// inputs share the time of a line; inputs after that time get no output. `until` says when
+    /// nobody waits for an input any more: its output is cut off then.
     pub fn firsts(
         &mut self,
         cases: &[&Case<T::Input>],
@@ -170,7 +172,7 @@ impl<'t, T: Task> Worker<'t, T> {
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
             late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
             if self.skim(cases, &batch, &until, &mut firsts).is_err() {
-                // The others of a batch must not suffer for one.
+                // One failing input must not cost the others of its batch.
                 for &i in &batch {
                     if let Err(failure) = self.skim(cases, &[i], &until, &mut firsts) {
                         firsts[i] = Err(failure);
@@ -212,8 +214,7 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(())
     }
 
-    /// Makes outputs obey the rules that each of them violates. Those under the same rules go
-    /// together.
+    /// Makes each output obey the rules that it violates. Outputs under the same rules go together.
     pub fn repair_all<'r>(
         &mut self,
         engine: Engine,
@@ -247,7 +248,7 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Vec<Answer> {
         let attempts: Vec<Attempt<'_, '_, T>> =
             failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
-        // What the first pass has used up the time of stays as it is.
+        // Inputs whose time the first pass has used up stay as they are.
         let (late, open): (Vec<usize>, Vec<usize>) =
             (0..attempts.len()).partition(|&i| attempts[i].is_late());
         let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
@@ -327,7 +328,7 @@ impl<'t, T: Task> Worker<'t, T> {
         let Settings { config, cancel, .. } = self.settings;
         let gbi = Gbi::with(self.task.model(), config.clone());
         let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
-        // Never narrower than what the network itself decodes with.
+        // Never narrower than the network's own beam.
         let width = config.width.max(self.settings.limits.width);
         let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
         if let Some(sources) = self.task.sources(config, rules) {
@@ -400,8 +401,8 @@ impl<'t, T: Task> Worker<'t, T> {
         answers
     }
 
-    /// What promises most comes first; what is left of the time goes to the others. A search that
-    /// has just failed is not tried again by gradient-based inference.
+    /// Tries the most promising engine first; the others get the remaining time. Gradient-based
+    /// inference does not repeat a search that has just failed.
     fn auto(
         &mut self,
         rules: &Rules<'_>,
@@ -431,7 +432,7 @@ impl<'t, T: Task> Worker<'t, T> {
                 if is_satisfied && !targets[i].contains(&answer.output) {
                     targets[i].push(answer.output.clone());
                 }
-                // Nothing that satisfies is more probable than what was proven to be.
+                // Nothing that satisfies is more probable than the provably best output.
                 settled.push(is_satisfied && engine == Engine::Rival(Rival::Exact));
                 let passes = best[i].passes + answer.passes;
                 let elapsed = best[i].elapsed + answer.elapsed;
@@ -452,7 +453,7 @@ impl<'t, T: Task> Worker<'t, T> {
         best
     }
 
-    /// Fills in how probable outputs are, where an engine did not say and it is asked for.
+    /// Fills in how probable outputs are, where that is wanted and the engine did not say.
     pub(crate) fn judge(
         &mut self,
         cases: &[&Case<T::Input>],

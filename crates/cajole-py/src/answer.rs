@@ -1,4 +1,4 @@
-//! What became of an input: `Result`, `Answer`, `Trace` and `Tree`.
+//! The result of an input: `Result`, `Answer`, `Trace` and `Tree`.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::error::{InputError, RuleError};
 use crate::report::framed;
 use crate::value::{dict, to_python};
 
-/// What became of one input.
+/// The result of one input.
 ///
-/// A sentence has one answer for each predicate, see `answers`; every other input has one, whose
-/// attributes the result has too.
+/// A sentence has one answer for each predicate, see `answers`. Every other input has one answer,
+/// and the result has its attributes.
 #[pyclass(frozen, name = "Result", module = "cajole")]
 pub(crate) struct Answered {
     pub(crate) record: Arc<Record>,
@@ -38,7 +38,7 @@ impl Answered {
         to_python(py, self.record.id.as_ref().unwrap_or(&Value::Null))
     }
 
-    /// The answers; none to an input that could not be worked on.
+    /// The answers; empty for an input that could not be read.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let n = self.record.answers.as_ref().map_or(0, Vec::len);
@@ -46,7 +46,7 @@ impl Answered {
         PyList::new(py, answers.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Why the input could not be worked on, or could not be judged; None if all went well.
+    /// Why the input could not be read or judged; None if all went well.
     #[getter]
     fn error(&self) -> Option<String> {
         match &self.record.answers {
@@ -55,7 +55,7 @@ impl Answered {
         }
     }
 
-    /// Raises InputError for an input that could not be worked on, and RuleError where a rule or the
+    /// Raises InputError for an input that could not be read, and RuleError if a rule or the
     /// network failed.
     fn raise_for_error(&self) -> PyResult<()> {
         self.raised().map_or(Ok(()), Err)
@@ -71,7 +71,7 @@ impl Answered {
         to_python(py, &self.record.to_json(self.times))
     }
 
-    /// How it went: "bad-line" for an input that could not be worked on; else as `Answer.status`.
+    /// "bad-line" for an input that could not be read; else as `Answer.status`.
     #[getter]
     fn status(&self) -> PyResult<String> {
         match &self.record.answers {
@@ -148,7 +148,7 @@ impl Answered {
         Answer { record: self.record.clone(), index, times: self.times }
     }
 
-    /// The only answer, of which `attribute` is asked.
+    /// The only answer, for reading `attribute`.
     fn only(&self, attribute: &str) -> PyResult<Answer> {
         let no = |why: String| Err(PyAttributeError::new_err(format!("no {attribute:?}: {why}")));
         match &self.record.answers {
@@ -241,13 +241,13 @@ impl Answer {
         self.answered().answer.passes
     }
 
-    /// The engine that gave it; "network" for an output that was not touched.
+    /// The engine that produced it; "network" for an output that was not touched.
     #[getter]
     fn engine(&self) -> &'static str {
         self.answered().answer.engine
     }
 
-    /// log p of the output under the network's own weights, where an engine came to know it.
+    /// log p of the output under the network's own weights, if the engine computed it.
     #[getter]
     fn log_prob(&self) -> Option<f32> {
         self.answered().answer.log_prob
@@ -267,7 +267,7 @@ impl Answer {
         PyList::new(py, faults.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Every decode, if `trace=True` was asked for.
+    /// Every decode, with `trace=True`.
     #[getter]
     fn trace(&self) -> Option<Trace> {
         self.answered().trace.as_ref().map(|_| Trace {
@@ -277,7 +277,7 @@ impl Answer {
         })
     }
 
-    /// The tree, of a parser.
+    /// The tree, for parsers.
     #[getter]
     fn tree(&self) -> Option<Tree> {
         let text = self.answered().fields.get("tree")?.as_str()?.to_owned();
@@ -361,7 +361,7 @@ pub(crate) struct Tree {
 
 #[pymethods]
 impl Tree {
-    /// The tree with one constituent a line.
+    /// The tree with one constituent per line.
     fn pretty(&self) -> String {
         match penn::parse_tree(&self.text) {
             Ok(tree) => Pretty { tags: true, ..Pretty::default() }.draw(&tree),

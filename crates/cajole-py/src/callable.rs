@@ -1,7 +1,7 @@
 //! A Python function as a rule: `(input, output) -> float | bool | dict`.
 //!
-//! It is handed what cannot be changed: texts, tuples and read-only mappings. A function that raises,
-//! or returns what is no verdict, is trouble with one output, which then counts as unmeasured.
+//! Its arguments are immutable: texts, tuples and read-only mappings. If it raises, or returns
+//! something that is not a verdict, that output counts as unmeasured.
 
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_rules::{Subject, Verdict, Vocabulary, parse_reply};
@@ -43,7 +43,7 @@ impl Callable<'_> {
         let output = OUTPUT.import(py, "cajole._output", "Output")?;
         let output = output.call1((self.vocabulary.text(y), symbols))?;
         let reply = self.rule.bind(py).call1((to_frozen(py, &x.value())?, output))?;
-        // A scalar of NumPy or PyTorch: their truth values are no Python bool.
+        // A scalar of NumPy or PyTorch: their truth values are not Python bools.
         match reply.getattr_opt("item")? {
             Some(item) if !reply.is_instance_of::<PyMapping>() => item.call0(),
             _ => Ok(reply),
@@ -51,7 +51,7 @@ impl Callable<'_> {
     }
 }
 
-/// What a function returned, as a checker would reply: `True` is fine, `False` costs 1.
+/// What a function returned, as a checker's reply: `True` is fine, `False` costs 1.
 fn as_reply(reply: &Bound<'_, PyAny>) -> PyResult<serde_json::Value> {
     if let Ok(is_fine) = reply.cast::<PyBool>() {
         return Ok(json!({"loss": if is_fine.is_true() { 0.0 } else { 1.0 }}));

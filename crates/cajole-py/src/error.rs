@@ -14,7 +14,7 @@ create_exception!(cajole, RuleError, CajoleError, "A rule is not valid, or faile
 create_exception!(cajole, SettingsError, CajoleError, "A setting does not fit the network.");
 create_exception!(cajole, InputError, CajoleError, "An input cannot be worked on.");
 
-/// The message with its causes, but for those that the messages before already quote.
+/// The message with its causes, except those that an earlier message already quotes.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

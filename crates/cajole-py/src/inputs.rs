@@ -1,4 +1,5 @@
-//! Inputs from Python: an iterable, pulled by whoever asks for results, or the lines of a file.
+//! Inputs from Python: an iterable, pulled by the thread that asks for results, or the lines of a
+//! file.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::value::to_json;
 
-/// Inputs that are pulled at a time.
+/// The most inputs that are pulled at a time.
 const LOT: usize = 120;
-/// How long a slow iterable is pulled before what there is goes on.
+/// How long to pull a slow iterable before passing on what there is.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(2);
 
 /// An input as a line: text as it is; a dict as its fields; a list as the symbols of an input; bytes
@@ -47,7 +48,7 @@ pub(crate) struct All {
 }
 
 impl All {
-    /// Those of an iterable, or of a file whose lines have at most so many bytes.
+    /// The lines of an iterable, or of a file whose lines have at most `max_bytes` bytes.
     pub(crate) fn of(inputs: &Bound<'_, PyAny>, max_bytes: usize) -> PyResult<All> {
         let mut all = All::default();
         let Some(path) = path_of(inputs)? else {
@@ -71,7 +72,7 @@ impl All {
     }
 }
 
-/// The path that an argument is, if it is one. A text is an input, not a path.
+/// An argument as a path, if it is one. A text is an input, not a path.
 pub(crate) fn path_of(inputs: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     if inputs.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(
@@ -84,7 +85,7 @@ pub(crate) fn path_of(inputs: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     }
 }
 
-/// The lines of a file, of at most so many bytes each.
+/// The lines of a file, of at most `max_bytes` bytes each.
 pub(crate) fn file(path: &Path, max_bytes: usize) -> PyResult<Source> {
     let source = Source::open(path).map_err(|error| unreadable(path, &error))?;
     Ok(source.with_max_bytes(max_bytes))
@@ -112,7 +113,7 @@ impl Feed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands lines over.
+    /// Adds lines.
     pub(crate) fn push(&self, lines: Vec<Numbered<LineError>>) {
         self.lock().lines.extend(lines);
         self.changed.notify_all();
@@ -149,7 +150,7 @@ impl Lines for Fed {
 /// An iterable that is pulled while results are asked for, in the thread that asks.
 pub(crate) struct Pulled {
     iterator: Py<PyIterator>,
-    /// The numbers of inputs; without, they count from 1.
+    /// The numbers of inputs; by default, they count from 1.
     numbers: Option<Vec<u64>>,
     /// Inputs so far.
     pub(crate) n: u64,
@@ -166,7 +167,7 @@ impl Pulled {
         given.copied().unwrap_or(self.n)
     }
 
-    /// The next few inputs; none at the end.
+    /// The next few inputs; empty at the end.
     pub(crate) fn pull(&mut self, py: Python<'_>) -> PyResult<Vec<Numbered<LineError>>> {
         let (mut lot, started) = (Vec::new(), Instant::now());
         let mut inputs = self.iterator.bind(py).clone();

@@ -6,11 +6,11 @@ use std::time::Duration;
 use cajole_core::Cancel;
 use pyo3::prelude::*;
 
-/// How often Python is asked whether a signal has come.
+/// How often to ask Python whether a signal has arrived.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work` on another thread while this one listens for signals; one sets `cancel`, and is raised
-/// when the work has ended.
+/// Does `work` on another thread while this one listens for signals. A signal sets `cancel`, and is
+/// raised when the work has ended.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: &Cancel,

@@ -25,8 +25,8 @@ mod value;
 
 use pyo3::prelude::*;
 
-/// As in the command. Results are made by threads and dropped by the interpreter's, and glibc is slow
-/// at that: it takes a fifth more time for a million lines.
+/// As in the command. Worker threads allocate results and the interpreter's thread frees them.
+/// glibc is slow at that: a million lines take a fifth more time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::results::{Inputs, Results, Run};
 use crate::rules::Rules;
 
-/// Failures that a comparison shows one by one, at most.
+/// The most failures that a comparison shows one by one.
 const MOST_SHOWN: usize = 100_000;
 
 /// A network with its task: what `cajole.Model` holds.
@@ -45,7 +45,7 @@ impl Network {
         self.network.task()
     }
 
-    /// The engines that differ for it.
+    /// The engines that make a difference for it.
     #[getter]
     fn engines(&self) -> Vec<&'static str> {
         self.network.engines().into_iter().map(Engine::name).collect()
@@ -57,13 +57,13 @@ impl Network {
         self.network.vocabulary().names().to_vec()
     }
 
-    /// What its outputs have to satisfy if nobody says otherwise, in TOML.
+    /// The default rules for its outputs, in TOML.
     #[getter]
     fn usual_rules(&self) -> Option<&'static str> {
         self.network.usual_rules()
     }
 
-    /// Runs inputs through the network, such that outputs obey the rules.
+    /// Runs inputs through the network so that outputs obey the rules.
     fn infer(
         &self,
         py: Python<'_>,

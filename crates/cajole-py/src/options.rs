@@ -1,4 +1,4 @@
-//! Keyword arguments that all functions share which run a network, within the command line's ranges.
+//! Keyword arguments that all functions share that run a network, within the command line's ranges.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     pub(crate) trace: bool,
     pub(crate) times: bool,
     pub(crate) strict: bool,
-    /// The numbers of inputs, where they are part of a longer file.
+    /// The numbers of inputs, if these are part of a longer file.
     pub(crate) numbers: Option<Vec<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! `cajole.Report`: tables and plots of a comparison, or of what rules say of right outputs.
+//! `cajole.Report`: tables and plots of a comparison, or of what rules say about right outputs.
 
 use cajole_report::{self as rendered, escape};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use crate::value::to_python;
 #[pyclass(frozen, module = "cajole")]
 pub(crate) struct Report {
     pub(crate) report: rendered::Report,
-    /// What is to be said of inputs that were left out, as the command line says it.
+    /// Messages about inputs that were left out, as the command line prints them.
     pub(crate) passed_over: Vec<String>,
 }
 
@@ -27,18 +27,18 @@ impl Report {
         to_python(py, &rows)
     }
 
-    /// Inputs that could not be worked on, and why.
+    /// Inputs that could not be read, and why.
     #[getter]
     fn passed_over(&self) -> Vec<String> {
         self.passed_over.clone()
     }
 
-    /// All of it, as a dict.
+    /// The whole report, as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &serde_json::to_value(&self.report).unwrap_or_default())
     }
 
-    /// All of it, as the command line writes it with --json.
+    /// The whole report, as the command line writes it with --json.
     fn to_json(&self) -> String {
         self.report.to_json()
     }
@@ -47,7 +47,7 @@ impl Report {
         self.report.to_markdown()
     }
 
-    /// A page that needs nothing else.
+    /// A self-contained HTML page.
     fn to_html(&self) -> String {
         self.report.to_html()
     }

@@ -25,11 +25,11 @@ use crate::inputs::{Fed, Feed, PATIENCE, Pulled, file};
 use crate::interrupt::TICK;
 use crate::rules::Rules;
 
-/// Records that may wait for whoever iterates.
+/// The most records that wait for the iterating thread.
 const WAITING: usize = 480;
-/// Inputs that may be on their way for each thread.
+/// The most inputs in flight for each thread.
 const AHEAD: u64 = 360;
-/// How long an interrupted run is waited for: a rule may hold a thread for ever.
+/// How long to wait for an interrupted run: a rule may block a thread forever.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Where inputs come from.
@@ -40,7 +40,7 @@ pub(crate) enum Inputs {
     File { path: PathBuf, max_bytes: usize },
 }
 
-/// All that a run needs.
+/// Everything that a run needs.
 pub(crate) struct Run {
     pub(crate) network: Arc<Opened>,
     pub(crate) rules: Option<Rules>,
@@ -51,25 +51,25 @@ pub(crate) struct Run {
     pub(crate) strict: bool,
 }
 
-/// Results, lazily and in order. Totals are up to date while it is iterated. One thread iterates;
-/// any other may look at totals or close.
+/// Results, lazily and in order. Totals are up to date during iteration. One thread iterates; any
+/// other may read totals or close.
 #[pyclass(module = "cajole", frozen)]
 pub(crate) struct Results {
     desk: Arc<Desk>,
     feed: Arc<Feed>,
     cancel: Cancel,
-    /// Never waited for: whoever holds it may be waiting for the interpreter.
+    /// Never block on this lock: its holder may be waiting for the interpreter.
     progress: Mutex<Progress>,
     ahead: u64,
     times: bool,
     strict: bool,
 }
 
-/// How far the iteration has come.
+/// The progress of the iteration.
 struct Progress {
     /// Where inputs are pulled from, until their end.
     inputs: Option<Pulled>,
-    /// Records taken from the desk, all that lay there at once.
+    /// Records taken from the desk, all at once.
     taken: VecDeque<Record>,
     yielded: u64,
 }
@@ -103,7 +103,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Waits until something is there, but no longer than `most`.
+    /// Waits until `is_there` holds, but no longer than `most`.
     fn wait(&self, most: Duration, is_there: impl Fn(&State) -> bool) {
         drop(self.changed.wait_timeout_while(self.lock(), most, |state| !is_there(state)));
     }
@@ -125,7 +125,7 @@ impl Desk {
 }
 
 impl Run {
-    /// Begins to answer. Everything that is wrong with rules and settings is raised here.
+    /// Begins to answer. Errors in rules and settings are raised here.
     pub(crate) fn begin(self, py: Python<'_>, inputs: Inputs) -> PyResult<Results> {
         let (desk, feed) = (Arc::new(Desk::default()), Arc::new(Feed::default()));
         let (source, inputs): (Box<dyn Lines>, Option<Pulled>) = match inputs {
@@ -165,7 +165,7 @@ impl Run {
         Ok(results)
     }
 
-    /// The work of the thread behind: everything is answered, or a reason given.
+    /// The work of the background thread: answers everything, or returns why not.
     fn answer(&self, mut source: Box<dyn Lines>, desk: &Desk) -> Result<(), PyErr> {
         let vocabulary = self.network.vocabulary();
         let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
@@ -231,22 +231,22 @@ impl Results {
         .into()
     }
 
-    /// All that are left, as dicts.
+    /// All remaining results, as dicts.
     fn to_dicts<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         tabled(slf, "to_dicts")
     }
 
-    /// All that are left, as a pandas.DataFrame with a row for each answer.
+    /// All remaining results, as a pandas.DataFrame with a row for each answer.
     fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         tabled(slf, "to_pandas")
     }
 
-    /// All that are left, as a pyarrow.Table with a row for each answer.
+    /// All remaining results, as a pyarrow.Table with a row for each answer.
     fn to_arrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         tabled(slf, "to_arrow")
     }
 
-    /// Stops the run, from any thread; results that have not been asked for are lost.
+    /// Stops the run, from any thread; results that have not been read are lost.
     fn close(&self, py: Python<'_>) {
         self.leave(py);
     }
@@ -282,7 +282,7 @@ impl Results {
         }
     }
 
-    /// The next result, or none at the end. Feeds the threads meanwhile.
+    /// The next result, or `None` at the end. Feeds the threads in the meantime.
     fn next(&self, py: Python<'_>, progress: &mut Progress) -> PyResult<Option<Answered>> {
         loop {
             if progress.taken.is_empty() || self.cancel.is_set() {
@@ -314,8 +314,8 @@ impl Results {
         }
     }
 
-    /// Pulls inputs until enough are on their way, or a result is there to be returned. A slow
-    /// iterable is pulled again only after the threads had as long, so that it holds nothing back.
+    /// Pulls inputs until enough are in flight, or a result is ready. A slow iterable is pulled
+    /// again only after the threads had as much time, so that it does not hold them up.
     fn refill(&self, py: Python<'_>, progress: &mut Progress) -> PyResult<()> {
         while let Some(inputs) = &mut progress.inputs
             && inputs.n < progress.yielded + self.ahead
@@ -341,7 +341,7 @@ impl Results {
         Ok(())
     }
 
-    /// Stops the run and waits a while for its threads, so that nothing of it is left.
+    /// Stops the run and waits a while for its threads, so that nothing of it remains.
     fn leave(&self, py: Python<'_>) {
         self.cancel.set();
         self.feed.close();
@@ -358,7 +358,7 @@ impl Results {
                 state.ended = Some(Ok(()));
             }
         });
-        // A thread that is in the middle of the iteration lets go of its inputs itself.
+        // A thread that is in the middle of the iteration drops its inputs itself.
         if let Ok(mut progress) = self.progress() {
             (progress.inputs, progress.taken) = (None, VecDeque::new());
         }
@@ -367,7 +367,7 @@ impl Results {
 
 impl Drop for Results {
     fn drop(&mut self) {
-        // Threads may want the interpreter before they end.
+        // Threads may need the interpreter before they end.
         Python::try_attach(|py| self.leave(py));
     }
 }

@@ -1,4 +1,4 @@
-//! `cajole.Rules`: what outputs have to satisfy, in TOML or as Python functions.
+//! `cajole.Rules`: what outputs must satisfy, in TOML or as Python functions.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use crate::callable::Callable;
 use crate::error::rule_error;
 
-/// What outputs have to satisfy: all of its parts.
+/// What outputs must satisfy: all of its parts.
 ///
-/// Rules are compiled for the symbols of a network when they are put to work.
+/// Rules are compiled for the symbols of a network when they are used.
 #[pyclass(frozen, module = "cajole")]
 pub(crate) struct Rules {
     parts: Vec<Part>,
@@ -31,12 +31,13 @@ enum Part {
 /// Rules as text.
 #[derive(Clone)]
 struct RuleText {
-    /// What reports call the rules.
+    /// The name of the rules in reports.
     title: String,
-    /// What messages call them.
+    /// Their name in messages.
     name: String,
     text: String,
-    /// Where files lie that the rules name; without, they may name neither files nor programs.
+    /// The folder of files that the rules name; without it, they may name neither files nor
+    /// programs.
     folder: Option<PathBuf>,
 }
 
@@ -45,7 +46,7 @@ impl RuleText {
         Compiled::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
     }
 
-    /// Finds what is wrong whatever the network.
+    /// Finds errors that do not depend on the network.
     fn checked(self) -> PyResult<Self> {
         let own = Names::default().with_rules(" ", |known| self.parse(known).map(drop));
         match self.parse(&own) {
@@ -81,8 +82,8 @@ impl Rules {
         Ok(Rules { parts: vec![Part::Text(text.checked()?)] })
     }
 
-    /// A function of the input and the output: returns how far the output is from what is wanted, 0
-    /// exactly if it is fine; or whether it is fine; or a dict with "loss", "parts" and "message".
+    /// A function of the input and the output. It returns how far the output violates the rule (0
+    /// exactly if it is fine), or whether it is fine, or a dict with "loss", "parts" and "message".
     #[staticmethod]
     #[pyo3(signature = (rule, *, name=None))]
     fn from_callable(rule: Bound<'_, PyAny>, name: Option<String>) -> PyResult<Rules> {
@@ -95,7 +96,7 @@ impl Rules {
         Ok(Rules { parts: vec![Part::Function { name, rule: rule.unbind() }] })
     }
 
-    /// Both: outputs have to satisfy all parts.
+    /// Both: outputs must satisfy all parts.
     fn __and__(&self, py: Python<'_>, other: &Rules) -> Rules {
         let parts = self.parts.iter().chain(&other.parts);
         Rules { parts: parts.map(|part| part.copy(py)).collect() }
@@ -105,7 +106,7 @@ impl Rules {
         format!("<cajole.Rules: {}>", self.title())
     }
 
-    /// Pickles texts as they are and functions by themselves.
+    /// Pickles texts as they are, and functions as pickle does.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let parts = slf.get().parts.iter().map(|part| match part {
@@ -156,8 +157,8 @@ impl Part {
 }
 
 impl Rules {
-    /// What an argument `rules` says: rules, a file, a function, or a list of these; `None` is what
-    /// the task demands.
+    /// The rules of an argument `rules`: rules, a file, a function, or a list of these. `None`
+    /// means the task's own.
     pub(crate) fn of(
         given: Option<&Bound<'_, PyAny>>,
         usual: Option<(&str, &str)>,
@@ -225,7 +226,7 @@ impl Rules {
         })
     }
 
-    /// What reports call the rules.
+    /// The name of the rules in reports.
     pub(crate) fn title(&self) -> String {
         self.parts.iter().map(Part::title).collect::<Vec<_>>().join(", ")
     }

@@ -84,7 +84,7 @@ impl Scores {
         self.figures[self.overall]["f1"].as_f64()
     }
 
-    /// What the original program says on standard error.
+    /// What the original program prints on standard error.
     #[getter]
     fn messages(&self) -> Vec<String> {
         self.messages.clone()
@@ -106,7 +106,7 @@ impl Scores {
     }
 }
 
-/// Scores bracketed trees as evalb does; both are files with a tree a line.
+/// Scores bracketed trees as evalb does; both are files with one tree per line.
 #[pyfunction]
 #[pyo3(signature = (gold, test, *, param=None))]
 pub(crate) fn evalb(

@@ -7,7 +7,7 @@ use pyo3::types::{
 };
 use serde_json::{Map, Number, Value};
 
-/// Lists and dicts within one another, at most; serde_json reads no more either.
+/// The deepest nesting of lists and dicts; serde_json reads no deeper either.
 const MOST_DEPTH: usize = 120;
 
 /// A Python object as JSON: what `json.dumps` takes, any mapping and sequence, and scalars and arrays
@@ -92,7 +92,7 @@ pub(crate) fn dict<'py>(
     Ok(dict)
 }
 
-/// The same with tuples and read-only mappings: whoever is given it can change nothing.
+/// The same with tuples and read-only mappings, so that the receiver cannot change anything.
 pub(crate) fn to_frozen<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Array(items) => {

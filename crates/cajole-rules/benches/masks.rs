@@ -1,8 +1,9 @@
 //! How fast masks are: which pieces of a vocabulary a rule over text allows next.
 //!
-//! `cargo bench -p cajole-rules --bench masks`, with part of a name behind `--` to choose. Vocabularies
-//! are made up: pieces of the lengths that byte-level BPE has, most with a blank before them. A mask is
-//! computed in a state in the middle of an output. The `naive` one asks about each piece in turn.
+//! `cargo bench -p cajole-rules --bench masks`, with part of a name behind `--` to choose.
+//! Vocabularies are made up: pieces of the lengths that byte-level BPE has, most with a blank
+//! before them. A mask is computed in a state in the middle of an output. The `naive` one tries
+//! each piece in turn.
 
 use std::hint::black_box;
 
@@ -20,7 +21,7 @@ fn vocabulary(n: usize) -> Vocabulary {
     let mut pieces: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     while pieces.len() < n {
         let mut piece = if below(3) < 2 { vec![b' '] } else { Vec::new() };
-        // Frequent letters are more frequent, so that pieces share beginnings.
+        // Letters are not uniform, so that pieces share beginnings.
         let len = 2 + below(4) + below(5);
         piece.extend((0..len).map(|_| LETTERS[below(LETTERS.len()).min(below(LETTERS.len()))]));
         pieces.push(piece);
@@ -30,7 +31,8 @@ fn vocabulary(n: usize) -> Vocabulary {
     Vocabulary::of_pieces(names, Spelling { later: Trie::new(pieces), first: None, silent })
 }
 
-/// Rules from selective to permissive, and a text in the middle of which a mask is asked for.
+/// Rules from selective to permissive, each with a text in the middle of which the mask is
+/// computed.
 const RULES: [(&str, &str, &str); 5] = [
     ("numbers", "pattern = '[0-9]+(, [0-9]+)*'", "12, 3"),
     ("letters", "pattern = '[a-z ]*'", "the cat"),

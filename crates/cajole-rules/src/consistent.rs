@@ -1,16 +1,16 @@
 //! The same string, the same label.
 //!
-//! A tagger that finds "Ann Lee" in one sentence and overlooks it in the next one is wrong once, and
-//! where labels hide names, once is too often. Every string that is labelled somewhere in an input
-//! must have that label wherever it occurs:
+//! A tagger that finds "Ann Lee" in one sentence and overlooks it in the next is wrong once. If
+//! labels serve to hide names, once is too often. Every string that is labelled somewhere in an
+//! input must have that label wherever it occurs:
 //!
 //! ```text
 //! g_i = 1 / len(i)  for each occurrence i whose label is not that of most      g = Σ_i g_i
 //! ```
 //!
-//! An occurrence has the label of the span that it is, or is part of. If it is in no span, it has no
-//! label, which counts as one; ties are decided against it. Occurrences that are partly in a span say
-//! nothing: two spans cannot overlap.
+//! An occurrence has the label of the span that it is, or is part of. If it is in no span, its
+//! label is "none", which counts like any other but loses ties. Occurrences that are partly in a
+//! span are ignored, because two spans cannot overlap.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,8 +44,8 @@ pub struct Consistent<'v> {
 type Label = Option<Role>;
 
 impl Consistent<'_> {
-    /// The occurrences that are labelled otherwise than most of the same string, with the label of
-    /// these.
+    /// The occurrences whose label differs from that of most occurrences of the same string, with
+    /// both labels.
     fn faults(&self, x: &Subject, y: &[Symbol]) -> Vec<(Range<usize>, Label, Label)> {
         let n = x.symbols.len().min(y.len());
         let spans: Vec<Span> = self.tags.iter_spans(&y[..n]).collect();
@@ -66,7 +66,7 @@ impl Consistent<'_> {
     }
 }
 
-/// The occurrences of `string` whose label is not that of most.
+/// The occurrences of `string` whose label is not the most frequent one.
 fn odd_ones(
     string: &[String],
     words: &[String],
@@ -82,7 +82,7 @@ fn odd_ones(
     for (label, _) in &labelled {
         counts.entry(label.map(Role::index)).or_insert((0, *label)).0 += 1;
     }
-    // Of equals, the first role; none comes before all of them, and loses.
+    // Ties go to the first role; "none" comes before all roles, and loses.
     let most = counts.values().rev().max_by_key(|(count, label)| (*count, label.is_some()));
     let Some(&(_, most)) = most else { return Vec::new() };
     let odd = labelled.into_iter().filter(|(label, _)| *label != most);

@@ -5,9 +5,8 @@
 //! ```
 //!
 //! An item must *stand alone*: `12` is not in `512`, `12.5` or `1,200`, and `Ann` is not in `Anna`.
-//! Where an item begins or ends with a digit, there may be no digit beside it, nor a point or comma
-//! with a digit behind. Where it begins or ends with a letter of ASCII, there may be no such letter
-//! and no digit beside it.
+//! Beside a digit at either end of an item, there may be no other digit, not even across a point or
+//! comma. Beside an ASCII letter at either end, there may be no ASCII letter and no digit.
 //!
 //! The items of an input are known before anything is written, so the rule is an automaton: the
 //! texts that have each of them.
@@ -34,9 +33,9 @@ pub struct CopiesConfig {
     pub names: bool,
     /// Whatever matches a regular expression, such as placeholders.
     pub pattern: Option<String>,
-    /// For terms of the input, what the output must have for them.
+    /// What the output must have for terms of the input.
     pub glossary: BTreeMap<String, String>,
-    /// The same in a file: a line for each term, with a tab before what the output must have.
+    /// The same in a file: a line for each term, a tab, and what the output must have.
     pub glossary_file: Option<String>,
 }
 
@@ -88,7 +87,7 @@ impl<'v> Copies<'v> {
         Ok(Copies { vocabulary, patterns, names: config.names, glossary: terms })
     }
 
-    /// What the output for `x` must have, each once.
+    /// What the output for `x` must have, without duplicates.
     pub fn required(&self, x: &Subject) -> Vec<String> {
         let text = x.text();
         let matched = self.patterns.iter().flat_map(|p| p.find_iter(&text)).map(|m| m.as_str());
@@ -148,7 +147,7 @@ impl Constraint<Subject> for Copies<'_> {
     }
 }
 
-/// The words of a text that begin with a capital letter, but not a sentence.
+/// The words of a text that begin with a capital letter and do not begin a sentence.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let mut begins = true;
     text.split_whitespace().filter_map(move |word| {
@@ -267,7 +266,7 @@ mod tests {
     }
 
     proptest! {
-        /// The rule by a regular expression for each item, which looks around.
+        /// Compares with a regular expression with look-around for each item.
         #[test]
         fn nothing_is_missing_exactly_if_all_items_are_there(
             x in "[0-2 ,.aB]{0,8}", y in "[0-2 ,.aBé]{0,10}",

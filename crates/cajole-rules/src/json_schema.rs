@@ -4,8 +4,8 @@
 //! g = the number of errors that a validator finds, or 10 if the text is no JSON
 //! ```
 //!
-//! An error blames the value that it is about: its instance path leads to a place in the text. What
-//! is no JSON is blamed where the parser stopped.
+//! An error blames the value that it is about: its instance path leads to a place in the text. A
+//! text that is not JSON is blamed where the parser stopped.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::subject::Subject;
 use crate::text::Text;
 use crate::vocabulary::Vocabulary;
 
-/// `g` of a text that is no JSON: more than that of most texts that are.
+/// `g` of a text that is not JSON: more than that of most JSON texts.
 const NOT_JSON: f32 = 10.0;
 
 /// Size limit of each pattern of a schema.
@@ -54,8 +54,8 @@ impl<'v> JsonSchema<'v> {
         Ok(JsonSchema { vocabulary, validator })
     }
 
-    /// The first keyword of a schema that refers to another schema, if there is one. Such references
-    /// can double the work again and again, so strangers may not use them.
+    /// The first keyword of a schema that refers to another schema, if there is one. Such
+    /// references can multiply the work exponentially, so untrusted schemas may not use them.
     pub fn reference(schema: &Value) -> Option<&str> {
         let mut found = None;
         walk(schema, &mut |key, _| {
@@ -112,7 +112,7 @@ impl Constraint<Subject> for JsonSchema<'_> {
     }
 }
 
-/// Tells `found` every key of a schema, at any depth, and its value.
+/// Calls `found` with every key of a schema, at any depth, and its value.
 fn walk<'s>(schema: &'s Value, found: &mut dyn FnMut(&'s str, &'s Value)) {
     match schema {
         Value::Object(all) => all.iter().for_each(|(key, value)| {
@@ -130,7 +130,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
 }
 
-/// The bytes of the value that a path leads to; of a JSON text.
+/// The bytes of the value that a path leads to in a JSON text.
 fn locate<'p>(text: &str, path: impl Iterator<Item = LocationSegment<'p>>) -> Range<usize> {
     let mut value = text.trim();
     for segment in path {

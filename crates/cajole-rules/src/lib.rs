@@ -15,12 +15,12 @@
 //!   expression over its symbols.
 //! - [`Lexical`]: phrases that must, or must not, occur.
 //! - [`Checker`]: a program that judges outputs.
-//! - [`Copies`], [`JsonSchema`], [`Sql`]: texts that have what the input has, are valid JSON, or are
-//!   valid SQL.
+//! - [`Copies`], [`JsonSchema`], [`Sql`]: texts that contain what the input contains, are valid
+//!   JSON, or are valid SQL.
 //! - [`Consistent`], [`Valid`]: spans with the same label wherever their text occurs, and spans whose
 //!   text is what their label says.
 //!
-//! Networks that write text write pieces of it. Their rules are about the text: a [`Vocabulary`] of
+//! Networks that write text write pieces of it. Their rules apply to the text: a [`Vocabulary`] of
 //! pieces, from [`read_tokenizer`], knows which bytes each piece writes.
 
 mod checker;

@@ -1,5 +1,5 @@
-//! How much rules over text and spans may ask for. Rules may come with a line or a request, so what
-//! they cost is bounded. `SECURITY.md` lists these constants.
+//! How much rules over text and spans may demand. Rules may come with a line or a request, so their
+//! cost is bounded. `SECURITY.md` lists these constants.
 
 /// Tokens of a statement that `sql` examines: bounds how deep its tree is.
 pub const MOST_SQL_TOKENS: usize = 4096;

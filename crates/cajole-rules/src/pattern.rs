@@ -65,7 +65,7 @@ impl<'v> NamedRegular<'v> {
     }
 }
 
-/// What a pattern is over.
+/// The units of a pattern.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Text {
     /// Characters: what is not UTF-8 does not match.

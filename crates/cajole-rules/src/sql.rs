@@ -1,4 +1,4 @@
-//! SQL that parses, and names only what there is.
+//! SQL that parses and names only tables and columns that exist.
 //!
 //! ```text
 //! g = the number of names that the schema does not have, or 10 if the text is no statement
@@ -6,8 +6,7 @@
 //!
 //! A name is fine if it is a table of the schema, a column of one of the statement's tables, or if
 //! the statement defines it: an alias, or a common table expression. `t.c` needs a column of `t`.
-//! Names of functions are not examined, and whether a name is in scope is not, either. Upper and
-//! lower case are the same.
+//! Function names are not examined, nor is the scope of names. Case is ignored.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
@@ -27,7 +26,7 @@ use crate::limits::{MOST_SCHEMA_TOKENS, MOST_SQL_TOKENS};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
-/// Which SQL, over which tables.
+/// The dialect and the tables.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SqlConfig {
@@ -39,11 +38,11 @@ pub struct SqlConfig {
     pub schema_file: Option<String>,
 }
 
-/// `g` of a text that is no statement: more than that of most that are.
+/// `g` of a text that is not a statement: more than that of most statements.
 const NO_STATEMENT: f32 = 10.0;
 
-/// The stack of a thread that parses: the parser calls itself up to 50 times, with large frames, and
-/// a sum of all tokens is a tree as deep.
+/// The stack of a thread that parses: the parser recurses up to 50 levels deep, with large frames,
+/// and a sum of all tokens is a tree as deep as it is long.
 const STACK_BYTES: usize = 64 << 20;
 
 /// The output must be a statement over the tables of a schema.
@@ -141,8 +140,8 @@ impl Error {
     }
 }
 
-/// Parses a text, and hands over its statements. They are dropped where there is room to do so: their
-/// trees may be deep.
+/// Parses a text and passes on its statements. They are dropped on a thread with a large stack,
+/// because their trees may be deep.
 fn analysed<T: Send>(
     text: &str,
     dialect: &str,
@@ -221,7 +220,7 @@ fn last(name: &ObjectName) -> Option<&Ident> {
 struct Defined {
     /// Columns and windows.
     names: HashSet<String>,
-    /// Tables and their aliases; `None` for what a query yields.
+    /// Tables and their aliases; `None` for the result of a query.
     tables: HashMap<String, Option<String>>,
     /// Where functions, schemas and databases are named.
     exempt: HashSet<Location>,
@@ -234,7 +233,7 @@ impl Defined {
         self.names.extend(alias.columns.iter().map(|column| folded(&column.name)));
     }
 
-    /// All of a name but its last `n` parts is not examined.
+    /// Only the last `n` parts of a name are examined.
     fn exempt(&mut self, name: &ObjectName, n: usize) {
         let parts = &name.0[..name.0.len().saturating_sub(n)];
         let names = parts.iter().filter_map(|part| part.as_ident());
@@ -298,7 +297,7 @@ impl Visitor for Defined {
     }
 }
 
-/// Looks for names that there are not.
+/// Looks for names that do not exist.
 struct Check<'a> {
     text: &'a str,
     tables: &'a HashMap<String, HashSet<String>>,
@@ -455,7 +454,7 @@ mod tests {
     }
 
     proptest! {
-        /// Statements that are made of names, some of which there are not.
+        /// Statements made of names, some of which do not exist.
         #[test]
         fn each_unknown_name_counts_once(
             columns in prop::collection::vec(0..4usize, 1..4), table in 0..3usize, filter in 0..4usize,

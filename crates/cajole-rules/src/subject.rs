@@ -65,8 +65,7 @@ impl Subject {
         }
     }
 
-    /// The input as text: as it was written, if that is text; else its symbols, with blanks between
-    /// them.
+    /// The input as text: as it was written, if that is text; else its symbols, joined by blanks.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.written {
             Written::Value(Value::String(text)) => Cow::Borrowed(text),

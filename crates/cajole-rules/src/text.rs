@@ -19,8 +19,8 @@ pub struct Text {
 struct Ends(Vec<usize>);
 
 impl Ends {
-    /// The symbols that wrote these bytes; what is beyond the text belongs to its end. All of a text
-    /// is all of the output.
+    /// The symbols that wrote these bytes. Bytes beyond the text belong to the end of the output;
+    /// all bytes of a text belong to all symbols.
     fn symbols(&self, bytes: &Range<usize>) -> Range<usize> {
         let (n, len) = (self.0.len(), self.0.last().copied().unwrap_or(0));
         let start = match bytes.start {
@@ -75,7 +75,7 @@ impl Text {
             if !chunk.invalid().is_empty() {
                 text.push(char::REPLACEMENT_CHARACTER);
             }
-            // Those that end within the bytes that were replaced end where that ends.
+            // Symbols that end within the replaced bytes end after the replacement character.
             while rest.next_if(|&&end| end <= at).is_some() {
                 shifted.push(text.len());
             }
@@ -88,7 +88,7 @@ impl Text {
         &self.text
     }
 
-    /// The symbols that wrote these bytes; the end of the output where the text ends.
+    /// The symbols that wrote these bytes; the end of the output if they are past the text.
     pub fn symbols(&self, bytes: &Range<usize>) -> Range<usize> {
         self.ends.symbols(bytes)
     }

@@ -1,6 +1,6 @@
 //! Vocabularies of pieces, from `tokenizer.json`.
 //!
-//! Each piece contributes bytes to the decoded text, and which ones its tokenizer's decoder says:
+//! Each piece contributes bytes to the decoded text. The tokenizer's decoder determines which:
 //!
 //! | decoder               | `"▁the"`, `"Ġthe"`, `"the"`                   | `"##ing"` | `"<0xE2>"` |
 //! |-----------------------|-----------------------------------------------|-----------|------------|
@@ -9,14 +9,14 @@
 //! | `WordPiece`           | a blank before it, but not where the text begins | `"ing"`|            |
 //! | none                  | a blank before it, but not where the text begins |        |            |
 //!
-//! So a piece may contribute one thing where the text begins and another elsewhere, and nothing else
-//! matters. Decoders that look further are refused: `BPEDecoder` and `CTC`, which look ahead, `Strip`
-//! at the end or of more than one character, and `Replace` behind `Fuse`.
+//! So what a piece contributes depends on whether it begins the text, and on nothing else. Decoders
+//! for which that is not true are refused: `BPEDecoder` and `CTC`, which look ahead, `Strip` at the
+//! end or of more than one character, and `Replace` behind `Fuse`.
 //!
 //! The text is what the tokenizer's own `decode` yields, without special pieces, in all but one
-//! respect: where bytes are no UTF-8, `ByteFallback` writes a `�` for each byte of the run, and this
-//! one for each broken character. What Python's `clean_up_tokenization_spaces` does afterwards is not
-//! part of the tokenizer, and is not done here.
+//! respect: if bytes are not UTF-8, `ByteFallback` writes a `�` for each byte of the run, and this
+//! crate one for each broken character. What Python's `clean_up_tokenization_spaces` does
+//! afterwards is not part of the tokenizer, and is not done here.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +44,7 @@ pub enum TokenizerError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Its decoder does more than to join pieces.
+    /// Its decoder does more than join pieces.
     #[error("the tokenizer's decoder has {part}, with which pieces have no text of their own")]
     Decoder {
         /// The part of it.
@@ -69,7 +69,7 @@ pub enum TokenizerError {
 pub fn read_tokenizer(path: &Path) -> Result<Tokenizer, TokenizerError> {
     let text = text_of(path, MOST_VOCABULARY_BYTES)?;
     let invalid = |reason: String| TokenizerError::Invalid { path: path.to_owned(), reason };
-    // The crate panics at broken JSON, and asserts some of what it expects of a file.
+    // The tokenizers crate panics at broken JSON, and if a file violates some of its assumptions.
     serde_json::from_str::<Value>(&text).map_err(|error| invalid(error.to_string()))?;
     let read = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(&text)));
     let read = read.map_err(|_| invalid("it contradicts itself".to_owned()))?;
@@ -81,7 +81,7 @@ impl Vocabulary {
     /// contribute nothing, as special pieces do.
     ///
     /// # Errors
-    /// If its decoder does more than to join pieces, or if there are more pieces than outputs.
+    /// If its decoder does more than join pieces, or if there are more pieces than outputs.
     pub fn of_tokenizer(
         tokenizer: &Tokenizer,
         n_symbols: usize,
@@ -89,7 +89,7 @@ impl Vocabulary {
         let decoder = Pieces::new(tokenizer.get_decoder())?;
         let mut names = vec![String::new(); n_symbols];
         let mut silent = vec![true; n_symbols];
-        // In order, so that errors do not depend on that of a hash map.
+        // Sorted, so that errors do not depend on the order of a hash map.
         let mut pieces: Vec<(String, u32)> = tokenizer.get_vocab(true).into_iter().collect();
         pieces.sort_unstable_by_key(|(_, number)| *number);
         for (name, number) in pieces {
@@ -118,13 +118,13 @@ impl Vocabulary {
 enum Pieces<'t> {
     /// Each letter stands for a byte.
     Letters(HashMap<char, u8>),
-    /// The decoder decodes a piece alone as it does behind another.
+    /// The decoder treats each piece on its own.
     Alone { decoder: &'t DecoderWrapper, has_bytes: bool },
     /// Blanks between pieces.
     Blanks,
 }
 
-/// Stands before a piece that is not the first. It is nothing that a decoder treats specially.
+/// Stands before a piece that is not the first. No decoder treats it specially.
 const BEFORE: &str = "a";
 
 impl<'t> Pieces<'t> {
@@ -186,8 +186,8 @@ fn byte_of(name: &str) -> Option<u8> {
     (digits.len() == 2).then(|| u8::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// The letters of byte-level BPE: those that can be seen stand for themselves, the others come after
-/// all of Latin-1.
+/// The letters of byte-level BPE: printable ones stand for themselves, the others come after all of
+/// Latin-1.
 fn letters() -> HashMap<char, u8> {
     let is_seen = |byte: &u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     let seen = (0..=u8::MAX).filter(is_seen).map(|byte| (char::from(byte), byte));

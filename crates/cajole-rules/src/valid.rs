@@ -1,14 +1,14 @@
 //! Spans whose text is valid: it matches a pattern, passes a checksum, or a program approves of it.
 //!
-//! A card number has a digit that checks the others, and an address has an `@`. A span with such a
-//! label whose text is not one is wrong, whatever the network thinks:
+//! A card number has a digit that checks the others, and an address has an `@`. A span that is
+//! labelled as one and is not one is wrong, whatever the network thinks:
 //!
 //! ```text
 //! g_i = 1 / len(i)  for each span i that is not valid      g = Σ_i g_i
 //! ```
 //!
-//! What is valid depends on the input alone. So the feasible set is known before anything is labelled:
-//! the spans of these roles are among those of the input that are valid.
+//! Which spans are valid depends on the input alone. So the feasible set is known before anything
+//! is labelled: spans of these roles must be among the valid ones.
 
 use cajole_core::constraints::{Automaton, Brackets, RoleSet, Span, SpansInTree, TagSet};
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
@@ -20,15 +20,15 @@ use crate::pattern::searching;
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
-/// Which spans must be what.
+/// Which spans must be valid, and how.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ValidConfig {
     /// The roles of these spans.
     pub roles: Vec<String>,
-    /// What goes between the words of a span; a blank, if nothing is said.
+    /// What goes between the words of a span; by default, a blank.
     pub join: Option<String>,
-    /// A regular expression that all of the text matches.
+    /// A regular expression that the whole text matches.
     pub pattern: Option<String>,
     /// A checksum.
     pub checksum: Option<Checksum>,
@@ -43,10 +43,11 @@ pub enum Checksum {
     /// Card numbers: every second digit from the right is doubled, and the digits add up to a multiple
     /// of 10.
     Luhn,
-    /// Account numbers (ISO 13616): the first four characters last and letters as numbers, it is 1
-    /// modulo 97.
+    /// Account numbers (ISO 13616): with the first four characters moved to the end and letters
+    /// read as numbers, it is 1 modulo 97.
     Iban,
-    /// Numbers with check digits at the end (ISO 7064): letters as numbers, it is 1 modulo 97.
+    /// Numbers with check digits at the end (ISO 7064): with letters read as numbers, it is 1
+    /// modulo 97.
     #[serde(rename = "mod-97")]
     Mod97,
 }
@@ -107,10 +108,10 @@ pub struct Valid<'v> {
 }
 
 impl<'v> Valid<'v> {
-    /// What `config` says of spans with these roles.
+    /// The rule of `config` about spans with these roles.
     ///
     /// # Errors
-    /// If it says nothing, or the pattern or the checker is invalid.
+    /// If it requires nothing, or the pattern or the checker is invalid.
     pub fn new(config: ValidConfig, tags: &'v TagSet, roles: &RoleSet) -> Result<Self, String> {
         let ValidConfig { join, pattern, checksum, checker, .. } = config;
         if pattern.is_none() && checksum.is_none() && checker.is_none() {
@@ -180,7 +181,7 @@ impl Constraint<Subject> for Valid<'_> {
         faults.map(|(span, cost, message)| Fault { at: span.at(), cost, message }).collect()
     }
 
-    /// None with a checker, which cannot be asked about every span, nor for long inputs.
+    /// `None` with a checker, which cannot be asked about every span, and for long inputs.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
         let n = x.symbols.len();
         if self.checker.is_some() || MAX_WORDS < n {

@@ -72,12 +72,12 @@ impl Vocabulary {
         Vocabulary { names, numbers, separator, longest, tags, commands, unit }
     }
 
-    /// The bytes of a text, which rules are about where a network writes text.
+    /// The bytes of a text: what rules are about if a network writes text.
     pub fn bytes() -> &'static Vocabulary {
         &BYTES
     }
 
-    /// Pieces of text with these names, numbered from 0, which are spelled so.
+    /// Pieces of text with these names, numbered from 0, and this spelling.
     pub fn of_pieces(names: Vec<String>, spelling: Spelling) -> Self {
         let numbers = names.iter().cloned().zip(0..).collect();
         let (separator, unit) = (String::new(), Unit::Piece(Box::new(spelling)));
@@ -117,7 +117,7 @@ impl Vocabulary {
         }
     }
 
-    /// How long an output is: its number of symbols, or of characters if these are bytes.
+    /// The length of an output: its number of symbols, or of characters if the symbols are bytes.
     pub(crate) fn length(&self, y: &[Symbol]) -> usize {
         match self.unit {
             Unit::Byte => y.iter().filter(|&&byte| is_first_of_character(byte)).count(),
@@ -144,7 +144,7 @@ impl Vocabulary {
         }
     }
 
-    /// The symbol of `y` at a position, as messages show it: of a text, the whole character.
+    /// The symbol of `y` at a position, as messages show it; over text, the whole character.
     pub(crate) fn shown(&self, y: &[Symbol], at: usize) -> String {
         if !self.is_text() {
             return y.get(at).map_or("", |&symbol| self.name(symbol)).to_owned();

@@ -1,8 +1,9 @@
 //! Rules over the words of a text.
 //!
-//! A rule over words names a few of them; all others are alike to it. So its alphabet is the words
-//! that it names, and one symbol for any other word. A text is split into words at white space (of
-//! ASCII: blanks, tabs, line ends), and what the rule says of a word is said of its bytes.
+//! A rule over words names a few of them and does not distinguish the others. So its alphabet is
+//! the words that it names, and one symbol for any other word. A text is split into words at white
+//! space (of ASCII: blanks, tabs, line ends), and what the rule says about a word applies to its
+//! bytes.
 //!
 //! An automaton over words becomes one over bytes: a state is the state after all complete words,
 //! and how much has been read of the word that is being written.
@@ -31,7 +32,7 @@ pub(crate) struct Words {
     below: Vec<Vec<Symbol>>,
 }
 
-/// The name of all words that are not named.
+/// Stands in messages for all words that the rule does not name.
 const OTHER: &str = "another word";
 
 /// Between words.
@@ -57,7 +58,7 @@ impl Words {
         words
     }
 
-    /// Their names, which rules over words are compiled with.
+    /// Their names, to compile rules over words with.
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
@@ -79,7 +80,7 @@ impl Words {
         child
     }
 
-    /// The node behind every word that is not named.
+    /// The node of every word that the rule does not name.
     fn elsewhere(&self) -> usize {
         self.children.len()
     }
@@ -95,7 +96,7 @@ impl Words {
         self.ends.get(node).copied().flatten().unwrap_or(self.other())
     }
 
-    /// The words that a word read so far may become.
+    /// The words that a partly read word may become.
     fn words_below(&self, node: usize) -> &[Symbol] {
         let others = || self.below[BETWEEN].last().map_or(&[][..], std::slice::from_ref);
         self.below.get(node).map_or_else(others, Vec::as_slice)
@@ -113,7 +114,7 @@ impl Words {
     }
 }
 
-/// Where the words of a text are.
+/// The ranges of the words of a text.
 pub(crate) fn ranges(text: &[Symbol]) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.iter().enumerate().filter(|(_, byte)| !is_white(**byte)) {
@@ -143,7 +144,7 @@ impl<R> OverWords<R> {
     }
 }
 
-/// The bytes of some words; the position behind the last word is the end of the text.
+/// The bytes of some words; the position after the last word is the end of the text.
 fn bytes_of(at: &Range<usize>, places: &[Range<usize>], n_bytes: usize) -> Range<usize> {
     let start = match at.start {
         0 if places.len() < at.end => 0,
@@ -247,7 +248,7 @@ impl Automaton for Spaced<'_> {
         self.completed(state).is_some_and(|inner| self.inner.accepts(inner))
     }
 
-    /// A lower bound: each word that is needed has a letter, and a blank before the next.
+    /// A lower bound: each word still needed takes a letter, and a blank before the next.
     fn distance_to_accept(&self, state: State) -> Option<usize> {
         match self.parts(state) {
             (inner, BETWEEN) => Some((2 * self.inner.distance_to_accept(inner)?).saturating_sub(1)),

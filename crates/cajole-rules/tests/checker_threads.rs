@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cajole_rules::{Checker, CheckerConfig, Mode, Pass, Subject, Vocabulary};
 
-/// The number of checker threads once it is `expected`, or after ten seconds. A thread that was joined
-/// may be listed a moment longer: the kernel wakes who waits for it before it takes it off the list.
+/// The number of checker threads once it is `expected`, or after ten seconds. A thread that was
+/// joined may be listed a moment longer: the kernel wakes the joining thread first.
 fn n_threads(expected: usize) -> usize {
     let start = Instant::now();
     loop {

@@ -35,12 +35,12 @@ pub(crate) struct App {
     pub(crate) guard: Guard,
     /// Bytes of bodies that are being read.
     pub(crate) body_bytes: AtomicUsize,
-    /// Whether no more requests should come.
+    /// Whether the server refuses new requests because it is about to end.
     pub(crate) is_draining: AtomicBool,
     pub(crate) logs_inputs: bool,
     max_tokens: usize,
     max_deadline: Duration,
-    /// Who may compile rules or parse large bodies.
+    /// Permits to compile rules or parse large bodies.
     heavy: Semaphore,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Prepared {
     rules: Option<Compiled>,
 }
 
-/// What records have besides.
+/// What else records contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) traces: bool,
@@ -78,7 +78,7 @@ impl App {
         }
     }
 
-    /// Does something that takes long away from the event loop, a few at a time.
+    /// Runs something slow outside the event loop, a few at a time.
     pub(crate) async fn away<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&App) -> T + Send + 'static,
@@ -89,7 +89,7 @@ impl App {
         spawn_blocking(move || work(&app)).await.map_err(|_| lost(()))
     }
 
-    /// Parses a body, away from the event loop if it is large.
+    /// Parses a body, outside the event loop if it is large.
     pub(crate) async fn parsed<T: Send + 'static>(
         self: &Arc<Self>,
         body: Vec<u8>,
@@ -101,7 +101,7 @@ impl App {
         }
     }
 
-    /// Loads a model and compiles rules, unless that was done before.
+    /// Loads a model and compiles rules, unless they are cached.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         model: Option<String>,
@@ -146,7 +146,7 @@ impl App {
         })
     }
 
-    /// Has all inputs of a request wait for a thread.
+    /// Queues all inputs of a request.
     pub(crate) fn submit(
         &self,
         inputs: Vec<Input>,
@@ -165,7 +165,7 @@ impl App {
         Ok(pending)
     }
 
-    /// Prepares and submits what `infer` and `explain` are asked for; gives the model's name too.
+    /// Prepares and submits a request to `infer` or `explain`; also returns the model's name.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         model: Option<String>,
@@ -185,7 +185,7 @@ impl App {
         Ok((prepared.model, self.submit(asked.inputs, &terms, waits, until)?))
     }
 
-    /// Whether no more requests should come.
+    /// Whether the server refuses new requests because it is about to end.
     pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
     }
@@ -205,7 +205,7 @@ impl Entered {
         Ok(Entered { app: app.clone(), client })
     }
 
-    /// That of a request.
+    /// The entry of a request.
     pub(crate) fn of(request: &Request<Body>) -> Option<Arc<Entered>> {
         request.extensions().get().cloned()
     }

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 
 /// JSON.
 pub(crate) const JSON: &str = "application/json";
-/// A line of JSON after another.
+/// One line of JSON after another.
 pub(crate) const LINES: &str = "application/x-ndjson";
 /// Server-sent events.
 pub(crate) const EVENTS: &str = "text/event-stream";
@@ -78,7 +78,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// An error if the body is compressed: what it expands to could not be bounded by its size.
+/// An error if the body is compressed, since its size would not bound what it expands to.
 pub(crate) fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     match header(headers, &CONTENT_ENCODING) {
         "" | "identity" => Ok(()),
@@ -89,7 +89,7 @@ pub(crate) fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// The type of the body, without parameters, in small letters.
+/// The type of the body, without parameters, in lower case.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let value = header(headers, &CONTENT_TYPE);
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
@@ -113,7 +113,7 @@ pub(crate) fn check_accepts(headers: &HeaderMap, offered: &[&str]) -> Result<(),
     }
 }
 
-/// The types that a client accepts, but for those that it excludes.
+/// The types that a client accepts, without those that it excludes.
 fn ranges(headers: &HeaderMap) -> impl Iterator<Item = String> {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).filter_map(|range| {

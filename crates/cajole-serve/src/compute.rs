@@ -16,7 +16,7 @@ use crate::queue::{Item, Lane, Queue};
 use crate::request::Input;
 use crate::ticket::{Done, Entry, Receipt, Terms};
 
-/// How much nicer threads of large requests are to others: small ones come first.
+/// The niceness of threads for large requests, so that small ones come first.
 const NICENESS: i32 = 10;
 
 /// Starts `threads` threads for small requests, and as many for large ones.
@@ -41,17 +41,17 @@ pub(crate) fn start(
 
 #[cfg(target_os = "linux")]
 fn be_nice() {
-    // On Linux this is about the calling thread only. Where it fails, all threads are equal.
+    // On Linux this affects the calling thread only. If it fails, all threads are equal.
     let _ = rustix::process::nice(NICENESS);
 }
 
 #[cfg(not(target_os = "linux"))]
 fn be_nice() {
-    let _ = NICENESS; // elsewhere it would be about the whole process
+    let _ = NICENESS; // elsewhere it would affect the whole process
 }
 
 fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
-    // Memory for the network that was used last.
+    // Memory of the network that was used last.
     let mut kept: Option<(Network, Box<dyn Hand>)> = None;
     while let Some(lot) = queue.take(lane) {
         let Some(terms) = lot.first().map(|entry| entry.terms().clone()) else { continue };
@@ -68,7 +68,7 @@ fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
         match records {
             Ok(Ok(records)) if records.len() == receipts.len() => {
                 hand_over(receipts, &records, metrics);
-                // What one long input took up is not kept for the short ones that follow.
+                // Memory that a long input took is not kept for the short ones that follow.
                 kept = (!is_long).then_some((network, hand));
             }
             _ => {
@@ -83,8 +83,8 @@ fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
     }
 }
 
-/// Hands over the records of a lot. All are written first: the event loop then wakes up once for the
-/// lot, rather than for each record.
+/// Delivers the records of a lot. All are written first, so that the event loop wakes up once for
+/// the lot, not for each record.
 fn hand_over(receipts: Vec<Receipt>, records: &[Record], metrics: &Metrics) {
     let done: Vec<Done> =
         receipts.iter().zip(records).map(|(of, record)| of.done(record)).collect();

@@ -1,8 +1,8 @@
 //! Who may call the server: hosts, origins, tokens, and how much at once.
 //!
-//! A page of another site must not reach a server on this machine: not by a name that it points here
-//! (rebinding), so the `Host` has to be one of ours; nor from its own origin, so the `Origin`, if there
-//! is one, has to be ours too.
+//! A page of another site must not reach a server on this machine. It could use a name that it
+//! points here (DNS rebinding), so the `Host` must be one of ours. It could call from its own
+//! origin, so the `Origin`, if there is one, must be ours, too.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,17 +17,17 @@ use constant_time_eq::constant_time_eq;
 use crate::options::Options;
 use crate::problem::Problem;
 
-/// A secret that clients have to know.
+/// A secret that clients must know.
 #[derive(Clone)]
 pub struct Token(Arc<[u8]>);
 
-/// Why a text is no token.
+/// Why a text cannot be a token.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// It is easily guessed.
     #[error("the token has {bytes} bytes; expected at least {LEAST_TOKEN_BYTES}")]
     TooShort {
-        /// How many it has.
+        /// The number of its bytes.
         bytes: usize,
     },
     /// It cannot be sent in a header.
@@ -35,11 +35,11 @@ pub enum TokenError {
     Unprintable,
 }
 
-/// Bytes of a token, at least.
+/// The fewest bytes of a token.
 const LEAST_TOKEN_BYTES: usize = 16;
 
 impl Token {
-    /// The token in a file: all of it, but for space around it.
+    /// The token in a file: the whole text without surrounding white space.
     ///
     /// # Errors
     /// If it is too short or cannot be sent.
@@ -54,7 +54,7 @@ impl Token {
         }
     }
 
-    /// Whether a header has it. Takes as long whatever differs.
+    /// Whether a header has it, in constant time.
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let value = headers.get(AUTHORIZATION).map_or(&[][..], |value| value.as_bytes());
         let (scheme, token) = value.split_at_checked(7).unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) struct Peers {
     pub(crate) local: SocketAddr,
 }
 
-/// What is checked of every request.
+/// The checks of every request.
 #[derive(Debug)]
 pub(crate) struct Guard {
     token: Option<Token>,
@@ -108,7 +108,7 @@ impl Guard {
         if is_ours { Ok(()) } else { Err(Problem::foreign("Host", host)) }
     }
 
-    /// The port is not looked at: tunnels have others.
+    /// The port is ignored, because tunnels have other ports.
     fn is_ours(&self, authority: &Authority, peers: Peers) -> bool {
         if authority.as_str().contains('@') {
             return false;
@@ -122,8 +122,8 @@ impl Guard {
         }
     }
 
-    /// The origin to be named to a page that may call the server from elsewhere. An error if it may
-    /// not.
+    /// The origin to allow, for a page of another origin that may call the server; an error if it
+    /// may not.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<Option<String>, Problem> {
         if !headers.contains_key(ORIGIN) {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Counts it no more.
+    /// Stops counting it.
     pub(crate) fn leave(&self, client: IpAddr) {
         let mut clients = self.clients();
         if let Some(n) = clients.get_mut(&client) {
@@ -176,7 +176,7 @@ impl Guard {
     }
 }
 
-/// A header as text; empty, if it is none.
+/// A header as text; empty if it is missing or not text.
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }

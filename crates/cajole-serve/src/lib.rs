@@ -1,14 +1,14 @@
-//! `cajole serve`: an HTTP service, and a page where one sees a network change its mind.
+//! `cajole serve`: an HTTP service, and a page where you can watch a network change its mind.
 //!
 //! ```text
 //! connection ─► guard ─► body ─► request ─► queue ─lots→ threads ─records→ response, stream, events
 //!               who may   limits  checked    fair         cajole-infer
 //! ```
 //!
-//! - [`Server`]: listens, answers, and ends in order.
+//! - [`Server`]: listens, answers, and shuts down in order.
 //! - [`Options`]: what its operator may set.
 //! - [`OPENAPI`]: the description of the API.
-//! - [`limits`]: how much one client, one request or the whole service may ask for.
+//! - [`limits`]: how much one client, one request or the whole service may demand.
 //!
 //! The event loop only moves bytes. Inputs wait in a queue for threads that answer those of the same
 //! model and terms together, whoever sent them.

@@ -1,4 +1,4 @@
-//! How much one client, one request or the whole service may ask for. `SECURITY.md` lists these
+//! How much one client, one request or the whole service may demand. `SECURITY.md` lists these
 //! constants with what each protects; a test compares that table with this file.
 
 use std::time::Duration;
@@ -9,16 +9,16 @@ pub const MOST_BODY_BYTES: usize = 4 << 20;
 /// Bytes of all bodies that are being read.
 pub const MOST_BYTES_OF_BODIES: usize = 64 << 20;
 
-/// Bytes of a body above which it is parsed away from the event loop.
+/// Bytes of a body above which it is parsed outside the event loop.
 pub const LARGE_BODY_BYTES: usize = 64 << 10;
 
 /// Inputs of one body.
 pub const MOST_INPUTS: usize = 1024;
 
-/// Inputs of one body whose traces are asked for.
+/// Inputs of one body that asks for traces.
 pub const MOST_EXPLAINED: usize = 64;
 
-/// Steps of each attempt of these: a trace has all of them.
+/// Steps of each attempt of these, since a trace has all of them.
 pub const MOST_STEPS_EXPLAINED: usize = 2000;
 
 /// Bytes of rules in a request.
@@ -30,7 +30,7 @@ pub const MOST_COMPILING: usize = 2;
 /// Compiled rules that are kept.
 pub const KEPT_RULES: usize = 64;
 
-/// Files of rules that are read from the folder of rules.
+/// Files that are read from the folder of rules.
 pub const MOST_RULE_FILES: usize = 1024;
 
 /// Time for the head of a request, and between two requests of a connection.
@@ -81,7 +81,7 @@ pub const SMALL_LINES: usize = 16;
 /// Bytes of an input above which its memory is not kept for the next one.
 pub const LONG_BYTES: usize = 1024;
 
-/// Events that wait for a client that watches; one that is slower is cut off.
+/// Events that wait for a client that watches; a slower client is cut off.
 pub const MOST_EVENTS: usize = 4096;
 
 /// Milliseconds of work on one input, unless a flag allows more.

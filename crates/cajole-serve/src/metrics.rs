@@ -15,12 +15,12 @@ const SECONDS: [f64; 14] =
 /// Upper bounds of the numbers of inputs that are answered together.
 const INPUTS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 120.0];
 
-/// What is counted.
+/// All counts.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// Requests by path and status.
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
-    /// How long these took, by path.
+    /// How long requests took, by path.
     latencies: Mutex<BTreeMap<&'static str, Histogram<14>>>,
     lots: Mutex<Histogram<8>>,
     /// Requests in progress.
@@ -91,7 +91,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a lot whose work was lost.
+    /// Counts a lot whose results were lost.
     pub(crate) fn lost(&self) {
         self.lost.fetch_add(1, Ordering::Relaxed);
     }
@@ -154,7 +154,7 @@ impl Metrics {
     }
 }
 
-/// The memory of this process, where the system says.
+/// The memory of this process, if the system reports it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

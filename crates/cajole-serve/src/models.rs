@@ -1,4 +1,4 @@
-//! The models that are served, each loaded when it is first asked for.
+//! The models that are served, each loaded on first use.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::examples;
 use crate::problem::Problem;
 
-/// Output symbols that the list of models names.
+/// The most output symbols that the list of models names.
 const LISTED_SYMBOLS: usize = 256;
 
 /// A loaded network. It lives as long as the process: compiled rules refer to its vocabulary.
@@ -24,7 +24,7 @@ pub(crate) struct Models {
     max_tokens: usize,
 }
 
-/// One of them.
+/// A model.
 pub(crate) struct Model {
     /// As requests name it.
     pub(crate) name: String,
@@ -50,15 +50,15 @@ pub enum ModelsError {
     /// A model is neither built in nor a folder.
     #[error("{source_name} is no folder with a checkpoint, and none of {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         source_name: String,
-        /// The networks that are built in.
+        /// The built-in networks.
         known: String,
     },
 }
 
 impl Models {
-    /// These networks or checkpoint folders; all that are built in, if none is named.
+    /// These networks or checkpoint folders; by default, all built-in networks.
     pub(crate) fn new(
         registry: Arc<Registry>,
         sources: &[String],
@@ -90,8 +90,8 @@ impl Models {
         Ok(Models { registry, models, max_tokens })
     }
 
-    /// The model of this name, or the first. Names are looked up among those that are served; they
-    /// are never paths.
+    /// The model of this name, or the first. Names are looked up among the served models; they are
+    /// never paths.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<&Model, Problem> {
         let found = match name {
             Some(name) => self.models.iter().find(|model| model.name == name),
@@ -113,7 +113,7 @@ impl Models {
         self.models.iter()
     }
 
-    /// The network of a model, which is loaded by whoever asks first. Blocks.
+    /// The network of a model, loaded by the first caller. Blocks.
     pub(crate) fn load(&self, model: &Model) -> Result<Network, Problem> {
         let load = || {
             let opened = self.registry.open(&model.source).map_err(|error| error.to_string());
@@ -124,7 +124,7 @@ impl Models {
             .map_err(|error| Problem::unavailable(format!("cannot load {}: {error}", model.name)))
     }
 
-    /// What a client may want to know of a model. Blocks until it is loaded.
+    /// What a client may want to know about a model. Blocks until it is loaded.
     pub(crate) fn describe<'m>(&self, model: &'m Model) -> &'m Value {
         model.description.get_or_init(|| self.description(model))
     }

@@ -12,13 +12,13 @@ use crate::limits::{MAX_DEADLINE_MS, MAX_REQUESTS_PER_CLIENT};
 /// The settings of a service.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Built-in networks or checkpoint folders; all that are built in, if there are none.
+    /// Built-in networks or checkpoint folders; if empty, all built-in networks.
     pub models: Vec<String>,
     /// A folder of constraint files that requests may name.
     pub rules: Option<PathBuf>,
     /// Where to listen.
     pub listen: SocketAddr,
-    /// What clients have to know.
+    /// The secret that clients must know.
     pub token: Option<Token>,
     /// Whether to listen beyond this machine without a token.
     pub no_auth: bool,
@@ -28,15 +28,15 @@ pub struct Options {
     pub cors: Vec<String>,
     /// Threads for small requests, and as many for large ones.
     pub threads: usize,
-    /// Inputs that are answered together, at most; 1 turns that off.
+    /// The most inputs that are answered together; 1 turns that off.
     pub together: Option<usize>,
-    /// Tokens of an input.
+    /// The most tokens of an input.
     pub max_tokens: usize,
-    /// Time for the work on one input.
+    /// The most time for one input.
     pub max_deadline: Duration,
-    /// Requests of one address at the same time.
+    /// The most concurrent requests of one address.
     pub max_requests_per_client: usize,
-    /// Whether logs have the inputs of requests.
+    /// Whether logs contain the inputs of requests.
     pub logs_inputs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What went wrong, as RFC 9457 has it: a kind, a sentence, and where.
+//! Problem documents of RFC 9457: a kind, a sentence, and a place.
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -51,7 +51,7 @@ impl Problem {
         }))
     }
 
-    /// The body is not what it should be.
+    /// The body is malformed.
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::BAD_REQUEST, "malformed", "The request is malformed", detail)
     }
@@ -80,19 +80,19 @@ impl Problem {
             .of(header)
     }
 
-    /// No such thing.
+    /// There is no such path, model or file.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
     }
 
-    /// Another method.
+    /// The path does not take this method.
     pub(crate) fn method(allowed: &'static str) -> Self {
         let detail = format!("this path takes {allowed}");
         Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "The path has other methods", detail)
             .with(ALLOW, HeaderValue::from_static(allowed))
     }
 
-    /// Types that are not offered.
+    /// The client accepts none of the offered types.
     pub(crate) fn not_acceptable(offered: &str) -> Self {
         let detail = format!("this path answers with {offered}");
         Problem::new(
@@ -114,7 +114,7 @@ impl Problem {
         )
     }
 
-    /// Too much of something.
+    /// The request exceeds a limit.
     pub(crate) fn too_large(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request is too large", detail)
     }
@@ -130,7 +130,7 @@ impl Problem {
         .of(header)
     }
 
-    /// What is asked for cannot be done.
+    /// The request is well-formed, but cannot be answered.
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -147,7 +147,7 @@ impl Problem {
             .later()
     }
 
-    /// Nobody can be served right now.
+    /// The server has no room right now.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -158,7 +158,7 @@ impl Problem {
         .later()
     }
 
-    /// The work on a request was lost: a bug of ours.
+    /// The results of a request were lost: a bug of ours.
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "The server failed", detail)
     }
@@ -172,14 +172,14 @@ impl Problem {
         self
     }
 
-    /// Says which part of the request it is about: a JSON pointer, a header or a parameter.
+    /// Names the part of the request that it is about: a JSON pointer, a header or a parameter.
     #[must_use]
     pub(crate) fn of(mut self, field: impl Into<String>) -> Self {
         self.0.field = Some(field.into());
         self
     }
 
-    /// Says where in that part.
+    /// Adds the place in that part.
     #[must_use]
     pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
         self.0.position = Some(Position { line: line.max(1), column: column.max(1) });

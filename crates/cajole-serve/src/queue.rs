@@ -10,19 +10,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Something that waits.
 pub(crate) trait Item {
-    /// What it has to share with others to be answered together with them.
+    /// What items must share to be answered together.
     type Terms: PartialEq;
 
     /// Its terms.
     fn terms(&self) -> &Arc<Self::Terms>;
 
-    /// The request that it is of.
+    /// The request that it belongs to.
     fn request(&self) -> u64;
 
     /// Bytes that it holds.
     fn bytes(&self) -> usize;
 
-    /// Whether someone still waits for it.
+    /// Whether a client still waits for it.
     fn is_wanted(&self) -> bool;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Room {
     pub(crate) bytes: usize,
 }
 
-/// Where a request waits.
+/// The lane in which a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// Among small requests.
@@ -47,12 +47,12 @@ pub(crate) enum Lane {
 /// The items that wait.
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
-    /// Something waits in a lane, or the queue is closed.
+    /// Signals that something waits in a lane, or that the queue is closed.
     came: [Condvar; 2],
     room: Room,
     /// Threads that take from each lane.
     threads: usize,
-    /// Items of a lot.
+    /// The most items of a lot.
     most: usize,
 }
 
@@ -67,7 +67,7 @@ struct State<T> {
 }
 
 impl<T: Item> Queue<T> {
-    /// With this much room, for so many threads in each lane, which take lots of at most `most`.
+    /// With this much room, for `threads` threads in each lane, which take lots of at most `most`.
     pub(crate) fn new(room: Room, threads: usize, most: usize) -> Self {
         let state =
             State { lanes: Default::default(), items: 0, bytes: 0, idle: [0; 2], is_closed: false };
@@ -75,7 +75,7 @@ impl<T: Item> Queue<T> {
         Queue { state: Mutex::new(state), came, room, threads: threads.max(1), most: most.max(1) }
     }
 
-    /// Has some items of a request wait, or none of them, if there is no room.
+    /// Queues items of a request. If there is no room for all, queues none and returns them.
     pub(crate) fn put(&self, lane: Lane, items: VecDeque<T>) -> Result<(), VecDeque<T>> {
         let bytes: usize = items.iter().map(T::bytes).sum();
         let mut state = self.lock();
@@ -91,7 +91,7 @@ impl<T: Item> Queue<T> {
         Ok(())
     }
 
-    /// The next lot of a lane, once there is one; nothing, once the queue is closed and empty.
+    /// The next lot of a lane, once there is one; `None` once the queue is closed and empty.
     pub(crate) fn take(&self, lane: Lane) -> Option<Vec<T>> {
         let mut state = self.lock();
         loop {
@@ -117,14 +117,14 @@ impl<T: Item> Queue<T> {
         self.lock().items
     }
 
-    /// Lets nothing in any more; threads end once nothing waits.
+    /// Refuses new items; threads end once nothing waits.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.came.iter().for_each(Condvar::notify_all);
     }
 
-    /// Wakes a thread of a lane, if one waits. Most of the time all are at work, and waking nobody
-    /// would still be a call to the system.
+    /// Wakes a thread of a lane, if one waits. Most of the time all are busy, and waking none would
+    /// still be a system call.
     fn call(&self, lane: Lane, state: MutexGuard<'_, State<T>>) {
         let is_idle = 0 < state.idle[lane as usize];
         drop(state);
@@ -139,7 +139,7 @@ impl<T: Item> Queue<T> {
 }
 
 impl<T: Item> State<T> {
-    /// A request has one place in its lane, however often it adds to what waits.
+    /// A request has one place in its lane, however often it adds items.
     fn put(&mut self, lane: Lane, mut items: VecDeque<T>) {
         let Some(request) = items.front().map(T::request) else { return };
         let lane = &mut self.lanes[lane as usize];
@@ -150,8 +150,8 @@ impl<T: Item> State<T> {
         }
     }
 
-    /// Takes items under the terms of whoever is first, one of each request in turn, and leaves the
-    /// other threads of the lane their share of what goes together.
+    /// Takes items with the terms of the first item, one from each request in turn, and leaves the
+    /// other threads of the lane their share.
     fn lot(&mut self, lane: Lane, threads: usize, most: usize) -> Vec<T> {
         let mut requests = std::mem::take(&mut self.lanes[lane as usize]);
         for request in &mut requests {
@@ -181,7 +181,7 @@ impl<T: Item> State<T> {
                     self.lanes[lane as usize].push_back(request);
                 }
             }
-            // Those of other terms have waited longer than what is left of these.
+            // Requests with other terms have waited longer than the rest of these.
             let mut rest = others;
             rest.append(&mut self.lanes[lane as usize]);
             rest.append(&mut same);
@@ -259,7 +259,7 @@ mod tests {
         queue.put(Lane::Large, request('a', 10..12)).unwrap();
         queue.put(Lane::Large, request('b', 20..21)).unwrap();
         assert_eq!(ids(queue.take(Lane::Large)), [0, 10, 1, 11]);
-        // The other terms have waited; then the rest.
+        // The other terms have waited; the rest comes after them.
         assert_eq!(ids(queue.take(Lane::Large)), [20]);
         assert_eq!(ids(queue.take(Lane::Large)), [2, 3, 4, 5]);
         assert_eq!(ids(queue.take(Lane::Large)), [6, 7]);

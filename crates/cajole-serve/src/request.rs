@@ -1,4 +1,4 @@
-//! What requests ask for: bodies and query parameters, checked field by field.
+//! The contents of requests: bodies and query parameters, checked field by field.
 
 use cajole_core::{Cancel, Config};
 use cajole_infer::engine::Engine;
@@ -14,13 +14,13 @@ use serde_path_to_error::Segment;
 use crate::limits::{MOST_EXPLAINED, MOST_INPUTS, MOST_RULE_BYTES, MOST_STEPS_EXPLAINED};
 use crate::problem::Problem;
 
-/// Which rules a request is under.
+/// The rules that a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum RulesAsked {
     /// The model's own.
     #[default]
     Usual,
-    /// A file of the server's.
+    /// A file of the server.
     Named(String),
     /// These.
     Toml(String),
@@ -93,7 +93,7 @@ struct RulesBody {
     name: Option<String>,
 }
 
-/// How outputs are made to obey, as requests say it.
+/// How outputs are made to obey, as stated in a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manner {
     /// The engine.
@@ -108,7 +108,7 @@ pub(crate) struct Manner {
     pub(crate) times: bool,
 }
 
-/// What `infer` and `explain` are asked for.
+/// A request to `infer` or `explain`.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// The inputs, as lines.
@@ -140,11 +140,11 @@ impl Asked {
     }
 }
 
-/// A line that can be worked on, or why not.
+/// A line, or why it is bad.
 pub(crate) type Input = Result<Line, (u64, cajole_infer::line::LineError)>;
 
 impl AskBody {
-    /// What it asks for.
+    /// The checked request.
     pub(crate) fn checked(self) -> Result<Asked, Problem> {
         let AskBody { input, inputs, rules, engine, preset, max_steps, patience, width, .. } = self;
         let manner = Manner {
@@ -162,7 +162,7 @@ impl AskBody {
 }
 
 impl CompareBody {
-    /// What it asks for, and the engines; all that differ, if none are named.
+    /// The checked request, and the engines; by default, all that make a difference.
     pub(crate) fn checked(self) -> Result<(Asked, Option<Vec<Engine>>), Problem> {
         let CompareBody { input, inputs, model, rules, preset, max_steps, patience, width, .. } =
             self;
@@ -299,7 +299,7 @@ fn lines(field: &str, inputs: Vec<Value>) -> Result<Vec<Input>, Problem> {
     inputs.into_iter().enumerate().map(line).collect()
 }
 
-/// A line within limits; nothing, if it is blank.
+/// A line within limits; `None` if it is blank.
 pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
     use cajole_infer::line::LineError;
     use cajole_infer::source::BadLine;
@@ -331,7 +331,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A body as JSON. An error names the field and the place.
+/// Parses a JSON body. An error names the field and the place.
 pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let before = &body[..error.valid_up_to()];
@@ -353,8 +353,8 @@ pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// Whether the body of a request to this path can be read: the number of its inputs, or else the
-/// problem document that a client would get. Nothing is answered.
+/// Checks the body of a request to this path, without answering it: returns the number of its
+/// inputs, or the problem document that a client would get.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -370,7 +370,7 @@ pub fn check_body(path: &str, body: &[u8]) -> Result<usize, String> {
     inputs.map_err(|problem| problem.to_json())
 }
 
-/// A query. An error names the parameter, where that is known.
+/// Parses a query. An error names the parameter, if it is known.
 pub(crate) fn of_query<T: DeserializeOwned>(query: &str) -> Result<T, Problem> {
     let pairs = form_urlencoded::parse(query.as_bytes());
     serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs)).map_err(|error| {
@@ -389,7 +389,7 @@ fn pointer(segment: &Segment) -> Option<String> {
     }
 }
 
-/// The message of an error that says its place elsewhere.
+/// The message of an error, without the place, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {

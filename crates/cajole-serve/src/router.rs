@@ -93,12 +93,12 @@ async fn watch(State(app): State<Arc<App>>, request: Request<Body>, next: Next) 
     response
 }
 
-/// Whether a path of the API is read with GET.
+/// Whether a path of the API takes GET.
 fn is_read(path: &str) -> bool {
     matches!(path, "/v1/models" | "/v1/rules")
 }
 
-/// Lets a request through to its path, if it may.
+/// Checks a request, and passes it on to its path.
 async fn admitted(
     app: &Arc<App>,
     mut request: Request<Body>,
@@ -117,7 +117,7 @@ async fn admitted(
     }
     app.guard.check_token(request.headers())?;
     let entered = Arc::new(Entered::new(app, peers.client.ip())?);
-    // Whoever answers in pieces keeps it until the last.
+    // A response in pieces keeps it until the last piece.
     request.extensions_mut().insert(entered.clone());
     let response = next.run(request).await;
     drop(entered);
@@ -143,7 +143,7 @@ fn with_origin(mut response: Response<Body>, origin: Option<String>) -> Response
     response
 }
 
-/// What browsers are told of every response.
+/// Adds the security headers to a response.
 fn harden(response: &mut Response<Body>) {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

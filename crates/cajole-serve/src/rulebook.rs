@@ -1,7 +1,7 @@
-//! Rules that requests may use: files of the server's own by name, and what requests bring.
+//! Rules that requests may use: the server's own files by name, and what requests bring.
 //!
-//! Files of the folder of rules are the operator's, so they may name grammars and start checkers.
-//! Rules in requests may not.
+//! Files in the folder of rules belong to the operator, so they may name grammars and start
+//! checkers. Rules in requests may not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) struct Rulebook {
     compiled: Mutex<HashMap<Key, Compiled>>,
 }
 
-/// A file of rules, by the name of which requests may use it.
+/// A file of rules that requests may name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RuleFile {
     /// Its text.
@@ -35,7 +35,7 @@ pub(crate) struct RuleFile {
     path: PathBuf,
 }
 
-/// What compiled rules are kept by.
+/// The cache key of compiled rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     model: String,
@@ -44,10 +44,10 @@ struct Key {
     text: String,
 }
 
-/// Rules that a request is under.
+/// The rules for a request.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// Where the request says so.
+    /// The field of the request that names them.
     field: &'static str,
     key: Key,
 }
@@ -87,8 +87,8 @@ impl Rulebook {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the folder again, and forgets what was compiled. If it cannot be read, all stays as it
-    /// was. Blocks.
+    /// Reads the folder again, and drops compiled rules. If it cannot be read, everything stays as
+    /// it was. Blocks.
     pub(crate) fn reload(&self) -> Result<usize, RulebookError> {
         let Some(folder) = &self.folder else { return Ok(0) };
         let files = read_folder(folder)?;
@@ -98,7 +98,7 @@ impl Rulebook {
         Ok(n)
     }
 
-    /// What a request asks for; nothing, if it leaves it to a model without rules.
+    /// The rules that a request asks for; `None` if it relies on a model that has none.
     pub(crate) fn wanted(
         &self,
         model: &Model,
@@ -125,7 +125,7 @@ impl Rulebook {
         Ok(Some(Wanted { field, key: Key { model: model.name.clone(), path, text } }))
     }
 
-    /// Rules that were compiled before.
+    /// Rules from the cache.
     pub(crate) fn known(&self, wanted: &Wanted) -> Option<Compiled> {
         self.kept().get(&wanted.key).cloned()
     }
@@ -147,7 +147,7 @@ impl Rulebook {
         Ok(rules)
     }
 
-    /// The text of what a request asks for, to be looked at.
+    /// The text of the rules that a request asks for, for `lint`.
     pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<Source, Problem> {
         Ok(match asked {
             RulesAsked::Usual => {
@@ -181,12 +181,12 @@ impl Rulebook {
 pub(crate) struct Source {
     /// The text.
     pub(crate) text: String,
-    /// Where files lie that they name; none, if they may name none.
+    /// The folder of the files that they name; `None` if they may name none.
     pub(crate) folder: Option<PathBuf>,
 }
 
 impl RuleFile {
-    /// Whether outputs of this network can be judged by it. Programs are not started for that.
+    /// Whether it can judge outputs of this network. This starts no programs.
     pub(crate) fn fits(&self, network: Network) -> bool {
         let rules = Rules::parse("rules", &self.text, self.path.parent(), network.vocabulary());
         rules.is_ok()

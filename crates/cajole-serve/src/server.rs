@@ -1,4 +1,4 @@
-//! The server: a socket, connections within limits, and an orderly end.
+//! The server: a socket, connections within limits, and an orderly shutdown.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -33,8 +33,8 @@ use crate::socket::{Socket, hung_up, linger};
 /// Threads of the event loop; they only move bytes.
 const LOOP_THREADS: usize = 2;
 
-/// Time for which a server that is told to end still takes requests, each the last of its connection,
-/// so that none is lost that was on its way.
+/// How long a server that was told to end still takes requests, each the last of its connection, so
+/// that no request in flight is lost.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// A service that is ready to run.
@@ -61,12 +61,12 @@ pub enum ServeError {
     /// The rules cannot be used.
     #[error(transparent)]
     Rules(#[from] RulebookError),
-    /// Anyone could call it.
+    /// Other machines could call it without a token.
     #[error(
         "{0} can be reached from other machines: give a --token-file, or --no-auth to do without"
     )]
     Open(SocketAddr),
-    /// The address cannot be listened at.
+    /// It cannot listen on the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
@@ -74,7 +74,7 @@ pub enum ServeError {
         /// Why.
         source: io::Error,
     },
-    /// Threads or sockets cannot be had.
+    /// Threads or sockets cannot be created.
     #[error("cannot start the service: {0}")]
     Start(#[from] io::Error),
 }
@@ -85,8 +85,8 @@ impl Remote {
         self.stop.send_replace(true);
     }
 
-    /// Reads the folder of rules again; gives the number of files. If it cannot be read, rules stay as
-    /// they were.
+    /// Reads the folder of rules again; returns the number of files. If it cannot be read, rules
+    /// stay as they were.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -133,10 +133,11 @@ impl Server {
         self.remote.clone()
     }
 
-    /// Answers requests until it is told to stop. Whether all were answered that had come.
+    /// Answers requests until it is told to stop. Returns whether all requests that had arrived
+    /// were answered.
     ///
     /// # Errors
-    /// If threads cannot be had.
+    /// If threads cannot be created.
     pub fn run(self) -> Result<bool, ServeError> {
         allow_files();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -155,7 +156,8 @@ impl Server {
         Ok(is_drained)
     }
 
-    /// Whether all connections ended. Nobody listens any more once the last ones are waited for.
+    /// Accepts connections until told to stop, then waits for the last ones. Returns whether all
+    /// ended.
     async fn accept(self) -> Result<bool, ServeError> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let mut connections = Connections::new(self.app.clone());
@@ -176,13 +178,13 @@ impl Server {
             match accepted {
                 Ok((stream, client)) => connections.admit(stream, client),
                 Err(error) => {
-                    // Such as too many open files, which passes.
+                    // For example too many open files, which is temporary.
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(Duration::from_millis(50)).await;
                 }
             }
         }
-        // Those that have come, but were not taken up.
+        // Connections that have arrived, but were not accepted yet.
         for _ in 0..MOST_CONNECTIONS {
             match timeout(Duration::ZERO, listener.accept()).await {
                 Ok(Ok((stream, client))) => connections.admit(stream, client),
@@ -214,7 +216,7 @@ impl Connections {
         }
     }
 
-    /// Serves a client, if there is a place for it.
+    /// Serves a client, if there is room for it.
     fn admit(&mut self, stream: TcpStream, client: SocketAddr) {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             self.tasks.spawn(turn_away(stream));
@@ -228,7 +230,7 @@ impl Connections {
         });
     }
 
-    /// Waits until all have ended. Whether they have.
+    /// Waits for all connections to end. Returns whether they did.
     async fn drain(mut self) -> bool {
         self.closing.send_replace(true);
         let all = async { while self.tasks.join_next().await.is_some() {} };
@@ -258,13 +260,13 @@ async fn serve(
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(MOST_HEAD_BYTES);
     let connection = builder.serve_connection(TokioIo::new(Socket::new(stream.clone())), service);
     let mut connection = std::pin::pin!(connection);
-    // How a connection ends is the client's business; requests are logged.
-    // A request may be on its way when the server ends: it is still answered, as the last one.
+    // How a connection ends is the client's business; requests are logged. A request in flight when
+    // the server ends is still answered, as the last one.
     let last_call = async {
         let _ = closing.wait_for(|closing| *closing).await;
         sleep(LAST_CALL).await;
     };
-    // What a client sends is read before anyone looks whether it has hung up: that is a call less.
+    // Read what a client sends before checking whether it has hung up: that saves a system call.
     let is_open = tokio::select! {
         biased;
         _ = connection.as_mut() => false,
@@ -283,14 +285,14 @@ async fn serve(
     app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Tells a client that there is no place for it.
+/// Tells a client that there is no room for it.
 async fn turn_away(mut stream: TcpStream) {
     const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n\
         Content-Length: 0\r\nConnection: close\r\n\r\n";
     let _ = timeout(Duration::from_secs(1), stream.write_all(ANSWER)).await;
 }
 
-/// Allows as many open files as the system does: every connection is one.
+/// Raises the limit of open files to the system's maximum: every connection is a file.
 #[cfg(unix)]
 fn allow_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

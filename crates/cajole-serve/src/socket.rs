@@ -1,5 +1,5 @@
-//! A connection's bytes: whoever takes what is written too slowly is cut off, and whoever hangs up is
-//! noticed, even in the middle of a request.
+//! A connection's bytes: cuts off a client that reads too slowly, and notices one that hangs up,
+//! even in the middle of a request.
 
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -14,16 +14,16 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use crate::limits::WRITE_TIME;
 
-/// How often a client is looked at that has sent more than was read.
+/// How often to check on a client that has sent more than was read.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Time for a client to notice that it should not send more, and to read why.
+/// Time for a client to notice that it should stop sending, and to read why.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A connection as the protocol sees it.
 pub(crate) struct Socket {
     stream: Arc<TcpStream>,
-    /// Runs while the client does not take what is written.
+    /// Runs while the client does not read.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -33,16 +33,16 @@ impl Socket {
     }
 }
 
-/// Ends when the client has hung up. A client that only says that it will send no more counts as one:
-/// the two look the same until something is written.
+/// Ends when the client has hung up. A client that only closes its sending side counts as gone: the
+/// two look the same until something is written.
 pub(crate) async fn hung_up(stream: &TcpStream) {
     while let Ok(1..) = stream.peek(&mut [0]).await {
         sleep(LOOK).await;
     }
 }
 
-/// Reads what a client still sends, for a while: were the connection closed before, the answer might
-/// be lost.
+/// Reads what a client still sends, for a while: if the connection were closed first, the answer
+/// might be lost.
 pub(crate) async fn linger(stream: &TcpStream) {
     let _ = SockRef::from(stream).shutdown(std::net::Shutdown::Write);
     let mut bytes = vec![0; 1 << 16];
@@ -58,16 +58,16 @@ pub(crate) async fn linger(stream: &TcpStream) {
     let _ = timeout(LINGER, all).await;
 }
 
-/// Reads what there is. If that leaves room, the stream counts as empty until the system tells of
-/// more, as in `TcpStream::poll_read`: neither the next read nor whoever looks for a hang-up has to
-/// ask first.
+/// Reads what is available. If that leaves room in the buffer, the stream counts as empty until the
+/// system reports more, as in `TcpStream::poll_read`. This saves the next read and the check for a
+/// hang-up a system call.
 fn read(stream: &TcpStream, to: &mut [u8]) -> io::Result<usize> {
     let mut n = None;
     let read = stream.try_io(Interest::READABLE, || {
         let some = (&*SockRef::from(stream)).read(to)?;
         n = Some(some);
         match cfg!(unix) && 0 < some && some < to.len() {
-            true => Err(io::ErrorKind::WouldBlock.into()), // it is from now on
+            true => Err(io::ErrorKind::WouldBlock.into()), // nothing is left to read
             false => Ok(some),
         }
     });
@@ -143,7 +143,7 @@ mod tests {
         let (mut client, stream) = (client.unwrap(), Arc::new(accepted.unwrap().0));
         let mut socket = Socket::new(stream.clone());
         let mut bytes = [0; 4];
-        // Less than there is room for, as much, and more.
+        // Less than the buffer holds, exactly as much, and more.
         for sent in ["ab", "abcd", "abcdef"] {
             client.write_all(sent.as_bytes()).await.unwrap();
             let mut read = Vec::new();

@@ -1,4 +1,4 @@
-//! A request in progress: whoever waits for it, and what has become of its inputs.
+//! A request in progress: the client that waits for it, and the state of its inputs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use crate::queue::Item;
 use crate::request::Input;
 use crate::rulebook::Compiled;
 
-/// What inputs share that are answered together.
+/// What inputs must share to be answered together.
 pub(crate) struct Terms {
     /// The network.
     pub(crate) network: Network,
-    /// What outputs have to satisfy, but for those of inputs that say otherwise.
+    /// What outputs must satisfy, unless their input says otherwise.
     pub(crate) rules: Option<Compiled>,
-    /// How they are made to.
+    /// How they are made to obey.
     pub(crate) settings: Settings,
     /// Whether records have traces.
     pub(crate) traces: bool,
@@ -45,7 +45,7 @@ impl PartialEq for Terms {
     }
 }
 
-/// What a client hears of.
+/// What a client is told.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A step of an input, as JSON.
@@ -59,13 +59,13 @@ pub(crate) enum Event {
 pub(crate) struct Done {
     /// The number of its line.
     pub(crate) line: u64,
-    /// Its record, as JSON; nothing, if the work on it was lost.
+    /// Its record, as JSON; `None` if it was lost.
     pub(crate) record: Option<String>,
-    /// What it came to, one for each answer.
+    /// The figures of each answer.
     pub(crate) figures: Vec<Figures>,
 }
 
-/// What an answer came to.
+/// The figures of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figures {
     /// Whether the network's own output violated the rules.
@@ -98,11 +98,11 @@ pub(crate) struct Ticket {
     watches: bool,
     times: bool,
     events: UnboundedSender<Event>,
-    /// Events that the client has not taken.
+    /// The number of events that the client has not taken.
     n_waiting: AtomicUsize,
 }
 
-/// A request, as its client knows it. Whoever drops it has left.
+/// A request, as its client knows it. Dropping it means that the client has left.
 #[derive(Debug)]
 pub(crate) struct Pending {
     ticket: Arc<Ticket>,
@@ -112,7 +112,7 @@ pub(crate) struct Pending {
 /// How a client waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waits {
-    /// Whether it wants to hear of steps.
+    /// Whether it wants steps.
     pub(crate) watches: bool,
     /// Whether its records have times.
     pub(crate) times: bool,
@@ -134,7 +134,7 @@ impl Pending {
         Pending { ticket: Arc::new(ticket), events }
     }
 
-    /// Inputs of the request, as the queue has them.
+    /// An input of the request, as the queue has it.
     pub(crate) fn entry(&self, terms: &Arc<Terms>, input: Input, until: Option<Instant>) -> Entry {
         let (number, bytes) = match &input {
             Ok(line) => (line.number, line.text.len()),
@@ -145,7 +145,7 @@ impl Pending {
         Entry { terms: terms.clone(), ticket: self.ticket.clone(), input, number, bytes }
     }
 
-    /// The next event. Nothing, if the client was too slow.
+    /// The next event; `None` if the client was too slow.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         if self.ticket.has_left.load(Ordering::Relaxed) {
             return None;
@@ -165,16 +165,16 @@ impl Drop for Pending {
 impl Ticket {
     fn send(&self, event: Event) {
         let n = self.n_waiting.fetch_add(1, Ordering::Relaxed);
-        // Records are bounded by the inputs; steps by nothing but the client's pace.
+        // The inputs bound the records; only the client's pace bounds the steps.
         if MOST_EVENTS < n && matches!(event, Event::Step(_)) {
             self.has_left.store(true, Ordering::Relaxed);
         }
-        // Whoever is not there any more does not miss it.
+        // A client that has left does not miss it.
         let _ = self.events.send(event);
     }
 }
 
-/// An input that waits or is worked on.
+/// An input that waits or is being answered.
 pub(crate) struct Entry {
     terms: Arc<Terms>,
     ticket: Arc<Ticket>,
@@ -222,25 +222,25 @@ impl Entry {
 }
 
 impl Receipt {
-    /// A record, as it will be handed over.
+    /// A record, ready for the client.
     pub(crate) fn done(&self, record: &Record) -> Done {
         let answers = record.answers.as_deref().unwrap_or_default();
         let figures = answers.iter().map(|a| Figures::from(&a.answer)).collect();
         Done { line: self.line, record: Some(record.to_line(self.ticket.times)), figures }
     }
 
-    /// What says that there is none.
+    /// Says that there is no record.
     pub(crate) fn lost(&self) -> Done {
         Done { line: self.line, record: None, figures: Vec::new() }
     }
 
-    /// Hands it over.
+    /// Sends it to the client.
     pub(crate) fn send(self, done: Done) {
         self.ticket.send(Event::Done(done));
     }
 }
 
-/// Whoever waits for one input.
+/// The client that waits for one input.
 #[derive(Debug)]
 struct Waiting {
     line: u64,

@@ -233,13 +233,13 @@ impl Files<'_> {
 /// What the entries of a vocabulary are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// Anything but nothing.
+    /// Any text that is not empty.
     Texts,
-    /// Symbols of text in which blanks separate.
+    /// Symbols of text that blanks separate.
     Words,
-    /// Labels of phrases, which stand in brackets.
+    /// Labels of phrases, which are written in brackets.
     Labels,
-    /// Single characters, and what stands for unknown ones.
+    /// Single characters, and the symbol for unknown ones.
     Characters,
 }
 
@@ -295,7 +295,8 @@ mod tests {
         check_built_in::<pairs::PairsModel>();
     }
 
-    /// The built-in network is the one that its files say, and its model card says so.
+    /// Checks that the built-in network survives saving and loading, and that its model card
+    /// agrees.
     fn check_built_in<C: Checkpoint>() {
         let files = Files::BuiltIn(C::BUILT_IN);
         let (network, card): (C, C::Card) = files.read().unwrap();

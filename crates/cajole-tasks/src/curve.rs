@@ -38,7 +38,8 @@ pub fn read(folder: &Path) -> Result<Vec<Epoch>, LoadError> {
     serde_json::from_str(&text).map_err(|source| LoadError::Config { path, source })
 }
 
-/// Adds the epoch of this number, from 1. What a killed run has written beyond it is dropped.
+/// Adds the epoch of this number, from 1. Later epochs, which a killed run has written, are
+/// dropped.
 pub(crate) fn add(folder: &Path, number: usize, epoch: Epoch) -> Result<(), LoadError> {
     let mut curve = read(folder)?;
     curve.truncate(number.saturating_sub(1));

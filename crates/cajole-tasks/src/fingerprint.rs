@@ -1,4 +1,4 @@
-//! Numbers that tell contents apart.
+//! Hashes of contents.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -9,7 +9,7 @@ pub fn fingerprint(weights: &[f32]) -> u64 {
     weights.iter().fold(START, |hash, w| add(hash, u64::from(w.to_bits())))
 }
 
-/// The same of a file, or anything else that can be read.
+/// The same hash of a file, or of anything else that can be read.
 ///
 /// # Errors
 /// If it cannot be read to its end.

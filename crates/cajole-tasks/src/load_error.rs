@@ -1,4 +1,4 @@
-//! Why a checkpoint cannot be used, or training cannot go on.
+//! Why a checkpoint cannot be used, or training cannot continue.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ pub enum LoadError {
         /// How many weights it would have.
         weights: usize,
     },
-    /// What else speaks against it, for tasks of your own.
+    /// Any other reason, for tasks of your own.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// The checkpoint is for another task.
@@ -122,7 +122,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// What else speaks against a checkpoint: a message, or an error of your own.
+    /// Any other reason: a message, or an error of your own.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         LoadError::Other(error.into())
     }

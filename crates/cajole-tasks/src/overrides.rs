@@ -10,7 +10,7 @@ pub enum OverrideError {
     /// The settings, without overrides, are not valid.
     #[error("in {name}: {source}")]
     Settings {
-        /// What messages call the settings.
+        /// The name of the settings in messages.
         name: String,
         /// The TOML error, with its line.
         source: Box<toml::de::Error>,
@@ -32,7 +32,7 @@ pub enum OverrideError {
     /// The settings are not valid with the overrides.
     #[error("in {name} with {overrides}: {source}")]
     Overridden {
-        /// What messages call the settings.
+        /// The name of the settings in messages.
         name: String,
         /// All of the overrides.
         overrides: String,
@@ -73,7 +73,7 @@ fn set(table: &mut Table, assignment: &str) -> Result<(), OverrideError> {
     let Some((path, value)) = assignment.split_once('=') else {
         return Err(OverrideError::NoValue { assignment: whole() });
     };
-    // What is no TOML value is taken for a string, so that quotes are not needed.
+    // A value that is not TOML is taken as a string, so that it needs no quotes.
     let value = toml::from_str::<Table>(&format!("value = {value}"))
         .ok()
         .and_then(|mut parsed| parsed.remove("value"))

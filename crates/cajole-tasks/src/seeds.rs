@@ -21,7 +21,7 @@ fn family(name: &str) -> &str {
     name.rsplit_once(MARK).map_or(name, |(family, _)| family)
 }
 
-/// Networks by family, in the order in which families come up; only families of several.
+/// Networks by family, in order of first occurrence; only families of several networks.
 pub fn families<'a, T>(networks: impl IntoIterator<Item = (&'a str, T)>) -> Vec<(&'a str, Vec<T>)> {
     let mut families: Vec<(&str, Vec<T>)> = Vec::new();
     for (name, network) in networks {

@@ -1,7 +1,7 @@
 //! Networks that read a sequence and write another, as the parsing and pairs tasks train them.
 //!
-//! Transformers are encoder-decoders with norms before what they feed, sinusoidal positions, and an
-//! end symbol after every input.
+//! Transformers are pre-norm encoder-decoders with sinusoidal positions and an end symbol after
+//! every input.
 
 use cajole_nn::TrainConfig;
 use cajole_nn::layers::activation::Nonlinearity;
@@ -66,10 +66,10 @@ pub struct UnevenHeads {
     hidden: usize,
 }
 
-/// Positions told apart; later ones are read as the last.
+/// The number of distinct positions; later ones are read as the last.
 const POSITIONS: usize = 2048;
 
-/// Output symbols that are allowed beside those that the input allows.
+/// Output symbols that are allowed beyond those that the input's length allows.
 const CAP: usize = 20;
 
 impl Shape {

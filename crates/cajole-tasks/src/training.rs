@@ -110,7 +110,7 @@ impl<'a, N: Trainable> Training<'a, N> {
     }
 }
 
-/// Where a run goes on.
+/// Says where a run resumes.
 fn resuming(progress: &Progress) -> String {
     match progress.batch {
         0 => format!("  resuming from epoch {}", progress.epoch),
@@ -122,7 +122,7 @@ fn resuming(progress: &Progress) -> String {
 struct Clock {
     started: Instant,
     saved: Instant,
-    /// Steps that were done before.
+    /// Steps done before the run was resumed.
     before: usize,
     /// Steps of an epoch.
     steps: usize,
@@ -168,7 +168,7 @@ impl Clock {
     }
 }
 
-/// Ends a run whose weights have overflowed, before anything is made of them.
+/// Ends a run whose weights have overflowed, before anything uses them.
 fn check_diverged<N: Trainable>(net: &N, weights: &[f32], epoch: usize) -> Result<(), LoadError> {
     let checked = check_finite(Path::new(MODEL_FILE), net.layout(), weights, Precision::F32);
     match checked {

@@ -14,7 +14,7 @@ pub const LABELS: [&str; 5] = ["O", "B-PER", "I-PER", "B-ORG", "I-ORG"];
 /// The letters that [`write_writer`] reads and writes.
 pub const LETTERS: &str = "abcde ";
 
-/// Tensors by name, each with its shape and how far its values are from their centre.
+/// Tensors by name, each with its shape and values.
 struct Tensors {
     state: u64,
     all: Vec<(String, Vec<usize>, Vec<f32>)>,

@@ -23,7 +23,7 @@ impl Killer {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// A sign of progress; from here the job is killed.
+    /// A sign of progress; this call may kill the job.
     pub fn advance(&self) {
         if self.most <= self.told.fetch_add(1, Ordering::Relaxed) {
             resume_unwind(Box::new(Killed)); // no panic message: this is intended

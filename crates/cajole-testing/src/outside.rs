@@ -1,4 +1,4 @@
-//! Files that are no part of the repository: corpora, in the folder that `CAJOLE_DATA` names or in
+//! Files that are not part of the repository: corpora, in the folder that `CAJOLE_DATA` names or in
 //! `shared/data` beside the workspace, and other projects' files in `fixtures` beside that folder.
 
 // Libraries do not print, but a test has to say that it was skipped.
@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file or folder, by its path from the data folder. If there is none, the test is to be skipped;
-/// where `CAJOLE_NO_SKIP` is set, it fails.
+/// A file or folder, by its path from the data folder. If there is none, the test should be
+/// skipped; if `CAJOLE_NO_SKIP` is set, it fails.
 pub fn find(name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folders = std::env::var_os("CAJOLE_DATA").map(PathBuf::from).into_iter().chain([beside]);
@@ -18,7 +18,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says that a test is skipped, and why; fails where no test may be.
+/// Says that a test is skipped, and why; fails if no test may be skipped.
 pub fn skip(why: &str) {
     assert!(std::env::var_os("CAJOLE_NO_SKIP").is_none(), "not to be skipped: {why}");
     eprintln!("skipped: {why}");

@@ -1,8 +1,8 @@
 //! A network of one's own, in one file: `cargo run --release -p cajole --example own_model`
 //!
 //! A recurrent network without gates (Elman 1990), with an operation of its own for `tanh`, learns
-//! to reverse digits. Then it is asked for outputs that must be as long as their inputs, which it
-//! has not quite learnt, and gradient-based inference sees to it.
+//! to reverse digits. Outputs must be as long as their inputs, which the network has not quite
+//! learnt. Gradient-based inference enforces it.
 #![allow(clippy::print_stdout)] // an example shows its results
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates of the diagram, from the top: the first words of the lines of the first block of text.
+/// The crates of the diagram, from the top: the first word of each line of the first text block.
 fn diagram(text: &str) -> Vec<&str> {
     let (_, rest) = text.split_once("```text\n").expect("a diagram");
     let (lines, _) = rest.split_once("```").expect("that ends");

@@ -85,7 +85,7 @@ fn lines_without_the_command_line() -> Tested {
     Ok(())
 }
 
-/// Every line of Rust in the guides is here, or in the example of a task of one's own.
+/// Every line of Rust in the guides is in this file, or in the example of a task of one's own.
 #[test]
 fn the_guides_show_code_that_is_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

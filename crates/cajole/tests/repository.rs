@@ -1,10 +1,10 @@
-//! What the repository says twice is said alike. A packaged crate is alone, and skips this.
+//! What the repository says twice must agree. A packaged crate is alone, and skips this.
 #![allow(clippy::print_stderr)] // a test has to say that it was skipped
 
 use std::fs;
 use std::path::Path;
 
-/// A file of the repository, or nothing, with a word about it.
+/// A file of the repository; `None`, with a message, if it is missing.
 fn repository(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let text = fs::read_to_string(path).ok();

@@ -1,8 +1,8 @@
-"""Corpora past one machine: `cajole.ray`.
+"""Corpora on more than one machine: `cajole.ray`.
 
 `infer` maps a Ray Dataset to records. Actors load the model once and work on batches; Ray gives
-back-pressure, retries and progress. A node that is lost costs only the blocks it was working on: these are
-answered again, and since answers depend on nothing but their lines, nothing is lost, doubled or different.
+back-pressure, retries and progress. A lost node costs only the blocks it was working on. These are
+answered again, and since answers depend only on their lines, nothing is lost, duplicated or different.
 
 From a terminal, with the flags of `cajole infer`: `python -m cajole.ray FILE --out OUT`.
 """

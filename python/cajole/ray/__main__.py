@@ -40,7 +40,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def settings(assignments: list[str]) -> dict[str, Any]:
-    """`key=value` as a dict; what is no JSON is a text."""
+    """`key=value` as a dict; a value that is not JSON is a text."""
     values: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -72,7 +72,7 @@ def main() -> int:
     }
     rules = cajole.Rules.from_file(given.constraint.resolve()) if given.constraint else None
     model = os.path.abspath(given.model) if os.path.isdir(given.model) else given.model
-    # Whatever is wrong with the model, rules and options is found before the cluster is asked.
+    # Find errors in the model, rules and options before connecting to the cluster.
     cajole.load(model)._infer_numbered([], [], rules, **options).close()
     connect(given.address)
     ray.data.DataContext.get_current().execution_options.preserve_order = True

@@ -16,7 +16,7 @@ import cajole
 from cajole._model import Model, RuleLike
 
 LINES_A_BLOCK = 20_000
-"""Lines that are read, and lost with a node, together."""
+"""Lines of a block, which are read together, and lost together with a node."""
 
 SCHEMA = pyarrow.schema(
     [("line", pyarrow.int64()), ("status", pyarrow.string()), ("record", pyarrow.string())]
@@ -38,7 +38,7 @@ def connect(address: str | None = None) -> None:
 
 
 def blocks(path: str | os.PathLike[str], n: int = LINES_A_BLOCK) -> Iterator[tuple[int, int, int]]:
-    """First line, offset and size of every `n` lines of a file."""
+    """First line, offset and size of every block of `n` lines of a file."""
     with open(path, "rb") as file:
         line, start, offset = 1, 0, 0
         for number, text in enumerate(file, 1):
@@ -72,8 +72,8 @@ def read_lines(path: str | os.PathLike[str], *, lines_a_block: int = LINES_A_BLO
         for first, start, size in blocks(path, lines_a_block)
     ]
     tasks = tasks or [{"path": path, "first": 1, "start": 0, "size": 0}]
-    # One row a block. They are made here: a task that splits them would wait for a CPU for ever where
-    # actors have them all.
+    # One row per block, made here: a task that splits them would wait for a CPU forever if actors
+    # have all CPUs.
     listed = ray.data.from_items(tasks, override_num_blocks=len(tasks))
 
     def read(row: dict[str, Any]) -> Any:
@@ -81,13 +81,13 @@ def read_lines(path: str | os.PathLike[str], *, lines_a_block: int = LINES_A_BLO
             str(row["path"][0]), int(row["first"][0]), int(row["start"][0]), int(row["size"][0])
         )
 
-    # Tasks of their own, which take no CPU from actors: Ray would run them in the actors, and give these as
-    # many blocks at a time as make a batch of rows here, which is all of them.
+    # Separate tasks, which take no CPU from actors. Otherwise Ray would run them in the actors, with as many
+    # blocks at a time as make a batch of rows here, which is all of them.
     return listed.map_batches(read, batch_size=1, batch_format="numpy", num_cpus=0)
 
 
 class Answerer:
-    """An actor: a model that is loaded once, and answers batches."""
+    """An actor: loads a model once, and answers batches."""
 
     def __init__(
         self,
@@ -145,14 +145,14 @@ def infer(
     num_gpus: float | None = None,
     **options: Any,
 ) -> ray.data.Dataset:
-    """Runs every row of a dataset through a model, such that outputs obey the rules.
+    """Runs every row of a dataset through a model so that outputs obey the rules.
 
-    dataset: of `read_lines`, JSON Lines, Parquet or Hugging Face datasets: a row is an input, with the
-        fields of a line (`input`, `tokens`, `id`, …), or has it in `column`.
+    dataset: from `read_lines`, JSON Lines, Parquet or Hugging Face datasets: a row is an input, with the
+        fields of a line (`input`, `tokens`, `id`, …), or has the input in `column`.
     model: what `cajole.load` takes, or a function that makes a model, called once in every actor.
-    concurrency: how many actors, or from how many to how many; by default, one for each CPU.
+    concurrency: how many actors, or a range; by default, up to one for each CPU.
     batch_size: rows that an actor answers at a time.
-    options: those of `cajole.Model.infer`, but for threads: an actor has one.
+    options: those of `cajole.Model.infer`, except threads: an actor has one.
 
     The result has the columns "line" (if the dataset has it), "status" and "record" (a line of JSON, as
     `cajole infer` writes it).

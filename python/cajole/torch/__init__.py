@@ -1,12 +1,12 @@
 """Repair the outputs of any PyTorch module: `cajole.torch`.
 
 Algorithm 1, objectives, searches and rules are cajole's own; PyTorch computes scores and gradients where
-the module lives. Every input moves a private copy of a few parameters, biases and norms by default, and
-many inputs are repaired in one batch. The module itself is never changed.
+the module lives. Every input has a private copy of the few parameters that move (biases and norms by
+default), and many inputs are repaired in one batch. The module itself is never changed.
 
 - `hugging_face(model, tokenizer)`: token classification and seq2seq models of transformers.
 - `tagger(module, tags)`: any module that gives every token the log-probabilities of its tags.
-- `seq2seq(module, symbols)`: any module that writes one symbol after the other.
+- `seq2seq(module, symbols)`: any module that writes one symbol after another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VECTORS: Moves = ("@vectors",)
 
 
 class TorchModel(Model):
-    """A PyTorch module with its symbols; `infer` and `compare` are those of every model."""
+    """A PyTorch module with its symbols; `infer` and `compare` work as for every model."""
 
     _threads = 1  # PyTorch has threads of its own; one of ours feeds it
 
@@ -48,8 +48,8 @@ def tagger(
     """A module that tags every token of an input.
 
     tags: the names of its tags, by number. If they are BIO tags, only valid sequences are decoded.
-    log_probs: takes a list of inputs and gives a tensor `(T, V)` of log-probabilities for each, from one
-        batch; by default, the module's method of that name.
+    log_probs: takes a list of inputs and gives a tensor `(T, V)` of log-probabilities for each, computed in
+        one batch; by default, the module's method of that name.
     tokens: the tokens of an input; by default, the words of a text or the items of a list.
     moves: patterns of parameters that move; "@vectors" are biases and norms.
     in_step: how many inputs go together; by default 32, and 512 on a GPU.
@@ -79,12 +79,12 @@ def seq2seq(
     moves: Moves = VECTORS,
     in_step: int | None = None,
 ) -> TorchModel:
-    """A module that writes one symbol after the other. Functions default to the module's methods.
+    """A module that writes one symbol after another. Functions default to the module's methods.
 
     symbols: the names of its symbols, by number, without the end symbol, which is the next number. It
         also stands before the first symbol.
-    encode(inputs): the state of a batch with a row for each input: tensors whose first dimension are
-        rows, in tuples, lists and dicts.
+    encode(inputs): the state of a batch with a row for each input: tensors whose first dimension is the
+        row, in tuples, lists and dicts.
     step(state, symbols): log-probabilities `(R, V)` after one more symbol in each row, and the new state.
     force(state, outputs): log-probabilities `(R, T, V)` of every position of outputs `(R, T)` from the
         state that `encode` gave; by default, step by step.

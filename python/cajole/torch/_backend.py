@@ -1,4 +1,4 @@
-"""What cajole asks of a network in PyTorch: nudges, passes, gradients and steps, for whole batches.
+"""What cajole needs from a network in PyTorch: nudges, passes, gradients and steps, for whole batches.
 
 `B` inputs, `R` rows, `T` positions, `V` symbols, `n` moving weights.
 """
@@ -25,15 +25,15 @@ Prepared = tuple[Any, list[str], int, int]
 
 
 ENOUGH_TOKENS = 256
-"""Rows of a product that are worth a batch of their own on a CPU."""
+"""Rows that make a product worth a batch of its own on a CPU."""
 
 
 class Input:
-    """An input of one run: another run that reads the same value has another."""
+    """An input of one run; another run over the same value has an `Input` of its own."""
 
     def __init__(self, value: Any, size: int) -> None:
         self.value, self.size = value, size
-        # Of the last set that it was the first of; freed with it.
+        # Belongs to the last set that began with this input; freed with it.
         self.beginning: Beginning | None = None
 
 
@@ -66,8 +66,8 @@ class Backend:
         self.in_step = in_step or (512 if device.type == "cuda" else 32)
         self.device = device
         self._lock = threading.RLock()
-        # A comparison decodes on several threads, each of which walks back its own pass. No
-        # threading.local: what it holds would be freed after the thread has left the interpreter.
+        # A comparison decodes on several threads, each of which differentiates its own pass. Not a
+        # threading.local: its contents would be freed after the thread has left the interpreter.
         self._kept: dict[int, Any] = {}
 
     def prepare(self, value: Any) -> Prepared:
@@ -75,11 +75,11 @@ class Backend:
         return Input(own, size), words, size, longest
 
     def parameters(self) -> list[tuple[str, int, bool]]:
-        """Name, size, and whether it is a vector that rows can have of their own at little cost."""
+        """Name, size, and whether it is a vector, which each row can have of its own at little cost."""
         return [(name, p.numel(), p.dim() == 1) for name, p in self.named.items()]
 
     def fingerprint(self) -> int:
-        """A number that differs if a weight does."""
+        """A hash of all weights."""
         digest = 0
         for parameter in self.named.values():
             digest = zlib.crc32(to_bytes(parameter), digest)
@@ -93,7 +93,7 @@ class Backend:
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:
-        """In evaluation mode and without gradients of weights; all is put back afterwards."""
+        """Switches to evaluation mode, without gradients of weights, and restores both afterwards."""
         with self._lock:
             training = [module for module in self.module.modules() if module.training]
             wanted = [p for p in self.module.parameters() if p.requires_grad]
@@ -151,7 +151,7 @@ class Backend:
         compute: Callable[[Sequence[Any]], Any],
         inputs: list[Input],
     ) -> Any:
-        """Computes something of inputs under these shifts. What does not depend on shifts is computed
+        """Computes something from inputs under these shifts. What does not depend on shifts is computed
         once, as long as the same inputs are in step."""
         values = [own.value for own in inputs]
         if shifts is None:
@@ -237,7 +237,7 @@ class TaggerBackend(Backend):
     def read(
         self, inputs: list[Input], nudges: list[Nudge | None], is_kept: bool
     ) -> tuple[list[int], bytes]:
-        """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be walked back."""
+        """Lengths, and log-probabilities `(ΣT, V)`; a kept pass can be differentiated."""
         scores: list[Tensor] = [torch.empty(0)] * len(inputs)  # B × (T, V)
         leaves: list[tuple[list[int], Tensor]] = []
         with self.still(), torch.set_grad_enabled(is_kept):
@@ -259,7 +259,7 @@ class TaggerBackend(Backend):
             return [len(one) for one in scores], to_bytes(flat)
 
     def _alike(self, inputs: Sequence[Input]) -> list[list[int]]:
-        """Places of inputs of similar size, which are padded little. A GPU has them all in one batch."""
+        """Indices of inputs of similar size, which need little padding. A GPU takes all in one batch."""
         by_size = sorted(range(len(inputs)), key=lambda i: -inputs[i].size)
         parts = [by_size[:1]]
         for i in by_size[1:]:
@@ -296,11 +296,11 @@ class _Pass:
     def __init__(self, state: Any, shifts: Tensor | None, names: list[str], n: int, device: Any) -> None:
         self.state = self.first = state
         self.shifts, self.names = shifts, names
-        self.rows = torch.arange(n, device=device)  # whose each row is
+        self.rows = torch.arange(n, device=device)  # the input of each row
 
 
 class Seq2SeqBackend(Backend):
-    """Networks that write one symbol after the other; symbol `V − 1` is the end."""
+    """Networks that write one symbol after another; symbol `V − 1` is the end."""
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class Seq2SeqBackend(Backend):
         return torch.tensor(symbols, dtype=torch.long, device=self.device)
 
     def step(self, run: _Pass, symbols: list[int] | None) -> bytes:
-        """Log-probabilities `(R, V)` after one more symbol in each row; after none, at first."""
+        """Log-probabilities `(R, V)` after one more symbol in each row; after none in the first step."""
         with self.still(), torch.no_grad(), self.moved(run.shifts, run.names, run.rows):
             fed = None if symbols is None else self._tensor(symbols)
             log_probs, run.state = self.network.step(run.state, fed)
@@ -338,10 +338,10 @@ class Seq2SeqBackend(Backend):
             run.rows = run.rows[chosen]
 
     def resume(self, run: _Pass, rows: list[tuple[int, list[int]]]) -> bytes:
-        """Log-probabilities `(R, V)` after prefixes of different lengths, run anew."""
+        """Log-probabilities `(R, V)` after prefixes of different lengths, which run from the start."""
         with self.still(), torch.no_grad():
             places = self._tensor([place for place, _ in rows])
-            # What stands after a prefix does not matter: the end symbol.
+            # The padding after a prefix does not matter; use the end symbol.
             end = self.network.end
             longest = max(len(prefix) for _, prefix in rows) + 1
             padded = [[*prefix, *[end] * (longest - len(prefix))] for _, prefix in rows]
@@ -355,7 +355,7 @@ class Seq2SeqBackend(Backend):
         self, inputs: list[Input], shifts: Tensor | None, names: list[str],
         outputs: list[list[int]], places: list[int],
     ) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of outputs by position `(S, T)`, and which positions there are."""
+        """Log-probabilities of outputs by position `(S, T)`, and which positions exist."""
         longest = max(map(len, outputs))
         end = self.network.end
         padded = self._tensor([[*y, *[end] * (longest - len(y))] for y in outputs])  # (S, T)

@@ -1,8 +1,8 @@
 """What a network computes before it reads a moving parameter: once for each set of inputs.
 
-The same inputs give the same results up to there at every iteration, whatever their shifts are. So the
-first pass notes what its operations return, in order, and later passes return it again. If the embedding and
-lower layers do not move, they are computed once. An operation is whatever the module calls in PyTorch.
+Up to that point, the same inputs give the same results at every iteration, whatever their shifts are. So the
+first pass records the results of its operations, in order, and later passes return them again. If the
+embedding and lower layers do not move, they are computed once. An operation is any call to PyTorch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 
 
 class Diverged(Exception):
-    """A pass took another way than the one before it on the same inputs."""
+    """A pass took other steps than the one before it on the same inputs."""
 
 
 class Beginning:
@@ -30,31 +30,31 @@ class Beginning:
         self._at: int | None = None  # the next operation of a later pass; None in the first
 
     def is_of(self, inputs: Sequence[Any], names: Sequence[str]) -> bool:
-        """Whether it holds for these inputs, with these parameters moving."""
+        """Whether it is for these inputs, with these parameters moving."""
         own = [weak() for weak in self._inputs]
         same = len(inputs) == len(own) and all(map(operator.is_, inputs, own))
-        # What came after may have written into a tensor that is to be returned again.
+        # Later operations may have written into a tensor that would be returned again.
         return same and list(names) == self._names and all(t._version == v for t, v in self._versions)
 
     def call(self, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What the next operation returns."""
+        """The result of the next operation."""
         if self._at is None:
             result = func(*args, **kwargs)
             if _tensors([result, *args, *kwargs.values()]):
                 self._calls.append((func, _noted(result)))
             return result
-        # Not `is`: what reads an attribute is made anew at every access.
+        # Not `is`: the function that reads an attribute is a new object at every access.
         if self._at < len(self._calls) and self._calls[self._at][0] == func:
             self._at += 1
             return _recalled(self._calls[self._at - 1][1])
         if _tensors([*args, *kwargs.values()]):
             raise Diverged
-        # Such as turning gradients on: it works on no tensor, and has to be done again.
+        # For example, turning gradients on: it works on no tensor, and must be repeated.
         return func(*args, **kwargs)
 
     def end(self) -> None:
-        """A moving parameter is read, or the pass is over. Keeps what the module still holds; the rest
-        only had to be computed on the way."""
+        """Called when a moving parameter is read, or the pass is over. Keeps the results that the module
+        still holds; the others were only intermediate."""
         if self._at is None:
             self._calls = [(func, _kept(noted)) for func, noted in self._calls]
             self._versions = [(t, t._version) for _, noted in self._calls for t in _tensors(noted)]
@@ -64,11 +64,11 @@ class Beginning:
 
 
 SMALL = 1024
-"""Numbers of a tensor that is kept in any case."""
+"""Tensors of up to this many numbers are always kept."""
 
 
 class _Tensor:
-    """A tensor that is kept only if it is needed later; its shape is known in any case."""
+    """A tensor that is kept only if it is needed later; its shape is always known."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.weak = weakref.ref(tensor)
@@ -78,7 +78,7 @@ class _Tensor:
         alive = self.weak()
         if alive is not None:
             return alive
-        # Nobody reads its numbers: whatever did is not computed again.
+        # Nothing reads its numbers: the operations that did are not repeated.
         return torch.empty((), dtype=self.dtype, device=self.device).expand(self.shape)
 
 
@@ -90,7 +90,7 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 
 def _noted(value: Any) -> Any:
     def note(item: Any) -> Any:
-        # Small ones and masks cost nothing, and a module may decide by what is in them.
+        # Small tensors and masks cost nothing, and a module may branch on their contents.
         is_large = isinstance(item, Tensor) and item.is_floating_point() and SMALL < item.numel()
         return _Tensor(item) if is_large else item
 

@@ -13,7 +13,7 @@ from cajole.torch._protocol import select, symbols_of
 
 
 class TokenClassifier:
-    """Tags for the words of an input: those of each word's first piece."""
+    """Tags the words of an input by the tag of each word's first piece."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.model, self.tokenizer = model, tokenizer

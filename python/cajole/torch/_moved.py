@@ -33,7 +33,7 @@ class Moved(TorchFunctionMode):
         rows: Tensor | None = None,
         beginning: Beginning | None = None,
     ) -> None:
-        """`shifts` are by `id` of the parameter, with its name; `rows` says whose each row is;
+        """`shifts` are by `id` of the parameter, with its name; `rows` is the input of each row;
         `beginning` is what does not depend on shifts."""
         super().__init__()
         self.shifts = shifts
@@ -91,7 +91,7 @@ class Moved(TorchFunctionMode):
         return any(id(value) in self.shifts for value in _flat(args, kwargs))
 
     def _effective(self, value: Any) -> Any:
-        """The same arguments with the only input's own weights."""
+        """The same arguments with the weights of the only input."""
         if id(value) in self.shifts:
             return _add(value, self.shifts[id(value)][1][0])
         if isinstance(value, (list, tuple)):
@@ -101,7 +101,7 @@ class Moved(TorchFunctionMode):
         return value
 
     def by_row(self, x: Tensor) -> Tensor:
-        """`(R, …, C)` of a batch, also of one whose rows were flattened: `(R·T, C)`."""
+        """A batch as `(R, …, C)`, even if its rows were flattened: `(R·T, C)`."""
         if x.dim() >= 2 and x.shape[0] == self.n_rows:
             return x
         if x.dim() == 2 and x.shape[0] % self.n_rows == 0:
@@ -121,7 +121,7 @@ def _flat(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """What shifts of such weights are kept and added in: in half, short steps would be rounded away."""
+    """The precision of shifts of such weights: in half precision, short steps would be rounded away."""
     return torch.promote_types(dtype, torch.float32)
 
 
@@ -201,7 +201,7 @@ def _attention(
 
 
 def _as_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """What is added to scores: a mask of truth values forbids."""
+    """What is added to scores; a boolean mask forbids."""
     if mask.dtype != torch.bool:
         return mask.to(dtype)
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(mask, float("-inf"))
@@ -298,7 +298,7 @@ for _name in ("add", "mul", "sub", "div"):
             HANDLERS[_func] = _elementwise(getattr(torch, _name))
 
 INQUIRIES = {"__get__", "size", "dim", "numel", "is_floating_point", "data_ptr", "stride", "__len__"}
-"""What asks a parameter for something other than its values, such as its dtype."""
+"""Functions that ask a parameter for something other than its values, such as its size."""
 
 
 def warn_of(error: CannotMove) -> None:

@@ -1,4 +1,4 @@
-"""The small protocol for any module: methods by name, and what follows from others."""
+"""The small protocol for any module: methods by name, and defaults that follow from other methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def symbols_of(value: Any) -> Sequence[str]:
 
 
 class Methods:
-    """Functions that were given, or else the module's methods of the same names."""
+    """The given functions, or else the module's methods of the same names."""
 
     def __init__(self, module: nn.Module, **given: Callable[..., Any] | None) -> None:
         module = getattr(module, "_orig_mod", module)

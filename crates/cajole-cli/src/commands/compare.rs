@@ -32,11 +32,11 @@ pub(crate) struct Compare {
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = asking::engine())]
     engines: Vec<Engine>,
 
-    /// Only the first so many lines
+    /// Only the first N lines
     #[arg(long, value_name = "N", value_parser = within(1, MOST_SIZE))]
     lines: Option<usize>,
 
-    /// How many failures are shown one by one
+    /// How many failures to show one by one
     #[arg(long, value_name = "N", default_value = "20", value_parser = within(0, MOST_SHOWN))]
     shown: usize,
 
@@ -91,7 +91,7 @@ fn show(report: &Report, what: &Compare, session: &Session) -> anyhow::Result<()
     for paragraph in &report.intro {
         screen::print(paragraph)?;
     }
-    // One by one they are on the page; here only how they do on the whole.
+    // The page has single failures; here, only the overview.
     let overview = report.tables.first().map(|table| table.to_text(width, colour));
     screen::print(&format!("\n{}", overview.unwrap_or_default()))?;
     for note in &report.notes {

@@ -23,8 +23,8 @@ use crate::source::{check_bad, lines};
 /// Measure a network before and after gradient-based inference
 ///
 /// Lines are those of `cajole infer`, with right outputs: "output" or "gold", "tree" for parsers,
-/// "srl" with "bio" for taggers. The measure is the task's own: F1 for parsers and taggers, else the
-/// share of right symbols. Without a file, the transducer is measured on data that is built in.
+/// "srl" with "bio" for taggers. The measure is the task's own: F1 for parsers and taggers, else
+/// the share of right symbols. Without a file, the transducer is measured on built-in data.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Eval {
     /// Lines with right outputs; - is standard input

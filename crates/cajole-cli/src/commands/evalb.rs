@@ -18,7 +18,7 @@ pub(crate) struct Evalb {
     /// The trees to score, line by line; a blank line is a sentence without a parse
     pub(crate) test: PathBuf,
 
-    /// A parameter file of evalb [default: Collins's, which is built in]
+    /// A parameter file of evalb [default: Collins's, built in]
     #[arg(long, value_name = "FILE")]
     pub(crate) param: Option<PathBuf>,
 }

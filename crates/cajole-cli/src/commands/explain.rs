@@ -88,7 +88,7 @@ fn listed(inputs: &[String]) -> Listed {
     Listed { name: "input".to_owned(), lines: lines.collect() }
 }
 
-/// Shows a repair where there was none to explain: the first built-in example of the network called
+/// Shows a repair if there was none to explain: the first built-in example of the network called
 /// `built_in` whose output this network gets wrong.
 pub(super) fn show_example(
     network: &Opened,

@@ -13,7 +13,7 @@ use crate::Session;
 use crate::output::lock_folder;
 use crate::screen;
 
-/// Make a checkpoint of a network that was trained elsewhere
+/// Make a checkpoint from a network that was trained elsewhere
 #[derive(clap::Args, Debug)]
 pub(crate) struct Import {
     #[command(subcommand)]
@@ -22,10 +22,10 @@ pub(crate) struct Import {
 
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Origin {
-    /// A semantic role labeler of AllenNLP's, as a tagger for role labeling
+    /// A semantic role labeler from AllenNLP, as a tagger for role labeling
     ///
     /// ARCHIVE is a model.tar.gz, or the folder of a training run with config.json, best.th and
-    /// vocabulary/ in it. Its model has to be of type srl: word embeddings, ELMo's vectors or both,
+    /// vocabulary/ in it. Its model must be of type srl: word embeddings, ELMo's vectors or both,
     /// and an lstm or alternating_lstm encoder. The checkpoint computes the same probabilities,
     /// looks up words and decodes as AllenNLP does:
     ///
@@ -37,7 +37,7 @@ pub(crate) enum Origin {
     ///     cajole import allennlp model.tar.gz --options options.json --weights weights.hdf5 --out srl
     #[command(verbatim_doc_comment)]
     Allennlp(Allennlp),
-    /// An encoder-decoder of PyTorch's nn.Transformer that reads and writes characters
+    /// An encoder-decoder around PyTorch's nn.Transformer that reads and writes characters
     ///
     /// FILE is a state dict that torch.save wrote. Nothing in it is executed. The mapping file names
     /// the tensors around nn.Transformer and the vocabulary, and says what shapes cannot:
@@ -61,7 +61,7 @@ pub(crate) enum Origin {
     ///     ends-input = true
     ///     max-length = 64
     ///
-    /// Hugging Face folders need no import: --model FOLDER reads them as they are.
+    /// Hugging Face folders need no import: --model FOLDER reads them directly.
     #[command(verbatim_doc_comment)]
     Torch(Torch),
 }

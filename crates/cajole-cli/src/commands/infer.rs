@@ -19,10 +19,10 @@ use crate::output::Output;
 use crate::screen::{self, Screen};
 use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
 
-/// Run your own lines through a network, such that every output obeys your own rules
+/// Run your own lines through a network so that every output obeys your own rules
 ///
-/// One input a line: text, or a JSON object with "input" ("tokens", "text" or "tree" for parsers
-/// and taggers), and if you like an "id", the right "output", and a "constraint" of its own:
+/// One input per line: text, or a JSON object with "input" ("tokens", "text" or "tree" for parsers
+/// and taggers), and optionally an "id", the right "output", and a "constraint" of its own:
 ///
 ///     echo '{"id": 1, "input": "azbz"}' | cajole infer --constraint count.toml
 ///     {"line":1,"id":1,"output":"aaazb","status":"satisfied","g_before":0.0,...}
@@ -42,7 +42,7 @@ use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
 ///     valid = { roles = ["CARD"], checksum = "luhn" }
 ///     copies = { numbers = true }           # names, pattern, glossary: of the input
 ///     json-schema-file = "person.json"      # or json-schema = { type = "object" }
-///     sql = { schema-file = "schema.sql" }  # parses, and names only what there is
+///     sql = { schema-file = "schema.sql" }  # parses, and names only what exists
 ///     checker = { command = ["python3", "check.py"] }
 ///     all = [{ ... }, { ... }]              # or any; a rule may have name and weight
 ///
@@ -53,15 +53,15 @@ use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
 ///     improved     it violates them less than the network's own output
 ///     unchanged    it is the network's own output, or no better
 ///     timed-out    time ran out (--deadline-ms); it is the least violating output seen
-///     unmeasured   a rule could not be measured, such as by a checker that crashed
+///     unmeasured   a rule could not be measured, for example because a checker crashed
 ///     failed       the network or a decoder failed
-///     bad-line     the line cannot be worked on
+///     bad-line     the line cannot be read
 ///
-/// An output that does not satisfy has "faults", with positions and costs. Positions count from 0,
+/// An output that violates a rule has "faults", with positions and costs. Positions count from 0,
 /// and "end" is the position after the last: {"start": 2, "end": 4} is the third and the fourth
 /// symbol. Messages count in the same way.
 ///
-/// A run that is killed goes on with --resume, and loses nothing.
+/// A killed run resumes with --resume, and loses nothing.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Infer {
@@ -83,7 +83,7 @@ pub(crate) struct Infer {
     #[arg(long)]
     pub(super) explain: bool,
 
-    /// Stop at the first bad line, instead of reporting it and going on
+    /// Stop at the first bad line, instead of reporting it and continuing
     #[arg(long)]
     pub(super) strict: bool,
 
@@ -92,7 +92,7 @@ pub(crate) struct Infer {
     pub(super) no_times: bool,
 }
 
-/// The network that is asked, if none is named.
+/// The default network.
 const DEFAULT: &str = "transducer";
 
 pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
@@ -109,7 +109,7 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
         traces: what.explain,
         threads: rayon::current_num_threads(),
     };
-    // All that can be wrong is found out before an output is begun, or begun anew.
+    // Find all errors before an output is created or replaced.
     network.answer(Vec::new(), &ask)?;
     let mut source = what.asking.source(&what.input)?;
     let out = what.output.out.as_deref();
@@ -159,7 +159,7 @@ fn n_lines(path: &Path) -> anyhow::Result<u64> {
     }
 }
 
-/// How it goes, in a few words.
+/// The progress, in a few words.
 fn progress(tally: &Tally) -> String {
     let get = Tally::get;
     format!(

@@ -1,4 +1,4 @@
-//! `cajole lint`: what rules say of outputs that are known to be right.
+//! `cajole lint`: what rules say about outputs that are known to be right.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines, open};
 
-/// Ask how often right outputs violate a rule, before you insist on it
+/// Count how often right outputs violate a rule, before you insist on it
 ///
 ///     cajole lint rules/spans.toml ewt.dev.jsonl.gz --verbs
 ///     cajole lint copies.toml translations.jsonl --text
@@ -36,19 +36,19 @@ pub(crate) struct Lint {
     #[arg(value_name = "GOLD", required = true)]
     files: Vec<PathBuf>,
 
-    /// The field whose values are counted apart
+    /// The field by whose values counts are grouped
     #[arg(long, value_name = "FIELD", default_value = "genre")]
     by: String,
 
-    /// Leave out predicates that are no verbs
+    /// Leave out predicates that are not verbs
     #[arg(long)]
     verbs: bool,
 
-    /// Every character of a text is a symbol; else words are
+    /// Every character of a text is a symbol; by default, every word is
     #[arg(long)]
     characters: bool,
 
-    /// Outputs are text, as networks write it in pieces; else they are symbols
+    /// Outputs are text, as for networks that write pieces; by default, they are symbols
     #[arg(long, conflicts_with = "characters")]
     text: bool,
 
@@ -58,7 +58,7 @@ pub(crate) struct Lint {
     #[arg(long, value_name = "NAME|FOLDER")]
     model: Option<String>,
 
-    /// Examples shown of each rule
+    /// How many examples to show for each rule
     #[arg(long, value_name = "N", default_value = "3", value_parser = within(0, MOST_SHOWN))]
     examples: usize,
 }
@@ -79,7 +79,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
         .map(|name| session.registry.open(name).with_context(|| format!("cannot load {name}")));
     let network = network.transpose()?;
     let obeying = network.as_deref().map(|network| Obeying::new(network, &file)).transpose()?;
-    // Twice: first for the symbols that there are, then for what the rules say of them.
+    // Read twice: first to collect the symbols, then to apply the rules.
     for path in &what.files {
         let cannot = || format!("cannot read {}", path.display());
         if !path.metadata().with_context(cannot)?.is_file() {
@@ -126,7 +126,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     check_bad(bad as u64, "read")
 }
 
-/// A network that is to obey the rules.
+/// A network that must obey the rules.
 struct Obeying<'a> {
     network: &'a dyn Runnable,
     rules: Rules<'a>,
@@ -141,7 +141,7 @@ impl<'a> Obeying<'a> {
         Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
     }
 
-    /// What it does to the outputs, file by file.
+    /// The effect on the outputs, file by file.
     fn on(&self, files: &[PathBuf], screen: &Screen) -> anyhow::Result<Vec<Report>> {
         let ask = Ask::new(Some(&self.rules), &self.settings);
         let rules_name = self.rules_name.clone();
@@ -158,7 +158,8 @@ impl<'a> Obeying<'a> {
     }
 }
 
-/// Finds what is wrong with the rules whatever the data, before all data is read for its symbols.
+/// Finds errors in the rules that do not depend on the data, before all data is read for its
+/// symbols.
 fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
     let own = Names::default().with_rules(separator, |known| file.parse(known).map(drop));
     match file.parse(&own) {
@@ -167,7 +168,7 @@ fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Calls `look` at every right output; returns how many lines are bad.
+/// Calls `look` with every right output; returns how many lines are bad.
 fn each(
     what: &Lint,
     look: &Look,

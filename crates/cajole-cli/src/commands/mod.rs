@@ -24,8 +24,8 @@ use crate::range::within;
 /// Make a trained network's output obey hard constraints, without retraining.
 ///
 /// cajole decodes with the network's own decoder and measures how far the output violates the
-/// constraints. If it does, it nudges a private copy of the weights so that what was decoded
-/// becomes less probable, decodes again, and goes on until the constraints hold.
+/// constraints. If it does, cajole nudges a private copy of the weights so that this output becomes
+/// less probable, decodes again, and repeats until the constraints hold.
 ///
 /// Start with `cajole reproduce transduction`, then `cajole explain` to watch single inputs.
 #[derive(Parser, Debug)]

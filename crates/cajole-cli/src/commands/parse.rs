@@ -20,17 +20,17 @@ use crate::output::Output;
 use crate::screen;
 use crate::source::{check_bad, check_measured, files, only, warn_of_time};
 
-/// Parse sentences into trees, each of them a tree over its sentence
+/// Parse sentences; every output is a tree over its sentence
 ///
 /// One sentence a line: plain text, or a JSON object with "tokens" (and "pos", "tree") or "text".
 ///
 /// A tree comes out for every line, in order; a blank line for a blank or a bad one, which is
-/// reported and passed over. Trees are drawn on a terminal and written in brackets elsewhere. With
+/// reported and skipped. Trees are drawn on a terminal and written in brackets elsewhere. With
 /// --json, records are those of `cajole infer --model parser`; a blank line then has none. With
-/// --out, these records go to a file, and a run that is killed goes on with --resume.
+/// --out, these records go to a file, and a killed run resumes with --resume.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Parse {
-    /// Files to parse; standard input, if none are given
+    /// Files to parse; by default, standard input
     files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -39,11 +39,11 @@ pub(crate) struct Parse {
     #[command(flatten)]
     output: Output,
 
-    /// Show what was decoded at every step, and why it is no tree; if everything is, also an example
+    /// Show every decode, and why it is not a tree; if nothing needs a repair, also an example
     #[arg(long)]
     explain: bool,
 
-    /// Draw trees even where the output is no terminal
+    /// Draw trees even if the output is not a terminal
     #[arg(long)]
     pretty: bool,
 }
@@ -98,11 +98,11 @@ fn to_file(what: &Parse) -> anyhow::Result<Infer> {
 struct Printer<'a> {
     what: &'a Parse,
     json: bool,
-    /// The source, where there are several.
+    /// The source, if there are several.
     source: Option<String>,
     /// The last line that was printed.
     line: u64,
-    /// Whether any output was no tree at first.
+    /// Whether any output was not a tree at first.
     is_repaired: bool,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A record as JSON. Where there are several sources, it says which it is from.
+/// A record as JSON. If there are several sources, it names its own.
 pub(super) fn with_source(record: &Record, source: Option<&str>) -> Value {
     let mut value = record.to_json(false);
     if let (Some(source), Some(fields)) = (source, value.as_object_mut()) {

@@ -128,7 +128,7 @@ impl Reproduce {
     }
 }
 
-/// What is about to be done, and how long it takes.
+/// Announces what will be done, and how long it takes.
 fn announce(task: &str, networks: usize, what: &Reproduce, screen: &Screen) {
     if let Some(nets) = &what.nets {
         let nets = nets.display();

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::range::within;
 use crate::{Session, screen};
 
-/// Bytes of a file with a token, at most.
+/// The most bytes of a file with a token.
 const MOST_TOKEN_BYTES: u64 = 4096;
 
 /// Serve networks over HTTP, with a page to try rules on
@@ -29,13 +29,14 @@ const MOST_TOKEN_BYTES: u64 = 4096;
 ///
 /// Open the address in a browser for the page. /openapi.json describes the API.
 ///
-/// By default only this machine can reach the server. SIGTERM ends it once the requests in progress are
-/// answered; SIGHUP reads the folder of rules again. Logs go to standard error, one JSON object a line.
+/// By default only this machine can reach the server. SIGTERM ends it once the requests in progress
+/// are answered; SIGHUP reads the folder of rules again. Logs go to standard error, one JSON object
+/// per line.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Serve {
-    /// A network that is built in, or a checkpoint folder, which is called by its last part; may be
-    /// repeated [default: all that are built in]
+    /// A built-in network, or a checkpoint folder, named by the last part of its path; may be
+    /// repeated [default: all built-in networks]
     #[arg(long = "model", value_name = "NAME|FOLDER")]
     models: Vec<String>,
 
@@ -45,15 +46,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FOLDER")]
     rules: Option<PathBuf>,
 
-    /// The address and port to listen at; port 0 takes any that is free
+    /// The address and port to listen on; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
-    /// A file with the token that clients have to send, as `Authorization: Bearer TOKEN`
+    /// A file with the token that clients must send, as `Authorization: Bearer TOKEN`
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Let anyone call the server who can reach it
+    /// Let anyone who can reach the server call it, without a token
     #[arg(long, conflicts_with = "token_file")]
     no_auth: bool,
 
@@ -65,11 +66,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<String>,
 
-    /// Inputs of requests that are answered together; 1 answers each alone
+    /// The most inputs that are answered together; 1 answers each alone
     #[arg(long, value_name = "N", default_value_t = LINES_TOGETHER, value_parser = within(1, LINES_TOGETHER))]
     together: usize,
 
-    /// Tokens of an input; a longer one is refused
+    /// The most tokens of an input; a longer one is refused
     #[arg(long, value_name = "N", default_value_t = MAX_TOKENS, value_parser = within(1, MOST_TOKENS))]
     max_tokens: usize,
 
@@ -82,7 +83,7 @@ pub(crate) struct Serve {
     )]
     deadline_ms: u64,
 
-    /// Requests of one address at the same time
+    /// The most concurrent requests of one address
     #[arg(
         long,
         value_name = "N",
@@ -146,8 +147,8 @@ impl Serve {
     }
 }
 
-/// Logs to standard error, for people if they look, else as JSON. What cannot be written is lost, and
-/// the server goes on.
+/// Logs to standard error: as text on a terminal, else as JSON. What cannot be written is lost, and
+/// the server keeps running.
 fn log() {
     let log = tracing_subscriber::fmt().with_writer(stderr).log_internal_errors(false);
     let log = log.with_target(false);
@@ -167,7 +168,7 @@ fn obey_signals(session: &Session, remote: Remote) -> anyhow::Result<()> {
             .context("cannot wait for SIGHUP")?;
         std::thread::Builder::new().name("reloads".to_owned()).spawn(move || {
             for _ in signals.forever() {
-                // What goes wrong is logged.
+                // Errors are logged.
                 let _ = remote.reload();
             }
         })?;

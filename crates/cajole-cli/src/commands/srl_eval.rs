@@ -8,7 +8,7 @@ use cajole_treebank::roles::eval::Evaluation;
 use crate::Session;
 use crate::screen::{self, Screen};
 
-/// Score semantic roles as srl-eval.pl does: arguments of each role, in its own table
+/// Score semantic roles as srl-eval.pl does, with its own table of arguments by role
 ///
 /// Both files have a row for each word: the lemma of a predicate or -, and a column of arguments
 /// for each predicate, in their order; blank lines are between sentences:

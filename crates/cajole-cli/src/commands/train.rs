@@ -18,7 +18,7 @@ use crate::output::{Locked, lock_folder};
 use crate::screen::{self, Screen};
 use crate::settings::{self, Data, Settings};
 
-/// Train a network and write its checkpoint; a run that was killed goes on where it was
+/// Train a network and write its checkpoint; a killed run resumes where it stopped
 #[derive(clap::Args, Debug)]
 pub(crate) struct Train {
     /// For which task
@@ -31,7 +31,7 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Begin anew, though the folder holds a finished checkpoint or an unfinished run
+    /// Start over, even if the folder holds a finished checkpoint or an unfinished run
     #[arg(long)]
     pub(crate) overwrite: bool,
 
@@ -40,7 +40,7 @@ pub(crate) struct Train {
     #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
     pub(crate) train: Option<PathBuf>,
 
-    /// Pairs to be judged by after every epoch (pairs)
+    /// Pairs to evaluate on after every epoch (pairs)
     #[arg(long, value_name = "FILE", required_if_eq("task", "pairs"))]
     pub(crate) dev: Option<PathBuf>,
 
@@ -48,9 +48,9 @@ pub(crate) struct Train {
     #[arg(long)]
     pub(crate) half: bool,
 
-    /// Which of the configured networks, by name (parsing, srl) or by architecture: the first
-    /// "transformer" (parsing), or "lstm" or "transformer" (pairs) [default: the first; for pairs
-    /// lstm]
+    /// Which of the configured networks to train, by name (parsing, srl) or by architecture: the
+    /// first "transformer" (parsing), or "lstm" or "transformer" (pairs) [default: the first; for
+    /// pairs lstm]
     #[arg(long, value_name = "NAME")]
     pub(crate) network: Option<String>,
 
@@ -90,7 +90,7 @@ pub(crate) fn run(what: &Train, session: &Session) -> anyhow::Result<()> {
     }
 }
 
-/// What only other tasks understand is refused.
+/// Refuses flags that only other tasks understand.
 fn unless_meant(what: &Train) -> anyhow::Result<()> {
     let Train { train, dev, data, encoder, .. } = what;
     if let Some(encoder) = encoder.as_ref().filter(|_| what.task != Task::Srl) {
@@ -110,8 +110,8 @@ fn unless_meant(what: &Train) -> anyhow::Result<()> {
     }
 }
 
-/// The folder of the run, made if need be, which no other run writes to. A finished checkpoint in it
-/// is left alone.
+/// The folder of the run, created if necessary, and locked against other runs. A finished
+/// checkpoint in it is left alone.
 fn folder(what: &Train, name: &str, session: &Session) -> anyhow::Result<(PathBuf, Locked)> {
     let folder = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
     let locked = lock_folder(&folder)?;
@@ -178,7 +178,7 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
     config.seed = what.seed;
     config.networks.iter_mut().for_each(|network| network.seeds.clear());
     let named = what.network.as_deref();
-    // Unless one is named, the first that can be trained from what is given.
+    // Unless one is named, take the first that can be trained from what is given.
     let mut fitting = config.networks.clone();
     fitting.retain(|n| named.is_some() || n.encoder.is_some() == what.encoder.is_some());
     if fitting.is_empty() {
@@ -268,7 +268,7 @@ fn chosen<'n, T>(
     })
 }
 
-/// The settings of the experiment on role labeling that were asked for.
+/// The settings of the role-labeling experiment, as requested.
 pub(crate) fn srl_config(settings: &Settings, data: &Data) -> anyhow::Result<SrlConfig> {
     let built_in = if data.quick { SrlConfig::QUICK } else { SrlConfig::DEFAULT };
     let config: SrlConfig = settings::read(built_in, settings)?;
@@ -276,7 +276,7 @@ pub(crate) fn srl_config(settings: &Settings, data: &Data) -> anyhow::Result<Srl
     Ok(config)
 }
 
-/// The settings of the parsing experiment that were asked for.
+/// The settings of the parsing experiment, as requested.
 pub(crate) fn parsing_config(settings: &Settings, data: &Data) -> anyhow::Result<ParsingConfig> {
     let built_in = if data.quick { ParsingConfig::QUICK } else { ParsingConfig::DEFAULT };
     let config: ParsingConfig = settings::read(built_in, settings)?;

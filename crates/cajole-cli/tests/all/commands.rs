@@ -19,12 +19,12 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output is JSON and nothing else")
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&cajole(folder, args), args, parts);
 }
 
-/// An input that the built-in transducer gets wrong: it writes an `az` too few.
+/// An input that the built-in transducer gets wrong: its output misses one `az`.
 const FAILURE: &str = "bzazbzazazazazazazazazaz";
 
 /// A small experiment: one seed, little training, few inputs.
@@ -50,7 +50,7 @@ fn an_experiment_reports_the_same_at_any_number_of_threads() {
         let args = [&SMALL[..], &["--threads", threads, "--out", out]].concat();
         let mut rows = json(&cajole(folder.path(), &args))["rows"].clone();
         for row in rows.as_array_mut().unwrap() {
-            row.as_object_mut().unwrap().remove("milliseconds"); // all that may differ
+            row.as_object_mut().unwrap().remove("milliseconds"); // the only figure that may differ
         }
         rows
     };

@@ -39,7 +39,7 @@ fn accuracy(output: &str, gold: &str) -> f64 {
     100.0 * same as f64 / output.len().max(gold.len()) as f64
 }
 
-/// What `infer` makes of the file with this engine.
+/// The records of `infer` for the file with this engine.
 fn records(at: &Path, engine: &str) -> Vec<Value> {
     let engine = format!("--engine={engine}");
     let text = printed(at, &["infer", "in", "--no-times", &engine]);
@@ -146,7 +146,7 @@ fn a_rule_that_costs_accuracy_is_warned_of() {
     assert_eq!(report["notes"].as_array().unwrap().len(), 1);
     let outputs = &report["tables"][1]["rows"][0][2]["text"];
     assert!(outputs.as_str().unwrap().starts_with(['✓', '✗']), "{outputs}");
-    // What the usual rules ask for is right.
+    // The usual rules are right.
     let text = printed(at, &["compare", "in", "--engines=beam"]);
     assert!(!text.contains("warning"), "{text}");
 }

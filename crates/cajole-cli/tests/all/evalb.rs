@@ -21,7 +21,7 @@ fn folder(gold: &str, test: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&evalb(folder, args), args, parts);
@@ -29,7 +29,7 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
 
 const GOLD: &str = "(TOP (S (NP (NN dogs)) (VP (VBP run) (ADVP (RB away))) (. .)))\n";
 
-/// Right but for a tag, of other words, blank, and broken.
+/// Right except for a tag, with other words, blank, and malformed.
 const TESTS: &str = "(TOP (S (NP (NNS dogs)) (VP (VBP run) (PRT (RB away))) (. .)))
 (TOP (S (NP (NN cats)) (VP (VBP run) (ADVP (RB away))) (. .)))
 
@@ -41,7 +41,7 @@ fn the_table_is_evalbs() {
     let folder = folder(&GOLD.repeat(4), TESTS);
     let output = evalb(folder.path(), &["gold", "test"]);
     assert!(output.status.success());
-    // Four brackets, S, NP, VP and ADVP; three words but the full stop; two tags right.
+    // Four brackets, S, NP, VP and ADVP; three words without the full stop; two tags right.
     let want = "  Sent.                        Matched  Bracket   Cross        Correct Tag
  ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy
 ============================================================================

@@ -26,8 +26,8 @@ fn records(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// All commands that answer lines, on a folder with `lines` whose outputs the network gets right but
-/// for the rules.
+/// Runs all commands that answer lines on a folder. The right outputs of the lines are the
+/// network's own, some of which violate the rules.
 fn check_commands((write, seed): (fn(&Path, u64), u64), rules: &str, inputs: &[Value]) {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path();

@@ -17,7 +17,7 @@ fn import(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).arg("import").args(args).output().expect("the command starts")
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&import(folder, args), args, parts);

@@ -25,7 +25,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a command that has to succeed; returns what it prints.
+/// Runs a command that must succeed; returns what it prints.
 #[track_caller]
 fn printed(folder: &Path, args: &[&str]) -> Vec<u8> {
     let output = command(folder, args).output().unwrap();
@@ -44,7 +44,7 @@ fn fed(mut command: Command, input: &[u8]) -> Output {
     })
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     let output = command(folder, args).output().unwrap();
@@ -93,7 +93,7 @@ fn lines_come_from_anywhere_and_records_go_anywhere() {
     assert!(printed(at, &["packed", "--engine=masked"]) == whole);
     assert!(fed(command(at, &masked), text.as_bytes()).stdout == whole);
     assert!(fed(command(at, &masked), &gzipped(text.as_bytes())).stdout == whole);
-    // A pipe that has a name, as of a shell's `<(…)`, can be read only once.
+    // A pipe with a name, such as a shell's `<(…)`, can be read only once.
     let named = fed(command(at, &["/dev/stdin", "--engine=masked"]), text.as_bytes());
     assert!(named.stdout == whole, "{}", said(&named));
     for out in ["out.jsonl", "out.jsonl.gz"] {
@@ -299,9 +299,9 @@ fn nothing_that_a_run_reads_may_change_before_it_goes_on() {
     assert_eq!(records(&fs::read(at.join("out")).unwrap()).len(), 121);
 }
 
-/// Kills runs at twenty moments, each going on from the one before, and compares what the last one
-/// ends with to a run that nobody killed. How fast the machine is does not matter: a run that gets
-/// to its end before the knife is compared too, and the next ones start anew and are killed sooner.
+/// Kills runs at twenty moments, each resuming the one before, and compares the final output with
+/// that of a run that was not killed. The machine's speed does not matter: a run that finishes
+/// before it is killed is compared too, and the next ones start over and are killed sooner.
 fn check_killed(out: &str) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -360,7 +360,7 @@ fn who_stops_reading_is_not_told_off() {
     assert_eq!(records(first.as_bytes())[0]["line"], 1);
 }
 
-/// The most memory that a run over so many lines took, in KiB.
+/// The peak memory of a run over `n` lines, in KiB.
 #[cfg(target_os = "linux")]
 fn peak_memory(folder: &Path, n: usize) -> u64 {
     fs::write(folder.join("many"), "bz\naz\n".repeat(n / 2)).unwrap();

@@ -1,4 +1,4 @@
-//! What no line and no flag may ask for: each is refused by name, and later lines are answered.
+//! What no line and no flag may demand: each is refused by name, and later lines are answered.
 
 use std::io::Write;
 use std::path::Path;

@@ -31,7 +31,7 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&output, args, parts);
 }
 
-/// How many of how many violate a rule, and the mean of what they cost.
+/// How many outputs violate a rule, of how many, and their mean cost.
 #[track_caller]
 fn check_row(report: &str, group: &str, rule: &str, (n, of): (u64, u64), mean_g: Option<f64>) {
     let report: Value = serde_json::from_str(report).unwrap();
@@ -135,8 +135,8 @@ fn roles_are_counted_predicate_by_predicate() {
     };
     let gold = [
         line(2, "B-ARG0 I-ARG0 B-V B-ARG1"), // fine
-        line(2, "O B-ARG0 B-V B-ARG1"),      // "dog" alone is no phrase
-        line(1, "B-ARG1 B-V O B-ARG1"),      // "the" is none; twice; and no verb
+        line(2, "O B-ARG0 B-V B-ARG1"),      // "dog" alone is not a phrase
+        line(1, "B-ARG1 B-V O B-ARG1"),      // "the" is not one, twice; and not a verb
     ];
     fs::write(at.join("gold"), gold.join("\n")).unwrap();
     let all = printed(at, &["rules.toml", "gold", "--json"]);
@@ -180,7 +180,7 @@ fn rules_may_name_what_right_outputs_never_have() {
         let row = &report["rows"][0];
         assert_eq!((&row["failures"], &row["total"]), (&counts.0.into(), &counts.1.into()));
     }
-    // Letters are symbols one by one; what is none can be in no output.
+    // Each letter is a symbol; what is not a symbol can be in no output.
     fs::write(at.join("rules.toml"), "must-not-have = ['aqr']").unwrap();
     let report = printed(at, &["rules.toml", "gold", "--json", "--characters"]);
     check_row(&report, "all", "must-not-have", (0, 6), None);
@@ -209,7 +209,7 @@ fn what_is_wrong_is_said() {
     }
     check_error(at, &["rules.toml", "nowhere"], &["nowhere", "No such file"]);
     check_error(at, &["nowhere.toml", "gold"], &["nowhere.toml", "No such file"]);
-    // What can be read only once cannot be linted.
+    // A source that can be read only once cannot be linted.
     check_error(at, &["rules.toml", "/dev/null"], &["/dev/null", "twice"]);
     fs::write(at.join("rules.toml"), "patern = 'a'").unwrap();
     check_error(at, &["rules.toml", "gold"], &["rules.toml", "patern"]);
@@ -243,7 +243,7 @@ fn rules_that_nothing_satisfies_are_warned_of() {
 fn rules_that_no_data_makes_right_are_refused_before_data_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    // Each line of the data is bad, so that reading any is heard of.
+    // Each line of the data is bad, so that reading any would be reported.
     fs::write(at.join("gold"), "{\n".repeat(10)).unwrap();
     for (rule, said) in [
         ("pattern = '('", "rule.toml:1"),

@@ -1,4 +1,4 @@
-//! Outputs: who may write to them, what ends a run early, and how it goes on.
+//! Outputs: who may write to them, what ends a run early, and how it resumes.
 #![cfg(unix)]
 
 use std::fs;
@@ -148,7 +148,7 @@ fn a_signal_ends_checkers_and_what_they_started() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     write_lines(at, 10);
-    // Neither it nor its child cares for the end of its input.
+    // Neither it nor its child ends at the end of its input.
     let script = "sleep 1000 & echo $! > child.part; mv child.part child; sleep 1000\n";
     fs::write(at.join("check.sh"), script).unwrap();
     let rule = "checker = { command = ['sh', 'check.sh'], timeout-ms = 60000 }\n";
@@ -195,7 +195,7 @@ fn who_resumes_hears_of_bad_lines_before() {
     check_error(at, &resume, &["out ends at line 3 of 4", "out.run.json is missing"]);
 }
 
-/// Writes records to a file, cuts it off at several places as a kill would, and goes on.
+/// Writes records to a file, cuts it off at several places as a kill would, and resumes.
 #[test]
 fn parsers_and_taggers_go_on_like_infer() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,7 +274,7 @@ fn two_runs_do_not_share_an_output_whatever_the_command() {
     let run = ["reproduce", "transduction", "--quick", "--out=report"];
     let mut first = command(at, &run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until(|| at.join("report").exists());
-    // The folder is there a moment before its lock.
+    // The folder exists a moment before its lock.
     wait_until(|| {
         let second = cajole(at, &run);
         String::from_utf8_lossy(&second.stderr).contains("report is being written by another run")
@@ -283,7 +283,7 @@ fn two_runs_do_not_share_an_output_whatever_the_command() {
     first.wait().unwrap();
 }
 
-/// What such a run notes down while it is unfinished.
+/// The note of a run while it is unfinished.
 fn note_of(at: &Path, name: &str) -> Vec<u8> {
     let mut run = command(at, &[name, "in", "--out=noted.jsonl"]).spawn().unwrap();
     let note = at.join("noted.jsonl.run.json");

@@ -14,7 +14,7 @@ fn cajole(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).args(args).output().expect("the command starts")
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&cajole(folder, args), args, parts);
 }

@@ -38,7 +38,7 @@ fn cajole(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().expect("the command starts")
 }
 
-/// Runs a command that has to succeed; returns what it prints.
+/// Runs a command that must succeed; returns what it prints.
 #[track_caller]
 fn printed(folder: &Path, args: &[&str]) -> String {
     let output = cajole(folder, args);
@@ -50,7 +50,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&cajole(folder, args), args, parts);
@@ -137,7 +137,7 @@ fn one_tree_a_line_in_order_whatever_the_line() {
     assert!(complaints.contains("mixed:8: 1 tags in \"pos\" for 2 tokens"), "{complaints}");
     assert!(complaints.contains("3 lines could not be parsed"), "{complaints}");
 
-    // The same from standard input, and at any number of threads.
+    // The same from standard input, and on any number of threads.
     let args = ["parse", "--model=net", "--threads=1"];
     let mut child = command(at, &[&args, &FEW_STEPS[..]].concat());
     child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -298,7 +298,7 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have() {
     let folder = tempfile::tempdir().unwrap();
     let train = |out: &str| {
         let args = ["train", "parsing", "--network=gnmt", "--out", out];
-        // Long enough that it is not over when its first state is seen.
+        // Long enough not to end before its first state is seen.
         let longer = ["--set=training.epochs=15"];
         let mut train = command(folder.path(), &[&args, &TINY[..], &longer].concat());
         train.stdout(Stdio::null()).stderr(Stdio::null());
@@ -350,7 +350,7 @@ fn an_experiment_writes_its_report_and_uses_it_again() {
     assert!(read("report.html").contains("<svg") && read("report.html").contains("gbi best"));
     assert!(read("report.md").contains("| gbi best"));
 
-    // Times are the same only where nothing is measured again.
+    // Times are the same only if nothing is measured again.
     let weights = || fs::metadata(at.join("nets/gnmt/model.safetensors")).unwrap().modified();
     let before = weights().unwrap();
     let reports = ["report.json", "report.md", "report.html"].map(read);

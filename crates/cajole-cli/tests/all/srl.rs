@@ -25,7 +25,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a command that has to succeed; returns what it prints.
+/// Runs a command that must succeed; returns what it prints.
 #[track_caller]
 fn printed(folder: &Path, args: &[&str]) -> String {
     let output = command(folder, args).output().unwrap();
@@ -33,7 +33,7 @@ fn printed(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&command(folder, args).output().unwrap(), args, parts);
@@ -62,7 +62,7 @@ fn write_settings(folder: &Path) -> SrlConfig {
 
 const REPORTS: [&str; 3] = ["report.json", "report.md", "report.html"];
 
-/// The rows of a report that was printed, but for the times.
+/// The rows of a printed report, without the times.
 fn rows(printed: &str) -> Vec<Value> {
     let report: Value = serde_json::from_str(printed).unwrap();
     let mut rows = report["rows"].as_array().unwrap().clone();
@@ -93,7 +93,7 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
     assert_eq!(resumed.len(), whole.len());
     resumed.iter().zip(&whole).for_each(|(resumed, whole)| assert_eq!(resumed, whole));
 
-    // No two rows are about the same.
+    // No two rows have the same subject.
     let named = |row: &Value| {
         ["net", "method", "constraint", "limit"].map(|name| row[name].to_string()).join(" ")
     };
@@ -105,7 +105,7 @@ fn a_killed_experiment_goes_on_and_reports_what_it_would_have() {
         assert!(names.iter().any(|name| name.contains(part)), "{part} in {names:?}");
     }
 
-    // What is kept is used again, to the last digit of the times.
+    // Saved results are reused, to the last digit of the times.
     let read = |name: &str| fs::read_to_string(at.join("killed").join(name)).unwrap();
     let reports = REPORTS.map(read);
     assert_eq!(rows(&reports[0]), whole);
@@ -232,7 +232,7 @@ fn bad_sentences_are_named_and_the_others_tagged() {
     let at = folder.path();
     let good = "x 0 0 Dogs NNS (TOP(S(NP*) - - - - * (ARG0*) -\n\
                 x 0 1 bark VBP (VP*))) bark 01 - - * (V*) -\n";
-    // Each takes two lines; a blank one stands between two.
+    // Each takes two lines, with a blank line between two.
     let bad = [
         (good.replace("(VP*)))", "(VP*))"), "1 brackets still open"),
         (good.replace("(TOP", "TOP"), "TOP(S(NP*)"),
@@ -268,8 +268,8 @@ fn bad_sentences_are_named_and_the_others_tagged() {
     check(at, "some.jsonl", 1, bad.iter().map(|(_, reason)| *reason));
 }
 
-/// Tags a file whose sentences, so many lines each, are bad for these reasons but for the first and
-/// the last.
+/// Tags a file whose sentences, of `lines` lines each, are bad for these reasons, except the first
+/// and the last.
 #[track_caller]
 fn check<'r>(folder: &Path, file: &str, lines: usize, reasons: impl Iterator<Item = &'r str>) {
     let output = command(folder, &["tag", file]).output().unwrap();

@@ -21,7 +21,7 @@ fn folder(gold: &str, test: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     check_failed(&srl_eval(folder, args), args, parts);
@@ -36,7 +36,7 @@ go *         (V*)
 -
 ";
 
-/// A continuation is wanting, so that what it continues is wrong; another lemma.
+/// A continuation is missing, so what it continues is wrong; and one lemma differs.
 const TEST: &str = "-    (ARG1*)   *
 -    (R-ARG1*) *
 be   (V*)      *

@@ -1,8 +1,8 @@
-//! What a command that has to fail says.
+//! The messages of commands that must fail.
 
 use std::process::Output;
 
-/// Looks for every part in what a command that failed said.
+/// Looks for every part in the message of a command that failed.
 #[track_caller]
 pub(crate) fn check_failed(output: &Output, args: &[&str], parts: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! What is printed, as the readers of each format understand it.
+//! The printed output, as the readers of each format understand it.
 
 use cajole_treebank::roles::{Proposition, conll2012, props};
 
@@ -59,7 +59,7 @@ fn formats_say_the_same() {
     }
     assert!(!text.contains('\x1b'), "no colours but on a terminal");
 
-    // What was written in columns can be tagged again.
+    // Columns that were written can be tagged again.
     write("again.gold_conll", &tagged(&[&file, "--format=conll"]));
     assert_eq!(tagged(&["again.gold_conll"]), text);
     write("twice", r#"{"tokens": ["Owners", "left"], "predicates": [1, 1]}"#);

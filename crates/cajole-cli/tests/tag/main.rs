@@ -39,7 +39,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Tags what has to succeed; returns what is printed.
+/// Runs `cajole tag`, which must succeed; returns what it prints.
 #[track_caller]
 fn tagged(args: &[&str]) -> String {
     let output = tag(args);
@@ -63,7 +63,7 @@ fn answers(record: &str) -> Vec<Value> {
     answers
 }
 
-/// Runs a command that has to fail, and looks for every part in what it says.
+/// Runs a command that must fail, and looks for every part in its message.
 #[track_caller]
 fn check_error(args: &[&str], parts: &[&str]) {
     check_failed(&command(folder(), args).output().unwrap(), args, parts);
@@ -223,7 +223,7 @@ fn the_same_bytes_at_any_number_of_threads() {
     }
 }
 
-/// What `infer` answers, with the same settings.
+/// The answers of `infer`, with the same settings.
 fn inferred(args: &[&str]) -> Vec<u8> {
     let infer = ["infer", "--model=words", "--no-times"];
     command(folder(), &[&infer, args].concat()).output().unwrap().stdout

@@ -1,4 +1,4 @@
-//! The trees whose nodes arguments have to be.
+//! The trees whose nodes arguments must be.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ fn trees_of_a_file_of_the_parser_or_none() {
         .collect();
     let trees: Vec<String> =
         sentences.iter().map(|s| format!("{}\n", s.tree.as_ref().unwrap())).collect();
-    // Blank lines are no sentences and take no tree.
+    // Blank lines are not sentences and take no tree.
     let file = write("bare", &(text[..2].concat() + "\n\n" + &text[2..].concat()));
     write("right.ptb", &trees.concat());
     let input = write("with-trees", &{

@@ -42,9 +42,9 @@ pub trait Automaton {
     /// `δ(q, s)`: where `symbol` leads from `state`, or `None` if it is forbidden there.
     fn next(&self, state: State, symbol: Symbol) -> Option<State>;
 
-    /// Tells `found` every symbol that is allowed in `state`, once, and where it leads.
+    /// Calls `found` once for every symbol that is allowed in `state`, with where it leads.
     ///
-    /// Automata over many symbols override this: they need not try them all.
+    /// Automata over many symbols override this, so as not to try them all.
     fn each_next(&self, state: State, found: &mut dyn FnMut(Symbol, State)) {
         for symbol in 0..self.n_symbols() as Symbol {
             if let Some(to) = self.next(state, symbol) {

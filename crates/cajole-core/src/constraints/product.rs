@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::{Automaton, State};
 use crate::model::Symbol;
 
-/// If fewer than one in so many symbols are allowed on the left, the right is asked about each.
+/// If the left allows fewer than one in this many symbols, each of them is looked up on the right.
 const FEW: usize = 16;
 
 /// Two automata run in parallel.

@@ -93,11 +93,11 @@ impl<'a> Spelled<'a> {
         State::new(text.bits() << 1 | u64::from(is_first))
     }
 
-    /// Tells `found` where the symbols allowed in `state` lead; symbols with the same bytes at once.
-    /// Returns the number of bytes that were followed.
+    /// Calls `found` with the symbols allowed in `state` and where they lead; symbols with the same
+    /// bytes come together. Returns the number of bytes that were followed.
     fn follow(&self, state: State, mut found: impl FnMut(&[Symbol], State)) -> usize {
         let (text, is_first) = self.parts(state);
-        // Whoever is told may ask this automaton for more: it is then without what it remembers.
+        // `found` may query this automaton again; that query then runs without the cached rows.
         let mut rows = self.rows.take();
         let start = rows.begin(text);
         let rows = RefCell::new(rows);
@@ -156,7 +156,7 @@ impl<'a> Spelled<'a> {
     }
 }
 
-/// Where bytes lead, as far as that is known: a walk asks for the same a hundred thousand times.
+/// A cache of where bytes lead: a walk looks up the same ones a hundred thousand times.
 #[derive(Default)]
 struct Rows {
     numbers: HashMap<State, u32>,
@@ -167,7 +167,7 @@ struct Rows {
 /// The most states that are remembered, with a kilobyte each.
 const MOST_ROWS: usize = 1 << 13;
 
-/// Not asked for yet, and forbidden.
+/// Not looked up yet, and forbidden.
 const UNKNOWN: u32 = u32::MAX;
 const NOWHERE: u32 = u32::MAX - 1;
 

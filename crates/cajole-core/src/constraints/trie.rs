@@ -31,7 +31,7 @@ struct Node {
     depth: u32,
     /// The first node after its subtree.
     end: u32,
-    /// The symbols that it is all of: `sorted[first..last]`.
+    /// The symbols whose bytes are exactly this prefix: `sorted[first..last]`.
     first: u32,
     last: u32,
 }
@@ -80,7 +80,7 @@ impl Trie {
         self.longest
     }
 
-    /// Follows all symbols at once from `start`: `next` says where a byte leads, `found` is told of
+    /// Follows all symbols at once from `start`: `next` says where a byte leads, `found` receives
     /// symbols and where they lead. Returns the number of bytes that were followed.
     pub fn walk<S: Copy>(
         &self,

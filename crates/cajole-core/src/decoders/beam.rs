@@ -317,8 +317,8 @@ impl Hypotheses {
     }
 }
 
-/// Tells `found` the symbols by which a hypothesis in `state` may be extended, with `left` more steps
-/// after them.
+/// Calls `found` with the symbols that may extend a hypothesis in `state`, if `left` more steps
+/// follow.
 pub(super) fn each_allowed(
     state: Option<State>,
     n_symbols: usize,

@@ -291,7 +291,7 @@ fn contrast_acts_where_the_outputs_differ() {
 #[test]
 fn sources_leave_the_recording_alone_and_cost_their_own_passes_only() {
     let model = &Table::new(&[&[1.0, 0.0, 0.0], &[0.6, 0.0, 0.5]]);
-    // The second is asked only where the first has nothing that satisfies.
+    // The second is queried only if the first has nothing that satisfies.
     let candidates: [&[&[Symbol]]; 3] = [&[&[2, 2]], &[&[0, 0], &[2, 1]], &[&[0, 2]]];
     for (proposals, outputs) in
         [Proposals::Frozen, Proposals::Fresh].into_iter().flat_map(|p| candidates.map(|c| (p, c)))
@@ -355,7 +355,7 @@ fn a_race_that_is_cut_short_keeps_its_winner() {
     let model = Table::new(&[&[1.0, 0.0, -50.0]]);
     let seen = AtomicUsize::new(0);
     let slow = |x: &Sentence, y: &[Symbol]| {
-        // It is looked at once when it is proposed; the next time it has been reached.
+        // It is checked once when it is proposed; at the second check, it has been reached.
         if y == [1] && seen.fetch_add(1, Ordering::Relaxed) == 1 {
             std::thread::sleep(Duration::from_millis(300));
         }

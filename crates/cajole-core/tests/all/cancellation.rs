@@ -1,4 +1,4 @@
-//! A run that is cancelled ends between two steps, and loses nothing that it has.
+//! A run that is cancelled ends between two steps, and keeps what it has.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn check_cancelled(outcome: &Outcome) {
     assert_eq!(outcome.stop, Stop::Cancelled);
     assert!(outcome.failure.is_none() && !outcome.is_satisfied());
     if outcome.trace.steps().is_empty() {
-        // It had not begun: nothing is run for it any more.
+        // It had not begun, so nothing runs for it any more.
         assert_eq!((outcome.output.len(), outcome.steps, outcome.passes), (0, 0, 0));
         return;
     }
@@ -57,7 +57,7 @@ fn a_constraint_can_cancel() {
         let begun = outcomes.iter().filter(|o| 0 < o.steps).count();
         assert_eq!(begun, in_step.min(20));
         let after = model.faults.made(Call::TakeStep).len() - at_cancel.into_inner();
-        // Whoever was measured before the flag was set takes the step that was due.
+        // An input that was measured before the flag was set still takes its next step.
         assert!(after <= 1, "{after} steps after the run was cancelled");
         assert_eq!(model.bits(), before);
     }
@@ -135,7 +135,7 @@ fn whoever_leaves_takes_nobody_along() {
         let outcomes = run_set(&gbi, &model, &watched);
         for (outcome, watcher) in outcomes.iter().zip(&watchers) {
             check_cancelled(outcome);
-            // The decode that tells of the leave is the last one; nothing follows it.
+            // The decode at which the watcher leaves is the last one; nothing follows it.
             assert_eq!(outcome.trace.steps().len(), watcher.most + 1);
             assert_eq!(watcher.heard.load(Ordering::Relaxed), watcher.most + 1);
         }

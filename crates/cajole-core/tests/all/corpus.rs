@@ -40,7 +40,7 @@ fn a_first_pass_gives_every_input_its_own_output() {
             let outputs = pool(threads).install(|| decode_all(&model, &*decoder, &xs)).unwrap();
             assert_eq!(outputs, expected);
         }
-        // What is said without recording is what is said with it.
+        // Outputs without recording are those with it.
         let free = |_: &Prompt, _: &[Symbol]| 0.0;
         let mut config = Config::paper();
         config.width = width;

@@ -33,7 +33,7 @@ fn a_deadline_is_kept() {
     assert_eq!(outcome.stop, Stop::Deadline);
     assert!(Duration::from_millis(50) <= *last);
     assert!(before.iter().all(|&time| time < Duration::from_millis(50)), "no step too many");
-    // One that no clock can hold is none.
+    // A deadline that no clock can hold is no deadline.
     (config.deadline, config.schedule.max_steps) = (Some(Duration::MAX), 3);
     (config.restarts, config.objective) = (Vec::new(), contrast(Proposals::Frozen));
     let outcome = Gbi::with(&model, config).unwrap().run(&model.plain(), &never);
@@ -218,7 +218,7 @@ fn decoders_that_are_late_stop_in_the_middle_of_an_output() {
         decoder.decode(&mut workspace.session(&model), &[in_time(&slow)], &mut alone).unwrap();
         assert_eq!(found[1].best().unwrap().output, alone[0].best().unwrap().output);
     }
-    // Of a descent, the first output is kept, and later ones only if they are whole.
+    // A descent keeps its first output, and later ones only if they are complete.
     let mut config = Config::paper();
     config.deadline = Some(Duration::ZERO);
     let satisfied = |_: &Prompt, _: &[Symbol]| 0.0;

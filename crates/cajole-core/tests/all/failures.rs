@@ -1,4 +1,4 @@
-//! Backends fail: a GPU runs out of memory, a callback raises. Whoever can go on, goes on.
+//! Backends fail: a GPU runs out of memory, a callback raises. All inputs that can continue do.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ fn sets_that_are_too_large_are_halved() {
             assert!((1..=4).contains(&n_failed), "{fault:?} in sets of {sizes:?}");
         }
     }
-    // Those that failed are tried again, in halves.
+    // A set that failed is retried in halves.
     for (most, sizes) in [(1, vec![16, 8, 4, 2, 1]), (5, vec![16, 8, 4]), (7, vec![16, 8, 4])] {
         let (_, model) = run(&[Fault::Above(Call::Decode, most)], 16);
         let decodes = model.faults.made(Call::Decode);
@@ -150,7 +150,7 @@ fn a_failure_that_passes_is_survived_in_a_set() {
             let (outcomes, model) = run(&[fault], 8);
             assert!(n < model.faults.made(call).len(), "{fault:?} has happened");
             assert_eq!(all_told(&outcomes), expected, "{fault:?}");
-            // Alone there is no set to make smaller: whoever was at work has failed.
+            // A set of one cannot get smaller, so its input has failed.
             let (outcomes, _) = run(&[fault], 1);
             let failed: Vec<usize> =
                 (0..24).filter(|&i| outcomes[i].stop == Stop::Failed).collect();

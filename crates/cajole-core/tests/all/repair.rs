@@ -45,7 +45,7 @@ fn contrast(proposals: Proposals, positions: Positions) -> Config {
     config
 }
 
-/// What may be claimed of every outcome, whatever the settings.
+/// What holds for every outcome, whatever the settings.
 fn check(model: &Bigram, x: &Prompt, outcome: &Outcome) {
     let told = told(outcome);
     let trace = &outcome.trace;
@@ -59,7 +59,7 @@ fn check(model: &Bigram, x: &Prompt, outcome: &Outcome) {
         }
         Stop::Satisfied => {
             assert!(0.0 < outcome.g_before && outcome.g_after == 0.0, "{told}");
-            // What comes out is what the network itself says after the last nudge or an earlier one.
+            // The outcome is the network's own output after the last nudge or an earlier one.
             let decoded = trace.steps().iter().filter(|step| step.g == 0.0);
             assert!(decoded.clone().any(|step| trace.output(step) == outcome.output), "{told}");
         }
@@ -98,7 +98,7 @@ fn the_decoded_output_is_lowered_until_another_comes_out() {
         let outcomes = run_set(&gbi, &model, &jobs(&inputs, &black_box));
         inputs.iter().zip(&outcomes).for_each(|(x, outcome)| check(&model, x, outcome));
         if 1 < candidates {
-            continue; // lowering many has no aim, but it must say how it ended
+            continue; // lowering many has no target, but must say how it ended
         }
         for outcome in &outcomes {
             // A decode at first; a backward pass and a decode for each step.
@@ -120,7 +120,7 @@ fn every_decoder_is_repaired_from_every_source() {
     let best = BestFirst::default();
     let sampling = Sampling { samples: 40, temperature: 1.0, seed: 1 };
     let doubling = DoublingBeam::of(2, 64);
-    // With the passes it takes for one input, where that is known beforehand.
+    // Each with the passes that it takes per input, if known in advance.
     let sources: [(&dyn ConstrainedDecoder<Bigram>, Option<usize>); 4] =
         [(&masked, Some(3)), (&best, None), (&sampling, Some(40)), (&doubling, None)];
     let decoders: [(&dyn Decoder<Bigram>, usize); 2] = [(&Greedy, 1), (&Beam::of(3), 3)];
@@ -227,7 +227,7 @@ fn contrast_raises_the_end_of_a_longer_target_too() {
 
 #[test]
 fn an_output_that_never_ends_is_repaired() {
-    // The constraint is content with anything, but an output that is cut off is none.
+    // The constraint accepts anything, but an output that is cut off never satisfies it.
     let anything = |_: &Prompt, _: &[Symbol]| 0.0;
     let (model, inputs) = (network(), prompts());
     let gbi = Gbi::with(&model, lower(1, 1)).unwrap().in_step(8);
@@ -243,7 +243,7 @@ fn an_output_that_never_ends_is_repaired() {
     assert!(4 < n_capped && n_capped < 2 * converted, "{converted} of {n_capped}");
 }
 
-/// Hands on what it is asked to another source, and notes under which weights.
+/// Forwards every query to another source, and notes under which weights.
 struct Noted<'a> {
     inner: MaskedBeam,
     asked: &'a Mutex<Vec<(usize, u64, bool)>>, // input, weights, whether it is recorded

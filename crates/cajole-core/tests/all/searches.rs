@@ -53,8 +53,8 @@ fn check(found: &Found, expected: &[Scored], what: &str) {
     }
 }
 
-/// A beam straight from its definition: of all extensions of all prefixes, the best `width` go on.
-/// `goes_on` says which prefixes may be considered, and which outputs may end.
+/// A beam straight from its definition: of all extensions of all prefixes, it keeps the best
+/// `width`. `goes_on` says which prefixes may be considered, and which outputs may end.
 fn naive_beam(
     model: &Bigram,
     x: &Prompt,
@@ -116,7 +116,7 @@ fn languages() -> [Regular; 3] {
     [tail, sparse, Language::any_of([0; 0])].map(|l| Regular::new(&l.automaton(2)))
 }
 
-/// How many ones are missing to two, as a black box.
+/// How many ones an output lacks to have two, as a black box.
 fn two_ones(_: &Prompt, y: &[Symbol]) -> f32 {
     y.iter().filter(|&&v| v == 1).count().abs_diff(2) as f32
 }
@@ -322,7 +322,7 @@ fn masked_search_needs_an_automaton() {
     let [tail, ..] = languages();
     let set: Vec<Pass<'_, Bigram>> = inputs.iter().map(Pass::base).collect();
     let decoder = MaskedBeam::of(3);
-    // Every second input has a black box; the others are found what they are found alone.
+    // Every second input has a black box; the search finds for the others what it finds alone.
     let found = search(&model, &decoder, &set, &[&two_ones, &tail]);
     for (i, found) in found.iter().enumerate() {
         let alone = &search(&model, &decoder, &set[i..=i], &[&tail])[0];
@@ -379,7 +379,7 @@ fn the_best_satisfying_sample_is_taken() {
     }
 }
 
-/// Everything that was found, but where it was recorded.
+/// Everything that was found, except where it was recorded.
 fn told(found: &Found) -> String {
     let candidates = found.candidates().iter();
     let said = candidates.map(|y| format!("{:?} {} {}", y.output, y.log_prob, y.capped));

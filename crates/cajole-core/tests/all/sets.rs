@@ -1,4 +1,4 @@
-//! Many inputs in step: each has the outcome that it has alone, whatever the company.
+//! Many inputs in step: each has the outcome that it has alone, whatever else is in the set.
 
 use crate::backend::bigram::{Bigram, KINDS, Prompt};
 use crate::backend::faults::Call;

@@ -49,7 +49,7 @@ pub(crate) struct Passes {
     is_kept: bool,
 }
 
-/// A pass: where its rows have come to, and what was said on the way.
+/// A pass: how far its rows have come, and the distributions on the way.
 #[derive(Default)]
 struct Rows {
     number: u64,
@@ -64,7 +64,7 @@ struct Row {
     input: usize,
     /// How many symbols have been read.
     t: usize,
-    /// What the last step said.
+    /// The index of the last step's distribution.
     said: usize,
 }
 

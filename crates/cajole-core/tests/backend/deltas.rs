@@ -1,4 +1,4 @@
-//! `W_λ − W` as a map: nothing is in there but what has moved.
+//! `W_λ − W` as a map that holds only what has moved.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ pub(crate) struct Deltas {
     gradient: BTreeMap<usize, f64>,
     /// What step rules remember of each weight.
     memory: BTreeMap<usize, [f32; 2]>,
-    /// No two nudges are ever the same but those at `W`, which have 0.
+    /// Unique to these weights; 0 at `W`.
     stamp: u64,
 }
 
@@ -22,7 +22,7 @@ impl Deltas {
         Deltas { moving: moving.clone(), ..Deltas::default() }
     }
 
-    /// A name for weights: equal where they are.
+    /// A name for weights: the same weights have the same name.
     pub(crate) fn stamp(nudge: Option<&Deltas>) -> u64 {
         nudge.map_or(0, |nudge| nudge.stamp)
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use cajole_core::Failure;
 
-/// What can be asked of the backend.
+/// The kinds of calls to the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
     /// `Model::nudge`.

@@ -5,8 +5,8 @@
 //! so every gradient is known in closed form. What moves is kept as a map from weights to double
 //! precision shifts ([`Deltas`](deltas::Deltas)).
 //!
-//! Both are strict about what they are asked: a mark of an old recording, a place that was recorded
-//! under other weights, or a row that belongs to nobody is a panic. And both fail on demand, see
+//! Both panic if they are misused: with a mark of an old recording, a place that was recorded under
+//! other weights, or a row that belongs to no input. And both fail on demand, see
 //! [`Faults`](faults::Faults).
 
 // Every test file is a program of its own and uses a part of this.

@@ -30,7 +30,7 @@ pub(crate) fn jobs<'a, X>(inputs: &'a [X], constraint: &'a dyn Constraint<X>) ->
     inputs.iter().map(|input| Job::new(input, constraint)).collect()
 }
 
-/// All there is to say about an outcome, but how long it took.
+/// Everything about an outcome except how long it took.
 pub(crate) fn told(outcome: &Outcome) -> String {
     let Outcome { output, stop, g_before, g_after, capped, steps, passes, failure, trace } =
         outcome;

@@ -1,6 +1,6 @@
 //! A tagger: `p(y_t = v | x) ∝ exp(W[t, v] + x[t, v])`.
 //!
-//! The input has scores of its own, so that inputs differ; with none of them the weights are the
+//! The input has scores of its own, so that inputs differ; without them, the weights are the
 //! scores. `T` positions, `V` tags.
 
 use cajole_core::constraints::TagSet;
@@ -93,7 +93,7 @@ impl Readings {
         (mark.0 & 0xffff) as usize
     }
 
-    /// What is recorded of `pass`, which must be of these very weights.
+    /// The recording of `pass`, which must be under the same weights.
     fn of(&self, pass: &Pass<'_, Table>) -> &Reading {
         let reading = &self.kept[pass.place.expect("it is recorded")];
         let now = (pass.input.id, Deltas::stamp(pass.nudge));

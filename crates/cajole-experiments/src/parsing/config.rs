@@ -79,8 +79,8 @@ pub struct Rivals {
 }
 
 impl ParsingConfig {
-    /// Checks what no single value shows: every network has a name of its own and a corpus that is
-    /// there, and every variant fits its preset.
+    /// Checks across values: every network has a name of its own and a corpus that exists, and
+    /// every variant fits its preset.
     ///
     /// # Errors
     /// If one has not.

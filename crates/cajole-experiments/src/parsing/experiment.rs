@@ -31,7 +31,7 @@ pub(super) struct Measured {
     pub(super) inputs: Vec<usize>,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
-    /// What each of them got right, failure by failure.
+    /// The tallies of each method, failure by failure.
     pub(super) tallies: Tallies,
     /// Variants of the best preset that lack a part.
     pub(super) parts: Vec<Row>,

@@ -226,7 +226,7 @@ impl<'a> Failures<'a> {
         scores(self.parser, &outputs, &golds, &Params::collins())
     }
 
-    /// What these outputs got right, failure by failure.
+    /// The tallies of these outputs, failure by failure.
     pub(crate) fn tallies(&self, repairs: &[Repair]) -> Vec<Tally> {
         let tally = |score: Score| Tally {
             correct: score.brackets.matched as u32,

@@ -13,7 +13,7 @@ pub(super) struct Repaired {
     /// The network or the genre.
     pub(super) name: &'static str,
     pub(super) width: usize,
-    /// The percentage of outputs that are no trees.
+    /// The percentage of outputs that are not trees.
     pub(super) failures: f64,
     /// The percentage of those that were converted.
     pub(super) converted: f64,

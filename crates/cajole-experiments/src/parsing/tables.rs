@@ -54,7 +54,7 @@ pub(super) fn report(config: &ParsingConfig, networks: &[OfNetwork]) -> Report {
     report
 }
 
-/// Who is ahead of whom, by kind of network and treebank: “gbi best”, and the preset that users get.
+/// Who is ahead of whom, by kind of network and treebank: “gbi best”, and the default preset.
 fn tally_tables(networks: &[OfNetwork]) -> Vec<Table> {
     let kind = |n: &OfNetwork| {
         (n.config.architecture == Architecture::Transformer, n.config.treebank.clone())

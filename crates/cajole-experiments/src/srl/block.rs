@@ -21,11 +21,11 @@ pub(super) struct Measured {
     pub(super) data: String,
     pub(super) reading: Reading,
     pub(super) noise: Noise,
-    /// Which of the predicates each failure is.
+    /// The predicate of each failure, by its index.
     pub(super) inputs: Vec<usize>,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
-    /// What each of them got right, failure by failure.
+    /// The tallies of each method, failure by failure.
     pub(super) tallies: Tallies,
     /// Variants of the best preset that lack a part.
     pub(super) parts: Vec<Row>,
@@ -118,7 +118,7 @@ impl Block<'_> {
             watch.begin(name, failures.cases.len() as u64);
             let repairs = search();
             watch.end();
-            // A decoder of its own is charged a pass of its own.
+            // A separate decoder is charged a pass of its own.
             to.rows.push(self.row(name, &repairs, milliseconds(&repairs)));
             to.tallies.push(name, failures.tallies(&repairs));
         }

@@ -25,8 +25,8 @@ pub struct SrlConfig {
     /// Which sentences are constrained; the other genres use the first.
     #[serde(deserialize_with = "non_empty")]
     pub noise: Vec<Noise>,
-    /// The networks that are measured under every kind of constraint, and whose best preset is taken
-    /// apart; the others under the first kind only. If empty, all are.
+    /// The networks that are measured under every kind of constraint, and whose best preset is
+    /// ablated; the others are measured under the first kind only. If empty, all networks.
     #[serde(default)]
     pub every_kind: Vec<String>,
     /// The step limits whose trade-off is shown.
@@ -97,8 +97,8 @@ pub struct Rivals {
 }
 
 impl SrlConfig {
-    /// Checks what no single value shows: every network has a name of its own and a corpus that is
-    /// there, and every variant fits its preset.
+    /// Checks across values: every network has a name of its own and a corpus that exists, and
+    /// every variant fits its preset.
     ///
     /// # Errors
     /// If one has not.

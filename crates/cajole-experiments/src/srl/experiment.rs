@@ -138,7 +138,7 @@ impl Experiment for SrlConfig {
     }
 }
 
-/// Sentences with a tagger's own outputs for their predicates, once they are asked for.
+/// Sentences with a tagger's own outputs for their predicates, computed on demand.
 pub(super) struct Tagged<'s> {
     pub(super) sentences: &'s [Sentence],
     firsts: OnceCell<Vec<Candidate>>,

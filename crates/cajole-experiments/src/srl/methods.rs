@@ -22,7 +22,7 @@ pub struct Failures<'a> {
     pub tagger: &'a RoleTagger,
     /// The failures, each with its first output.
     pub cases: Vec<(&'a Instance, Candidate)>,
-    /// Which of the predicates each of them is.
+    /// The predicate of each failure, by its index.
     pub(super) inputs: Vec<usize>,
     /// The number of predicates.
     pub total: usize,
@@ -231,7 +231,7 @@ impl<'a> Failures<'a> {
         total
     }
 
-    /// What these outputs got right, failure by failure.
+    /// The tallies of these outputs, failure by failure.
     pub(crate) fn tallies(&self, repairs: &[Repair]) -> Vec<Tally> {
         let tally = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
             let score = Score::of(&x.gold, &self.tagger.vocabulary.arguments(&repair.output));

@@ -9,7 +9,7 @@ pub(super) struct Method {
     pub(super) failures: f64,
     /// The percentage of those that were converted.
     pub(super) converted: f64,
-    /// The percentage of arguments that are no constituents, averaged over the failures.
+    /// The percentage of arguments that are not constituents, averaged over the failures.
     pub(super) disagreement: f64,
     /// F1 on the failures.
     pub(super) f1: f64,

@@ -1,7 +1,7 @@
 //! How A* searches: its penalties, its bound and its agenda.
 //!
 //! He et al. (2017) charge for repeated core roles, for continuations and references of nothing,
-//! and for arguments that are no constituents. The paper's A* collapses under noisy constraints;
+//! and for arguments that are not constituents. The paper's A* collapses under noisy constraints;
 //! [`Collapse`] lists searches that show why ours does not: its penalty is tuned and finite, its
 //! bound is tight, and its agenda is large enough to finish.
 
@@ -22,7 +22,7 @@ pub struct Searching {
 }
 
 impl Searching {
-    /// Charges only for arguments that are no constituents, with the tight bound.
+    /// Charges only for arguments that are not constituents, with the tight bound.
     pub fn by_syntax(penalty: f32, agenda_limit: usize) -> Self {
         let penalties = Penalties { syntax: penalty, ..Penalties::default() };
         Searching { penalties, heuristic: Heuristic::Viterbi, agenda_limit }
@@ -42,7 +42,7 @@ impl Charges {
     /// The faults of roles, in the order in which their charges are tuned.
     pub(super) const ROLES: [&'static str; 3] = ["unique", "continuation", "reference"];
 
-    /// Charges only for arguments that are no constituents.
+    /// Charges only for arguments that are not constituents.
     pub(super) fn by_syntax(penalty: f32) -> Self {
         let (unique, continuation, reference) = (Some(0.0), Some(0.0), Some(0.0));
         Charges { unique, continuation, reference, syntax: finite(penalty) }
@@ -80,7 +80,7 @@ impl Charges {
     }
 }
 
-/// A penalty as it is kept: `None` forbids, because JSON has no infinity.
+/// A penalty as it is stored: `None` forbids, because JSON has no infinity.
 pub(super) fn finite(penalty: f32) -> Option<f32> {
     Some(penalty).filter(|penalty| penalty.is_finite())
 }
@@ -89,7 +89,7 @@ pub(super) fn finite(penalty: f32) -> Option<f32> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Collapse {
-    /// On the failures of which networks.
+    /// The networks whose failures are used.
     #[serde(deserialize_with = "non_empty")]
     pub networks: Vec<String>,
     /// The searches to compare.
@@ -103,7 +103,7 @@ pub struct Collapse {
 pub struct NamedSearch {
     /// Its name in tables.
     pub name: String,
-    /// The penalty for arguments that are no constituents; the tuned penalties by default.
+    /// The penalty for arguments that are not constituents; the tuned penalties by default.
     #[serde(default)]
     pub penalty: Option<f32>,
     /// The bound on the rest of an output.

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(read(&text), expected);
     }
 
-    /// Empty lists, zero counts and numbers that are none would end in a report full of NaN.
+    /// Empty lists, zero counts and NaN would end in a report full of NaN.
     #[test]
     fn settings_that_measure_nothing_are_refused_by_name() {
         for (key, value, why) in [

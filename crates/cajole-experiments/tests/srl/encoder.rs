@@ -1,4 +1,4 @@
-//! Taggers on a pretrained encoder: training, resuming, and folders that are none.
+//! Taggers on a pretrained encoder: training, resuming, and folders that are not encoders.
 
 use std::fs;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn training_learns_and_a_killed_run_ends_with_the_same_weights() {
     assert_eq!(losses.len(), EPOCHS);
     assert!(losses[EPOCHS - 1] < 0.9 * losses[0], "{losses:?}");
 
-    // One thread or three: the same.
+    // One thread and three give the same.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     let (other, _) = pool.install(|| train(None, &Silent));
     assert!(bits(other.model.weights()) == bits(whole.model.weights()));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Labels, Writer};
 use crate::task::Task;
 
-/// The task of a folder that `save_pretrained` wrote; nothing, if it is another folder.
+/// The task of a folder that `save_pretrained` wrote; `None` if it is another kind of folder.
 ///
 /// # Errors
 /// If its architecture is not supported.

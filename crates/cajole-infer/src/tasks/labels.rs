@@ -1,5 +1,5 @@
-//! Encoders that label words: BERT, RoBERTa, DistilBERT for token classification. Rules are about
-//! the words' tags, and the spans that BIO tags make.
+//! Encoders that label words: BERT, RoBERTa, DistilBERT for token classification. Rules apply to
+//! the words' tags, and to the spans that BIO tags form.
 
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub struct Labels {
     presets: Presets,
 }
 
-/// Why the right labels of a line are none.
+/// Why the right labels of a line cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum GoldError {
     #[error("there are {tags} labels for {words} words")]
@@ -83,7 +83,8 @@ impl Labels {
         }
     }
 
-    /// The words of a line: `tokens`, or `input` or `text`, which may be lists.
+    /// The words of a line, from `tokens`, `input` or `text`: a list, or a text that is split into
+    /// words.
     fn words(&self, line: &Line) -> Result<Vec<String>, LineError> {
         let given = ["tokens", "input", "text"];
         let given = given.iter().find_map(|field| Some((*field, line.fields.get(*field)?)));
@@ -117,7 +118,7 @@ impl Labels {
 }
 
 /// Labels as tags for decoders. If they are not BIO tags, any label may follow any other: each is a
-/// span of its own, and the first stands for what is outside.
+/// span of its own, and the first stands for `O`.
 fn tag_set(labels: &[String]) -> Result<TagSet, TagSetError> {
     TagSet::new(labels.iter().cloned()).or_else(|_| {
         let others = labels.iter().skip(1).map(|label| format!("B-{label}"));

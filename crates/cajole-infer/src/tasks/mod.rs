@@ -1,6 +1,6 @@
-//! The tasks whose checkpoints can be run: one file each. Two more have what those that write symbol
-//! by symbol, and those that tag every position, have in common. `huggingface.rs` is for Hugging Face
-//! folders.
+//! The tasks whose checkpoints can be run: one file each. `sequences.rs` has what networks that
+//! write symbol by symbol have in common, `tags.rs` what those that tag every position have.
+//! `huggingface.rs` is for Hugging Face folders.
 
 pub(crate) mod huggingface;
 mod labels;

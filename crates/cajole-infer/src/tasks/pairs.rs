@@ -70,7 +70,7 @@ impl Task for Pairs {
         let symbols = self.symbols("input", &value, most)?;
         let gold = |gold| self.symbols("output", gold, most.max(MOST_SYMBOLS));
         let gold = line.gold().map(gold).transpose()?;
-        // What the network cannot write has no right output to be compared with.
+        // A right output that the network cannot write is no use for comparison.
         let known = |gold: Vec<String>| gold.iter().map(|s| self.vocabulary.symbol(s)).collect();
         let gold = gold.and_then(known);
         let input = self.pairs.tokens(&symbols);

@@ -89,7 +89,7 @@ impl Task for Parsing {
         line.check_length(&sentence.leaves)?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
         let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
-        // A label that the network does not know it cannot write: such a tree has no right output.
+        // The network cannot write a label that it does not know: such a tree has no right output.
         let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
         let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
         Ok(vec![Case { input: Read { tokens, sentence }, subject, gold }])

@@ -1,5 +1,5 @@
-//! What all networks that write symbol by symbol have in common: their searches, and how outputs are
-//! written and scored. Use it for a [`Task`](crate::task::Task) of your own.
+//! What all networks that write symbol by symbol share: their searches, and how outputs are written
+//! and scored. Use it for a [`Task`](crate::task::Task) of your own.
 
 use cajole_core::decoders::{BestFirst, DoublingBeam, MaskedBeam, Sampling};
 use cajole_core::{Stepper, Symbol};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::engine::{Engine, Limits, Rival};
 use crate::task::{Case, Output, Search};
 
-/// The engines that differ. A* has no better heuristic here than zero, and is then `exact`.
+/// The engines that differ. Here A* has no better heuristic than zero, which makes it `exact`.
 pub fn engines() -> Vec<Engine> {
     let rivals = [Rival::Beam, Rival::Masked, Rival::Exact, Rival::Sample].map(Engine::Rival);
     [Engine::Gbi].into_iter().chain(rivals).chain([Engine::Auto]).collect()
@@ -39,8 +39,8 @@ pub fn record<I>(vocabulary: &Vocabulary, case: &Case<I>, y: &[Symbol]) -> Map<S
     Map::from_iter([("output".to_owned(), output)])
 }
 
-/// The share of right symbols at their place, over the longer of both outputs, as the paper's
-/// accuracy is.
+/// The share of symbols that are right at their place, relative to the longer of both outputs: the
+/// paper's accuracy.
 pub fn score<I>(outputs: &[Output<'_, I>]) -> (&'static str, f64) {
     let mut score = Score::default();
     for (case, y) in outputs {

@@ -25,10 +25,10 @@ use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Display, Output, Search, Task};
 
-/// Prefixes that A* may make for one input before it gives up, as in the experiment.
+/// The most prefixes that A* makes for one input before it gives up, as in the experiment.
 const AGENDA_LIMIT: usize = 200_000;
 
-/// A predicate that is asked about.
+/// A predicate whose arguments are wanted.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// What the network reads.
@@ -62,8 +62,8 @@ impl Roles {
         Roles { tagger, vocabulary, presets }
     }
 
-    /// The predicates of a sentence, whose tree is from `tree_from`. They share all they can: a long
-    /// sentence has hundreds.
+    /// The predicates of a sentence, whose tree is from `tree_from`. They share as much as
+    /// possible: a long sentence has hundreds.
     fn cases_of(
         &self,
         sentence: Sentence,
@@ -129,7 +129,7 @@ impl Task for Roles {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
-        // Whoever puts a tree into a line may say where it is from.
+        // A line with a tree may say where the tree is from.
         let tree_from = line.fields.get("tree_from").and_then(Value::as_str).unwrap_or("input");
         let tree_from = sentence.tree.as_ref().map(|_| tree_from);
         self.cases_of(sentence, tree_from, rules).map_err(LineError::other)
@@ -201,7 +201,7 @@ impl Task for Roles {
             }
             (Rival::Astar, None) => return None,
             (Rival::Masked, None) => Box::new(Tagged { tags, search: MaskedTags::default() }),
-            // The best there is, where the rules are an automaton; else the best on a long list.
+            // The exact optimum if the rules are an automaton; else the best on a long list.
             (Rival::Exact, None) => {
                 let masked = Tagged { tags, search: MaskedTags::default() };
                 let searches: Vec<Search<'a, Net>> =
@@ -217,7 +217,7 @@ impl Task for Roles {
         })
     }
 
-    /// The best output that satisfies, under the weights of the moment.
+    /// The best output that satisfies, under the current weights.
     fn sources<'a>(
         &'a self,
         config: &Config,

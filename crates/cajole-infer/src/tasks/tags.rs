@@ -1,4 +1,4 @@
-//! What all networks that give every position a tag have in common: their searches. Use it for a
+//! What all networks that give every position a tag share: their searches. Use it for a
 //! [`Task`](crate::task::Task) of your own.
 
 use cajole_core::TagScorer;
@@ -24,7 +24,7 @@ pub fn rival<'a, M: TagScorer + 'a>(
     match rival {
         Rival::Masked => Box::new(masked),
         Rival::Beam => Box::new(lists),
-        // The best there is, where the rules are an automaton; else the best on a long list.
+        // The exact optimum if the rules are an automaton; else the best on a long list.
         Rival::Exact | Rival::Astar => {
             let searches: Vec<Search<'a, M>> = vec![Box::new(masked), Box::new(lists)];
             Box::new(InTurn { searches })

@@ -62,14 +62,14 @@ impl Task for Transduction {
         let value = line.input()?;
         line.check_length(value.as_str().unwrap_or_default().chars())?;
         let symbols = self.letters("input", &value)?;
-        // The letters that are read are those that are written.
+        // The network reads the same letters that it writes.
         let symbol = |letter: &String| {
             let unknown = || LineError::UnknownInput { symbol: letter.clone() };
             self.vocabulary.symbol(letter).ok_or_else(unknown)
         };
         let input = symbols.iter().map(symbol).collect::<Result<_, _>>()?;
         let gold = line.gold().map(|gold| self.letters("output", gold)).transpose()?;
-        // What the network cannot write has no right output to be compared with.
+        // A right output that the network cannot write is no use for comparison.
         let gold = gold.and_then(|gold| self.vocabulary.read(&gold.concat()).ok());
         Ok(vec![Case { input, subject: Subject::new(symbols, value), gold }])
     }

@@ -1,4 +1,4 @@
-//! Encoder-decoders that write text: BART, Marian, T5. Rules are about the text.
+//! Encoder-decoders that write text: BART, Marian, T5. Rules apply to the text.
 
 use std::ops::Range;
 use std::path::Path;
@@ -82,7 +82,7 @@ impl Writer {
         Ok(Writer { model, tokens, vocabulary, presets, limits: Limits::default() })
     }
 
-    /// Ranks outputs of different lengths so.
+    /// Ranks outputs of different lengths in this way.
     fn rank(&mut self, ranking: Ranking) {
         self.limits.ranking = ranking;
         let Presets { paper, best, small, .. } = &mut self.presets;
@@ -99,7 +99,7 @@ impl Writer {
     }
 }
 
-/// A field as text; words of a list have blanks between them.
+/// A field as text; words of a list are joined by blanks.
 fn text(field: &'static str, value: &Value) -> Result<String, LineError> {
     let words = list(field, value)?;
     Ok(words.map_or_else(|| value.as_str().unwrap_or_default().to_owned(), |words| words.join(" ")))

@@ -1,4 +1,4 @@
-//! Every engine on networks that are built in, judged by predicates and sums of its own.
+//! Every engine on the built-in networks, checked by independent predicates and sums.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ arithmetic = 'len(out) = 3 * count(in, "a") + 2 * count(in, "b")'
 divide-by = "lengths"
 "#;
 
-/// All of them, whether they differ for a network or not.
+/// All of them, whether or not they make a difference for a network.
 const ENGINES: [Engine; 7] = [
     Engine::Gbi,
     Engine::Rival(Rival::Beam),
@@ -55,7 +55,7 @@ fn settings<T: Task>(task: &T, engine: Engine, limits: &Limits) -> Settings {
     Settings { engine, limits: limits.clone(), ..Settings::of(task) }
 }
 
-/// What is made of a line that has one input.
+/// The answer to a line with one input.
 fn answer<T: Task>(answering: &mut Answering<'_, T>, line: &str) -> Answer {
     let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
     answering.answer(vec![Ok(line)]).remove(0).answers.unwrap().remove(0).answer
@@ -99,7 +99,7 @@ fn count_g(input: &str, output: &str) -> f32 {
     off * off / (input.len() + output.len()) as f32
 }
 
-/// Whether an output obeys all that is known of a transduction.
+/// Whether an output obeys everything that is known about a transduction.
 fn is_full(input: &str, output: &str) -> bool {
     let mut rest = output;
     while let Some(next) = rest.strip_prefix("aaa").or_else(|| rest.strip_prefix("zb")) {
@@ -114,7 +114,7 @@ fn cases<T: Task>(task: &T, rules: &Rules<'_>, line: &str) -> Vec<Case<T::Input>
     task.cases(&line, rules).unwrap()
 }
 
-/// What is the same of every answer, whatever the engine: `holds` is known independently.
+/// What holds for every answer, whatever the engine; `holds` is known independently.
 fn check_answer(answer: &Answer, name: &str, holds: bool, g: f32) {
     let is_satisfied = answer.status == Status::Satisfied;
     assert_eq!(is_satisfied, holds && answer.g_after == 0.0, "{name}: {answer:?}");
@@ -255,7 +255,7 @@ const IMPOSSIBLE: &str = "arithmetic = 'len(out) > 1000 and count(out, \"a\") < 
 fn auto_ends_when_its_time_is_up() {
     let task = transducer();
     let rules = Rules::parse("here", IMPOSSIBLE, None, task.vocabulary()).unwrap();
-    // A busy machine is given some time for what is under way.
+    // A busy machine gets some time for work in progress.
     let deadline = Duration::from_secs(2);
     let limits = limits(|limits| {
         limits.deadline = Some(deadline);
@@ -295,7 +295,7 @@ fn auto_does_not_search_again_in_vain() {
 #[cfg(unix)]
 fn sources_leave_time_for_steps() {
     let task = transducer();
-    // A program that approves of nothing: no automaton says so.
+    // A program that rejects everything, and no automaton says so.
     let script = "while read -r line; do echo '{\\\"loss\\\": 1}'; done";
     let text = format!("checker = {{ command = ['sh', '-c', \"{script}\"] }}");
     let here = std::path::Path::new(".");
@@ -348,7 +348,7 @@ fn spans<'t>(tags: &[&'t str]) -> Vec<(&'t str, usize, usize)> {
     spans
 }
 
-/// Whether every `I-X` goes on with an `X`.
+/// Whether every `I-X` continues an `X`.
 fn is_valid(tags: &[&str]) -> bool {
     let goes_on = |t: usize| 0 < t && tags[t - 1].get(1..) == tags[t].get(1..);
     (0..tags.len()).all(|t| !tags[t].starts_with("I-") || goes_on(t))

@@ -13,10 +13,10 @@ use cajole_testing::folders::{LABELS, LETTERS, write_labels, write_writer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What texts of [`write_writer`] seldom are.
+/// A rule that texts of [`write_writer`] seldom satisfy.
 const PAIRS: &str = "pattern = '([ab][cde ])*'\n";
 
-/// What tags of [`write_labels`] seldom are.
+/// A rule that tags of [`write_labels`] seldom satisfy.
 const AT_MOST: &str = r#"[[all]]
 arithmetic = 'count(out, "B-PER") + count(out, "B-ORG") <= 2'
 
@@ -74,8 +74,8 @@ fn sentences(n: usize) -> Vec<String> {
     (0..n).map(sentence).collect()
 }
 
-/// Sentences without a word that stands twice: where all words are the same, networks that hardly see
-/// positions tag them all alike, whatever moves.
+/// Sentences in which no word occurs twice. If all words were the same, networks that hardly see
+/// positions would tag them all alike, whatever moves.
 fn of_different_words(n: usize) -> Vec<String> {
     let words = ["ann", "lee", "paid", "acme", "on", "may", "9", "bob"];
     let sentence = |i: usize| {
@@ -208,7 +208,7 @@ fn comparisons_know_texts_that_are_right() {
     assert_eq!(report.rows.len(), 1 + network.engines().len());
 }
 
-/// A folder after a change, as an error.
+/// The error of a folder after a change.
 fn refused(write: fn(&Path, u64), change: impl FnOnce(&Path)) -> String {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), 1);

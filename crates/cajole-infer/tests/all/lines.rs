@@ -1,4 +1,4 @@
-//! Lines to records: in order, at any number of threads, and each at its own cost only.
+//! Lines to records: in order, on any number of threads, and a bad line costs only its own record.
 #![cfg(unix)]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn transducer() -> Opened {
     Registry::standard().open("transducer").unwrap()
 }
 
-/// A run over some lines: what it wrote, what it told, how it ended.
+/// A run over some lines: what it wrote, what it reported, how it ended.
 struct Ran {
     bytes: Vec<u8>,
     told: Vec<String>,
@@ -68,7 +68,7 @@ fn rules<'v>(network: &'v dyn Runnable, text: &str) -> Rules<'v> {
     Rules::parse("here", text, None, network.vocabulary()).unwrap()
 }
 
-/// Short lines, and every now and then one that takes a hundred times as long.
+/// Short lines, and now and then one that takes a hundred times as long.
 fn uneven(n: usize) -> Vec<String> {
     let line = |i: usize| match i % 37 {
         5 => "azbz".repeat(12) + &"az".repeat(i % 5),
@@ -115,7 +115,7 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
     assert_eq!(task.fingerprint(), before, "W is as it was");
 }
 
-/// The records of lines that are asked for all at once are those of lines asked for one by one.
+/// Lines answered all at once have the same records as lines answered one by one.
 fn check_batches(network: &dyn Runnable, text: &str, lines: &[String]) {
     let rules = rules(network, text);
     let settings = settings(network, Engine::Gbi);
@@ -135,7 +135,7 @@ fn what_stands_in_a_batch_does_not_matter() {
     check_batches(&*transducer(), COUNT, &lines);
 }
 
-/// Sentences of different lengths, whose trees are no good to the tagger.
+/// Sentences of different lengths, with trees that the tagger's outputs violate.
 fn sentences() -> Vec<String> {
     let words = "the old man saw that she gave him dogs which barked at the door".split(' ');
     let words: Vec<&str> = words.collect();
@@ -199,7 +199,7 @@ fn a_cancelled_run_takes_no_more_lines() {
     assert!(0 < n && n < 1900, "{n} lines were answered");
 }
 
-/// Lines that cannot be worked on, each with what is said of it.
+/// Bad lines, each with the message about it.
 fn bad_lines() -> Vec<(Vec<u8>, &'static str)> {
     let mut lines: Vec<(Vec<u8>, &str)> = [
         ("{\"input\": \"az\"", "no JSON object"),
@@ -342,7 +342,8 @@ fn every_line_may_bring_rules_that_no_other_brings() {
     let task = transducer();
     let usual = rules(&*task, COUNT);
     let settings = settings(&*task, Engine::Gbi);
-    // More than are kept, one after the other: the last of a batch must not cost the first theirs.
+    // More rule sets than are kept, one after the other: the last of a batch must not evict the
+    // first while those are in use.
     let rule =
         |i: usize| json!({"arithmetic": format!("len(out) >= {}", i % 3), "name": i.to_string()});
     let line = |i| json!({"input": "azbz", "constraint": rule(i)}).to_string() + "\n";
@@ -381,7 +382,7 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
     assert!(failures.iter().all(|answer| answer["status"] == "satisfied"), "{failures:?}");
 }
 
-/// A rule that a script approves of everything, but does `$then` for one input.
+/// A rule whose script approves of everything, but does `$then` for one input.
 fn checked<'v>(folder: &Path, task: &'v dyn Runnable, then: &str) -> Rules<'v> {
     let script = format!(
         "while read -r line; do case $line in \

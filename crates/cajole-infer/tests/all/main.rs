@@ -1,4 +1,4 @@
-//! What the crate does as a whole.
+//! The crate as a whole.
 
 mod engines;
 mod folders;

@@ -1,4 +1,5 @@
-//! Whoever waits for a line may watch its steps, set a deadline, or leave, and nobody else notices.
+//! A caller that waits for a line may watch its steps, set a deadline, or leave, without affecting
+//! other lines.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;

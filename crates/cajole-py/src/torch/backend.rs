@@ -1,4 +1,4 @@
-//! What both kinds of networks ask of Python: parameters, nudges, gradients and steps.
+//! What both kinds of networks request from Python: parameters, nudges, gradients and steps.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ pub(crate) struct Item {
 /// `W_λ` and `∇` of one input, on the network's device.
 pub(crate) struct Nudge(pub(super) Py<PyAny>);
 
-/// What Python says of an input: the object, the names of its symbols, its size, its longest output.
+/// What Python prepares for an input: the object, the names of its symbols, its size, its longest
+/// output.
 pub(super) type Prepared = (Py<PyAny>, Vec<String>, usize, usize);
 
 impl Backend {
@@ -46,7 +47,7 @@ impl Backend {
         })
     }
 
-    /// Calls a method of Python's half; an exception is a failure of this call.
+    /// Calls a method of the Python half; an exception is a failure of this call.
     pub(super) fn call<T>(
         &self,
         method: &str,

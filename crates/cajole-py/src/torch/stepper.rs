@@ -1,7 +1,8 @@
 //! A network in PyTorch that writes one symbol after the other.
 //!
-//! Decoding records prefixes, not activations: a gradient runs the blamed outputs through the network
-//! once more, all positions at a time, which is cheaper in PyTorch than a graph of single steps.
+//! Decoding records prefixes, not activations: a gradient runs the blamed outputs through the
+//! network once more, all positions at once, which is cheaper in PyTorch than a graph of single
+//! steps.
 
 use std::collections::HashMap;
 
@@ -20,7 +21,7 @@ pub(crate) struct PyStepper {
     n_symbols: usize,
 }
 
-/// The last pass that was recorded, and the one that runs.
+/// The last recorded pass, and the running one.
 #[derive(Default)]
 pub(crate) struct Passes {
     kept: Prefixes,
@@ -30,7 +31,7 @@ pub(crate) struct Passes {
     saved: Vec<u32>,
     /// Whether a step has been taken.
     is_begun: bool,
-    /// Whether rows continue prefixes of different lengths, which are then run anew.
+    /// Whether rows continue prefixes of different lengths, which then run from the start.
     is_recalled: bool,
     /// Python's state of the pass.
     state: Option<Py<PyAny>>,
@@ -82,7 +83,7 @@ impl Prefixes {
             *costs.entry((node, symbol)).or_default() += cost;
             ends.push((node, symbol));
         }
-        // Longer ones come later, and hold what is in shorter ones.
+        // Longer ones come later, and contain the shorter ones.
         ends.sort_unstable();
         let mut outputs = Vec::new();
         for (node, symbol) in ends.into_iter().rev() {

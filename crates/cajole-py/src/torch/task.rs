@@ -1,4 +1,5 @@
-//! PyTorch's networks as tasks, so that lines, records, engines and comparisons are those of all others.
+//! PyTorch's networks as tasks, so that lines, records, engines and comparisons work as for all
+//! others.
 
 use cajole_core::{Config, Objective, Source};
 use cajole_infer::engine::{Engine, Limits, Rival};
@@ -20,9 +21,9 @@ pub(crate) struct Torch<M> {
 }
 
 impl<M> Torch<M> {
-    /// What moves, unless settings say otherwise, are the parameters that match `moves`.
+    /// Unless settings say otherwise, the parameters that match `moves` move.
     pub(super) fn new(model: M, vocabulary: Vocabulary, moves: Vec<String>) -> Self {
-        // Passes cost more here than elsewhere: greedy decoding, and fewer prefixes to look at.
+        // Passes cost more here than elsewhere, so decode greedily, and search fewer prefixes.
         let cheap = |config: Config| {
             config.with(|config| {
                 config.width = 1;
@@ -43,13 +44,13 @@ impl<M> Torch<M> {
     }
 }
 
-/// As much as goes through the network together.
+/// How many inputs go through the network together.
 fn together(backend: &Backend) -> Together {
     let (n, all) = (backend.in_step, usize::MAX);
     Together { lines: 4 * n, inputs: n, tokens: all, tokens_in_step: all }
 }
 
-/// The input of a line, which has to be JSON that the network's `prepare` takes.
+/// The input of a line, which must be JSON that the network's `prepare` takes.
 fn cases(backend: &Backend, line: &Line, gold: &Vocabulary) -> Result<Vec<Case<Item>>, LineError> {
     let value = line.input()?;
     let prepared = backend.prepare(&value).map_err(|failure| LineError::other(failure.to_string()));

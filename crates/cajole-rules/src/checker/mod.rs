@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Only `loss` is required. Positions are symbol indices; the one after the last is the end symbol.
-//! Where a network writes text, `symbols` are its characters, and positions count these.
-//! A checker that echoes the `id` is protected against stray lines being taken for replies. A
-//! checker that is started for each output just exits, with 0 if the output is valid.
+//! If the network writes text, `symbols` are its characters, and positions count these. A checker
+//! that echoes the `id` is protected against stray lines being taken for replies. A checker that is
+//! started for each output just exits, with 0 if the output is valid.
 //!
 //! Verdicts must depend on the request alone, not on earlier requests: they are cached, and each
 //! thread asks a process of its own. Failures are cached as well, as [`Trouble`] with one output,
@@ -100,7 +100,7 @@ impl<'v> Checker<'v> {
         serde_json::to_string(&request).unwrap_or_default()
     }
 
-    /// How many positions a reply may speak of, without the end.
+    /// How many positions a reply may name, without the end.
     fn n_positions(&self, y: &[Symbol]) -> usize {
         match self.vocabulary.is_text() {
             true => self.vocabulary.text(y).chars().count(),
@@ -126,9 +126,9 @@ impl<'v> Checker<'v> {
 
     /// Asks an idle process, or else a new one.
     ///
-    /// If an idle process is gone, that says nothing about this request: it may only reply a
-    /// limited number of times. So a new process is asked before reporting trouble, which keeps the
-    /// result independent of earlier requests.
+    /// An idle process that is gone says nothing about this request: it may reply only a limited
+    /// number of times. So a new process is asked before trouble is reported, and the result does
+    /// not depend on earlier requests.
     fn ask(&self, request: &str, n_symbols: usize) -> Judgement {
         let waiting = lock(&self.idle).pop();
         if let Some(process) = waiting {

@@ -15,7 +15,7 @@ use super::os::{self, Source, Stop, Stopped};
 use super::tail::Tail;
 use super::trouble::{Cause, excerpt};
 
-/// The programs that run now. They lead process groups of their own, which no signal from a terminal
+/// The running programs. They lead process groups of their own, which no signal from a terminal
 /// reaches.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 

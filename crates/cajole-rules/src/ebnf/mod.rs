@@ -11,7 +11,7 @@
 //! | `=` `:=` `::=`             | defines the rule on the left                       |
 //! | `"text"` `'text'`          | the symbols that spell this text, in sequence      |
 //! | `/regex/`                  | text that matches, in grammars of networks that write text |
-//! | `.`                        | any one symbol; of a text, any one character       |
+//! | `.`                        | any one symbol; over text, any one character |
 //! | `a b` or `a, b`            | a followed by b                                    |
 //! | <code>a &#124; b</code>    | either                                             |
 //! | `[a]` `a?`                 | optional                                           |

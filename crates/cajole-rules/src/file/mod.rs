@@ -34,8 +34,8 @@
 //! | `sql`                              | is one SQL statement over given tables                  |
 //! | `checker`                          | is accepted by a program                                |
 //!
-//! Where a network writes text in pieces, rules are about the text. `words = true` makes `symbols`,
-//! `grammar`, `must-have` and `must-not-have` rules over its words.
+//! If a network writes text in pieces, rules apply to the text. With `words = true`, the rules
+//! `symbols`, `grammar`, `must-have` and `must-not-have` apply to its words.
 //!
 //! Any rule may have a `name`, a `weight`, and `divide-by = "output"` or `"lengths"`, which divides
 //! its `g` by the length of the output, or of input and output together, as the paper recommends.
@@ -109,7 +109,7 @@ impl<'v> Rules<'v> {
         })
     }
 
-    /// The rules of a JSON object, such as a line may carry.
+    /// The rules in a JSON object, such as one in a line.
     ///
     /// # Errors
     /// If a rule is invalid.
@@ -210,7 +210,7 @@ impl Constraint<Subject> for Rules<'_> {
         faults.collect()
     }
 
-    /// Of rules over text, the bytes are followed together, and symbols only then.
+    /// Rules over text are first combined over bytes, and only then seen through symbols.
     fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
         if self.text.is_empty() {
             return self.own.all.automaton(x);

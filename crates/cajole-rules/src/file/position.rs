@@ -1,7 +1,7 @@
 //! Where in the text of a constraint file an error is.
 //!
-//! An error knows its rule and its key; formulas and grammars also know how far into the value they
-//! were read. Editors want to show the very place.
+//! An error knows its rule and its key; errors in formulas and grammars also know their place
+//! within the value. Editors want to show the exact place.
 
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub(super) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (1 + before.matches('\n').count(), 1 + before[line_start..].chars().count())
 }
 
-/// The table that begins at a byte, however deep in lists.
+/// The table that begins at a byte, at any depth of lists.
 fn table_at<'t, 'i>(table: &'t DeTable<'i>, at: usize) -> Option<&'t DeTable<'i>> {
     table.iter().find_map(|(_, value)| {
         let DeValue::Array(list) = value.get_ref() else { return None };
@@ -78,7 +78,7 @@ static KEYS_OF_KINDS: LazyLock<Vec<&str>> =
 /// The keys whose values are grammars.
 const KEYS_OF_TEXT: [&str; 2] = ["symbols", "grammar"];
 
-/// How far into its value an error is, where the value stands in the file as it is meant.
+/// How far into its value an error is, if the value has no escapes in the file.
 fn inside(text: &str, value: &Spanned<DeValue<'_>>, error: &RuleError) -> Option<usize> {
     let DeValue::String(meant) = value.get_ref() else { return None };
     let written = text.get(value.span())?;

@@ -15,7 +15,7 @@ pub(super) enum Feature {
     Characters,
     /// Words, which white space separates.
     Words,
-    /// Occurrences of a text, which may overlap.
+    /// Occurrences of a phrase, which may overlap.
     Phrase(Phrase),
     /// Occurrences of a word.
     Word(Vec<u8>),
@@ -39,7 +39,7 @@ impl Phrase {
         phrase
     }
 
-    /// How long a prefix the text ends with, after one more byte.
+    /// The length of the prefix that the text ends with after one more byte.
     fn next(&self, mut n: usize, byte: u8) -> usize {
         loop {
             match self.bytes.get(n) {
@@ -52,7 +52,7 @@ impl Phrase {
 }
 
 impl Feature {
-    /// How much there is of it in a text.
+    /// Its count in a text.
     pub(super) fn count(&self, text: &[Symbol]) -> usize {
         let (mut state, mut count) = (0, 0);
         for &byte in text {
@@ -88,7 +88,7 @@ impl Feature {
         matches!(self, Feature::Word(word) if word.len() == state)
     }
 
-    /// Bytes that it tells from others.
+    /// The bytes that it distinguishes from others.
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Feature::Characters | Feature::Words => &[],

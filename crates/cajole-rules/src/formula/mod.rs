@@ -7,7 +7,7 @@
 //! count(out,"a") = 3*count(in,"a") and len(out) <= 2*len(in) + 1
 //! ```
 //!
-//! Where a network writes text, characters and words are counted, and texts within it:
+//! If a network writes text, formulas count characters, words, and occurrences of phrases:
 //!
 //! ```text
 //! len(out) <= 280 and len(words(out)) = 12 and count(out, "http") = 0 and count(words(out), "I") <= 2

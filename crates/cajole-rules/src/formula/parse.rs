@@ -48,7 +48,7 @@ enum Side {
     Out,
 }
 
-/// What it counts: symbols, which of a text are characters, or words.
+/// What it counts: symbols (characters, over text) or words.
 #[derive(Clone, Copy)]
 enum Unit {
     Symbols,

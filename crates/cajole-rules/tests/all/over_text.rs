@@ -1,5 +1,4 @@
-//! Rules of networks that write text in pieces: what they say is about the text, and what they blame
-//! are pieces.
+//! Rules for networks that write text in pieces: they apply to the text, and blame pieces.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,11 +9,11 @@ use cajole_rules::{Rules, Subject, Vocabulary};
 use proptest::prelude::*;
 use regex::Regex;
 
-/// Pieces of text, among them halves of characters. The last writes nothing.
+/// Pieces of text, including halves of characters. The last writes nothing.
 const PIECES: [&[u8]; 9] =
     [b"a", b"ab", b" ", b"b", b" the", b"\xc3", b"\xa9", "日".as_bytes(), b""];
 
-/// The same where the text begins, with a blank less.
+/// The same where the text begins, without the blank.
 const FIRST: [&[u8]; 9] = [b"a", b"ab", b"", b"b", b"the", b"\xc3", b"\xa9", "日".as_bytes(), b""];
 
 fn vocabulary(differs: bool) -> Vocabulary {
@@ -49,7 +48,7 @@ fn outputs(max_len: u32) -> impl Iterator<Item = Vec<Symbol>> {
     })
 }
 
-/// Compares a rule with what its meaning says of texts that are UTF-8; the others violate it if
+/// Compares a rule with its meaning, `holds`, on texts that are UTF-8; other texts violate it if
 /// `is_strict`. Faults add up to `g`, and the automaton has exactly the feasible outputs.
 fn check(text: &str, is_strict: bool, x: &Subject, holds: impl Fn(&str) -> bool) {
     for differs in [false, true] {
@@ -81,7 +80,7 @@ fn check(text: &str, is_strict: bool, x: &Subject, holds: impl Fn(&str) -> bool)
     }
 }
 
-/// What is listed in a state is what each symbol does there.
+/// Checks that the listed successors of a state are those of each symbol.
 fn check_masks(automaton: &dyn Automaton) {
     let (mut seen, mut open) = (HashSet::new(), vec![automaton.start()]);
     while let Some(state) = open.pop().filter(|_| seen.len() < 30) {

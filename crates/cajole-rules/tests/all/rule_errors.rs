@@ -62,7 +62,7 @@ fn a_rule_has_exactly_one_kind() {
         [("squared = true", "arithmetic"), ("start = 's'", "grammar"), ("free-roles = []", "spans")]
     {
         check(&v, &format!("pattern = 'a'\n{stray}"), &[":1:", &stray[..5], kind]);
-        // Nor next to a list, where it would belong to none of the rules.
+        // It may not stand next to a list either, where it would belong to none of the rules.
         check(&v, &format!("{stray}\n[[all]]\npattern = 'a'"), &[":1:", &stray[..5], kind]);
         check(&v, &format!("{stray}\n[[any]]\npattern = 'a'"), &[":1:", &stray[..5], kind]);
     }

@@ -424,7 +424,7 @@ fn json_and_text_say_the_same_as_a_file() {
     }
 }
 
-/// The rules that no output satisfies are found, by their own names or together.
+/// Finds the rules that no output satisfies, on their own or together.
 #[test]
 fn unsatisfiable_rules_are_found() {
     let vocabulary = Vocabulary::new(["a", "b"], "");

@@ -57,7 +57,7 @@ fn all() -> Vec<Tokenizer> {
     ]
 }
 
-/// Whether the two may differ: how many characters broken bytes are.
+/// Whether the two may differ in how many characters broken bytes become.
 fn is_broken(text: &str) -> bool {
     text.contains(char::REPLACEMENT_CHARACTER)
 }

@@ -48,7 +48,7 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
         return Ok(events::stream(model, pending, inputs, entered));
     }
     let done = all_done(&mut pending, inputs).await?;
-    // Records are put together as text, so that they are what `infer` writes, byte by byte.
+    // Records are joined as text, so that they are what `infer` writes, byte for byte.
     let mut text = String::new();
     let name = serde_json::Value::String(model);
     let _ = write!(text, "{{\"model\":{name},\"records\":[");
@@ -60,7 +60,7 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
     Ok(typed(JSON, text))
 }
 
-/// An error if there are parameters: with a body of JSON, these belong into it.
+/// An error if there are query parameters: with a JSON body, they belong in the body.
 pub(super) fn check_query(request: &Request<Body>) -> Result<(), Problem> {
     match request.uri().query() {
         None | Some("") => Ok(()),

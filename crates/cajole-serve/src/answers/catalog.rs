@@ -1,4 +1,4 @@
-//! What there is: models, rules, the description of the API, figures, and whether all is well.
+//! What the server has: models, rules, the description of the API, figures, and its health.
 
 use axum::body::Body;
 use axum::extract::State;

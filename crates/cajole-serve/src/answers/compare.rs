@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::request::{CompareBody, Input, of_json};
 use crate::ticket::{Done, Figures, Waits};
 
-/// What all engines made of the inputs.
+/// The results of all engines.
 #[derive(serde::Serialize)]
 struct Comparison {
     model: String,
@@ -24,7 +24,7 @@ struct Comparison {
     engines: Vec<Tried>,
 }
 
-/// What one engine made of all inputs.
+/// The results of one engine on all inputs.
 #[derive(serde::Serialize)]
 struct Tried {
     engine: &'static str,
@@ -32,7 +32,7 @@ struct Tried {
     passes: f64,
     milliseconds: f64,
     log_prob: Option<f64>,
-    /// The text that they are.
+    /// The records, as text.
     records: Vec<Box<RawValue>>,
 }
 

@@ -17,10 +17,10 @@ use crate::body::EVENTS;
 use crate::problem::Problem;
 use crate::ticket::{Event, Pending};
 
-/// Events on their way to a client.
+/// The most events in flight to a client.
 const AHEAD: usize = 64;
 
-/// Time after which a client hears that the server is still there.
+/// Time after which a silent stream sends a sign of life.
 const QUIET: Duration = Duration::from_secs(15);
 
 /// The steps and records of a request.
@@ -40,12 +40,12 @@ pub(crate) fn stream(
     response
 }
 
-/// A body of what arrives.
+/// A body that streams what arrives.
 pub(super) fn body(stream: ReceiverStream<Bytes>) -> Body {
     Body::from_stream(stream.map(Ok::<_, std::convert::Infallible>))
 }
 
-/// Ends, and with it the work on the request, when the client is gone.
+/// Ends when the client is gone, and with it the work on the request.
 async fn tell(model: String, mut pending: Pending, inputs: usize, to: Sender<Bytes>) {
     let mut n = 0;
     while n < inputs {

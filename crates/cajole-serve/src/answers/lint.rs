@@ -72,7 +72,7 @@ fn error_json(error: &RuleFileError, text: &str) -> Value {
     json!({"line": line, "column": column, "message": error.problem()})
 }
 
-/// What rules say of right outputs.
+/// What rules say about right outputs.
 fn tried(rules: &Rules<'_>, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
     let separator = vocabulary.separator().to_owned();
     let separator = Some(separator).filter(|_| vocabulary.spelling().is_none());

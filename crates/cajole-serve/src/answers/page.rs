@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Response};
 
 use super::typed;
 
-/// Nothing but what the server itself sends; no frames around it, no forms to elsewhere.
+/// Only what the server itself sends; no frames around it, and no forms that post elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 //! Lines in, records out, while lines are still being sent.
 //!
-//! Only so many lines of a stream are on their way: a client that sends faster than the server answers,
-//! or does not take its records, waits.
+//! The lines of a stream that are in flight are limited: a client that sends faster than the server
+//! answers, or does not take its records, waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::queue::{Item, Lane};
 use crate::request::{Input, StreamQuery, line_of, of_query};
 use crate::ticket::{Done, Entry, Event, Pending, Terms, Waits};
 
-/// Pieces of the response on their way to the client.
+/// The most pieces of the response in flight to the client.
 const AHEAD: usize = 1024;
 
-/// Time until a stream asks again whether the queue has room.
+/// Time until a stream checks again whether the queue has room.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// `POST /v1/infer` with a body of lines.
@@ -71,16 +71,16 @@ struct Stream {
     splitter: Splitter,
     /// Lines that the queue has no room for yet.
     held: VecDeque<Entry>,
-    /// The lines on their way, in order, with their bytes.
+    /// The lines in flight, in order, with their bytes.
     expected: VecDeque<(u64, usize)>,
     /// Records whose turn has not come.
     early: BTreeMap<u64, Done>,
-    /// Bytes of lines on their way.
+    /// Bytes of the lines in flight.
     bytes: usize,
     to: Sender<Bytes>,
 }
 
-/// What happens next to a stream.
+/// What a stream handles next.
 enum Next {
     Piece(Option<Result<Bytes, Problem>>),
     Event(Option<Event>),
@@ -89,7 +89,7 @@ enum Next {
 }
 
 impl Stream {
-    /// Ends, and with it the work on the stream, when the client is gone.
+    /// Ends when the client is gone, and with it the work on the stream.
     async fn run(mut self, mut body: Body) {
         let mut is_open = true;
         while is_open || !self.expected.is_empty() {
@@ -131,7 +131,7 @@ impl Stream {
         }
     }
 
-    /// Has the lines that are complete wait; at the end, the last one is.
+    /// Queues the complete lines; at the end of the body, the last line is complete, too.
     fn take_lines(&mut self, is_end: bool) {
         while let Some(input) = self.splitter.next(is_end) {
             let entry = self.pending.entry(&self.terms, input, until(self.deadline_ms));
@@ -149,7 +149,7 @@ impl Stream {
         }
     }
 
-    /// Hands over all records whose turn it is.
+    /// Sends all records whose turn it is.
     async fn put(&mut self, done: Done) -> Result<(), Problem> {
         self.early.insert(done.line, done);
         let mut text = String::new();
@@ -162,14 +162,14 @@ impl Stream {
             text.push('\n');
         }
         if !text.is_empty() {
-            // Whoever is gone is noticed in the next turn.
+            // The next turn of the loop notices a client that is gone.
             let _ = self.to.send(text.into()).await;
         }
         Ok(())
     }
 }
 
-/// The next piece of a body; nothing at its end.
+/// The next piece of a body; `None` at its end.
 async fn piece(body: &mut Body) -> Option<Result<Bytes, Problem>> {
     loop {
         let frame = match tokio::time::timeout(IDLE_TIME, body.frame()).await {
@@ -189,15 +189,15 @@ async fn piece(body: &mut Body) -> Option<Result<Bytes, Problem>> {
     }
 }
 
-/// Splits pieces into lines, none of which is kept beyond what a line may have.
+/// Splits pieces into lines. Of a line that is too long, nothing is kept.
 #[derive(Debug, Default)]
 struct Splitter {
     bytes: Vec<u8>,
     /// Where the next line begins.
     start: usize,
-    /// Where the bytes begin that were not looked at for a line end.
+    /// Where the bytes begin that were not yet searched for a line end.
     looked: usize,
-    /// Whether the line so far is too long, and was let go.
+    /// Whether the line so far is too long, and was dropped.
     is_too_long: bool,
     n_lines: u64,
 }

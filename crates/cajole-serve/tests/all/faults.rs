@@ -1,4 +1,4 @@
-//! What clients do wrong costs themselves only.
+//! What clients do wrong harms no other client.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Running, read, start, written};
 
-/// A request that takes as long as the server lets it: no output of at most 60 letters has both.
+/// A request that takes as long as the server allows: no output of at most 60 letters has both.
 const ENDLESS: &str = r#"{"input": "azazazazazazazaz", "max_steps": 1000000, "preset": "paper",
     "rules": {"toml": "arithmetic = 'len(out) = 1000 and count(out, \"a\") = 1'"}}"#;
 
@@ -40,7 +40,7 @@ fn bodies_that_are_too_large_are_refused_unread() {
     let host = format!("Host: {}\r\nContent-Type: application/json\r\n", server.address);
     let head = format!("POST /v1/infer HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\n");
     server.send(head.as_bytes()).is_problem(413, None);
-    // One that does not say how large it is.
+    // A body that does not say how large it is.
     let mut bytes =
         format!("POST /v1/infer HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
     for _ in 0..=MOST_BODY_BYTES / 65536 {
@@ -100,7 +100,7 @@ fn heads_that_are_none_are_refused() {
 
 #[test]
 fn clients_that_vanish_free_their_threads() {
-    // One thread for each lane: were it not freed, nobody else would be served.
+    // One thread for each lane: if it were not freed, nobody else would be served.
     let server = start(|options| options.threads = 1);
     let host = format!("Host: {}\r\nContent-Type: application/json\r\n", server.address);
     for accept in ["", "Accept: text/event-stream\r\n"] {
@@ -122,7 +122,7 @@ fn clients_that_vanish_free_their_threads() {
         )
         .unwrap();
     drop(stream);
-    // Lines that never end, of a client that hangs up in the middle.
+    // Lines that never end, from a client that hangs up in the middle.
     let mut stream = server.connect();
     let lines = host.replace("application/json", "application/x-ndjson");
     let head = format!("POST /v1/infer HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n");
@@ -164,7 +164,7 @@ fn too_much_at_once_is_told_to_come_back() {
     let host = format!("Host: {}\r\nContent-Type: application/json\r\n", server.address);
     let mut streams = Vec::new();
     let is_refused = || server.get("/v1/models").status == 429;
-    // A question that is asked to find out counts too, so one of the three may be refused instead.
+    // The probing requests count, too, so one of the three may be refused instead.
     wait_until("the fourth is too many", || {
         let mut stream = server.connect();
         stream.write_all(&written("POST /v1/infer", &host, ENDLESS.as_bytes())).unwrap();
@@ -187,7 +187,7 @@ fn deadlines_count_from_arrival() {
     let body = ENDLESS.replacen('{', "{\"deadline_ms\": 300, ", 1);
     let started = Instant::now();
     std::thread::scope(|scope| {
-        // These wait for each other; none for longer than it said, were the machine not busy.
+        // These wait for each other, but on an idle machine none waits longer than its deadline.
         for _ in 0..4 {
             scope.spawn(|| {
                 let answer = server.post("/v1/infer", &body).json();

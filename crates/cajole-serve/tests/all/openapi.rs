@@ -117,7 +117,7 @@ fn the_description_describes_every_path() {
         let other = if method == "GET" { "DELETE" } else { "GET" };
         assert_eq!(server.request(&format!("{other} {path}"), "", b"").status, 405, "{path}");
     }
-    // Examples are of their schemas.
+    // Examples match their schemas.
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         for example in schema["examples"].as_array().into_iter().flatten() {
             check(example, name);

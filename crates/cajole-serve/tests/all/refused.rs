@@ -95,7 +95,7 @@ fn rules_of_requests_reach_nothing_outside() {
         let named = serde_json::json!({"name": name}).to_string();
         under(&server, &named).is_problem(404, Some("/rules/name"));
     }
-    // Rules of a single input cost that input only.
+    // Bad rules of a single input cost that input only.
     let own = serde_json::json!({"inputs": [{"input": "az", "constraint": program}, "az"]});
     let records = server.post("/v1/infer", &own.to_string()).json();
     assert_eq!(records["records"][0]["status"], "bad-line", "{records}");

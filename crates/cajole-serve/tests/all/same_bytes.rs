@@ -1,4 +1,4 @@
-//! What the service answers is what `infer` writes, byte by byte, however inputs arrive.
+//! What the service answers is what `infer` writes, byte for byte, however inputs arrive.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn inferred(network: &Opened, lines: &str, traces: bool) -> Vec<String> {
     written
 }
 
-/// The examples of a model that are under its own rules, among others that need no repair.
+/// The examples of a model, and other lines, which need no repair.
 fn lines_of(server: &Running, model: &str, others: &[&str]) -> Vec<String> {
     let models = server.get("/v1/models").json();
     let models = models["models"].as_array().unwrap();

@@ -46,7 +46,7 @@ impl PairsModel {
         Ok(self.tokens(&self.spelling.symbols(&text.into())?))
     }
 
-    /// What the symbols of an output are called.
+    /// The names of an output's symbols.
     pub fn names(&self, y: &[Symbol]) -> Vec<&str> {
         y.iter().map(|&symbol| self.target.name(symbol)).collect()
     }

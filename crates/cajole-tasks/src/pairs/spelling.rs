@@ -79,7 +79,7 @@ impl Spelling {
         self.symbols_up_to(MOST_SYMBOLS, value)
     }
 
-    /// The same with at most so many symbols. They are counted before any is built.
+    /// The same with at most this many symbols, counted before any is built.
     ///
     /// # Errors
     /// As [`Spelling::symbols`].

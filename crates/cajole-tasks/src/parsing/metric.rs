@@ -1,4 +1,4 @@
-//! Scores outputs by evalb F1 of their trees, and counts the repairs that took.
+//! Scores outputs by evalb F1 of their trees, and counts the repairs needed for that.
 
 use std::ops::AddAssign;
 

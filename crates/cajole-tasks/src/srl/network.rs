@@ -14,7 +14,7 @@ use super::instance::Instance;
 /// A network that tags the roles of one predicate.
 #[derive(Clone, Debug)]
 pub enum RoleNetwork {
-    /// Of LSTMs.
+    /// LSTMs.
     Lstm(Box<LstmTagger<Instance>>),
     /// A transformer.
     Encoder(Box<EncoderTagger<Instance>>),

@@ -14,7 +14,7 @@ use crate::checkpoint::LoadError;
 /// The file of a tokenizer.
 pub const TOKENIZER: &str = "tokenizer.json";
 
-/// What tokenizers call the piece that stands for all they do not know.
+/// Names that tokenizers have for the unknown piece.
 const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
 
 /// Symbols that a network may have beyond its tokenizer's pieces, whatever its size: sizes are
@@ -26,8 +26,8 @@ const MOST_UNNAMED: usize = 128;
 pub struct Tokens {
     path: PathBuf,
     tokenizer: Tokenizer,
-    /// Whether pieces of words that follow a blank differ from those that do not, and words come
-    /// without it.
+    /// Whether a word has other pieces after a blank than without one. Words then get a blank
+    /// first.
     needs_blanks: bool,
 }
 
@@ -58,7 +58,7 @@ pub enum EncodeError {
     Tokenizer {
         /// Its file.
         path: PathBuf,
-        /// What it says.
+        /// Its message.
         problem: String,
     },
     /// Nothing is left of a word.
@@ -85,7 +85,7 @@ impl Tokens {
             return Err(LoadError::other(TokensError::Missing { folder: folder.to_owned() }));
         }
         let mut tokenizer = read_tokenizer(&path).map_err(LoadError::other)?;
-        // Both are settings of training: here inputs are whole, and never padded.
+        // Both are settings for training: here inputs are never cut or padded.
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(LoadError::Other)?;
         let pieces = tokenizer.get_vocab_size(true);
@@ -123,7 +123,7 @@ impl Tokens {
         Err(LoadError::other(TokensError::Unfit { path: self.path.clone(), source }))
     }
 
-    /// The pieces of a text, with what marks its beginning and end.
+    /// The pieces of a text, with those that mark its beginning and end.
     ///
     /// # Errors
     /// If the tokenizer fails, or there are none.
@@ -185,7 +185,7 @@ impl Tokens {
 
     fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
         let failed = |problem: String| EncodeError::Tokenizer { path: self.path.clone(), problem };
-        // The crate asserts some of what it expects of a file.
+        // The tokenizers crate panics if a file violates some of its assumptions.
         let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(input, true)));
         let encoded = encoded.map_err(|_| failed("the tokenizer contradicts itself".to_owned()))?;
         encoded.map_err(|error| failed(error.to_string()))

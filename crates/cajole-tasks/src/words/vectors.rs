@@ -45,7 +45,7 @@ pub enum VectorsError {
 }
 
 impl Vectors {
-    /// Reads a file of vectors, line by line. Of several vectors of a word, the first stays.
+    /// Reads a file of vectors, line by line. If a word has several vectors, the first is kept.
     ///
     /// # Errors
     /// If it cannot be read, or a line has another format than the first.

@@ -23,7 +23,7 @@ struct MappingFile {
     symbols: Symbols,
 }
 
-/// What symbols there are.
+/// The symbols of a network.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Symbols {

@@ -1,5 +1,5 @@
 //! Encoder-decoders that write text, from elsewhere: as a checkpoint folder, they have a
-//! `tokenizer.json`. [`import`] makes such a folder of a plain PyTorch state dict. Hugging Face
+//! `tokenizer.json`. [`import`] makes such a folder from a plain PyTorch state dict. Hugging Face
 //! folders need no import.
 
 pub mod import;

@@ -1,5 +1,5 @@
-//! Role labelers of AllenNLP's: the same probabilities as PyTorch's on the same weights, and a
-//! word about everything that does not fit.
+//! AllenNLP's role labelers: the same probabilities as PyTorch's on the same weights, and an error
+//! for everything that does not fit.
 
 mod elmo;
 use std::fs;
@@ -60,7 +60,7 @@ fn through_a_folder(tagger: &RoleTagger, card: &Card) -> (RoleTagger, String) {
     assert_eq!(*card, same_card);
     assert_eq!(loaded.vocabulary.tags, tagger.vocabulary.tags);
     assert_eq!(loaded.viterbi().search.space, Space::Probability);
-    // Once more onto itself, as after a change of precision.
+    // Save it again over itself, as after a change of precision.
     loaded.save(folder.path(), &same_card, Precision::F32).unwrap();
     RoleTagger::load(folder.path()).unwrap();
     (loaded, fs::read_to_string(folder.path().join("README.md")).unwrap())

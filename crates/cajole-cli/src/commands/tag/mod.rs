@@ -35,15 +35,15 @@ use crate::output::Output;
 use crate::screen;
 use crate::source::{cannot_read, check_bad, check_measured, files, only, warn_of_time};
 
-/// Nudges before an output is let be where the tree is predicted, chosen on development data.
+/// Nudges before an output is left alone if its tree is predicted; chosen on development data.
 const CAUTION: usize = 1;
 
-/// Lines that are worked on together: bounds memory, and keeps all cores busy.
+/// Lines that are answered together: bounds memory, and keeps all cores busy.
 const CHUNK: usize = 480;
 
-/// Tag who did what to whom, such that every argument is a phrase of its sentence
+/// Tag who did what to whom so that every argument is a phrase of its sentence
 ///
-/// One sentence a line: plain text, or a JSON object with "tokens", "text" or a bracketed "tree":
+/// One sentence per line: plain text, or a JSON object with "tokens", "text" or a bracketed "tree":
 ///
 ///     echo "The dog chased the cat." | cajole tag
 ///     [ARG0 The dog] [V chased] [ARG1 the cat] .
@@ -53,25 +53,25 @@ const CHUNK: usize = 480;
 ///
 /// A file whose name ends in .conll or _conll is read as CoNLL-2012; any may be gzipped.
 ///
-/// Each predicate is tagged by itself. Predicates are those that are given, as "predicates",
-/// words counted from 0, or as "srl", objects with "p", "lemma" and the right "bio" as corpora have
-/// them. Otherwise they are the words whose "pos" begins with V, or without tags those that were
+/// Each predicate is tagged by itself. A line may list its predicates: as "predicates", word
+/// indices from 0, or as "srl", objects with "p", "lemma" and the right "bio", as in corpora.
+/// Otherwise they are the words whose "pos" begins with V or, without tags, the words that were
 /// predicates more often than not in training.
 ///
-/// Arguments have to be nodes of a tree. Where the network's output has one that is none, its
-/// weights are nudged for this predicate alone until all are; --explain shows how. The tree is the
-/// input's, or else one that the built-in parser predicts, which may be wrong itself: with
-/// --trees you say which trees to trust.
+/// Arguments must be nodes of a tree. If the network's output has an argument that is not a node,
+/// its weights are nudged, for this predicate alone, until all arguments are nodes; --explain shows
+/// how. The tree is the input's, or else one that the built-in parser predicts, which may itself be
+/// wrong: --trees says which trees to trust.
 ///
 /// Answers come in the order of the lines, with a blank line after each sentence. A bad line is
-/// reported and passed over; in the end the command then fails. With --json, records are those of
-/// `cajole infer --model tagger`, one a sentence, and "tree_from" says whose tree it was: input,
-/// file or parser. With --out, these records go to a file, and a run that is killed goes on with
+/// reported and skipped, and the command fails at the end. With --json, records are those of
+/// `cajole infer --model tagger`, one per sentence, and "tree_from" says where the tree is from:
+/// input, file or parser. With --out, these records go to a file, and a killed run resumes with
 /// --resume.
 #[derive(clap::Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Tag {
-    /// Files to tag; standard input, if none are given
+    /// Files to tag; by default, standard input
     files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -80,11 +80,11 @@ pub(crate) struct Tag {
     #[command(flatten)]
     output: Output,
 
-    /// Whose nodes arguments have to be: auto, input, parser, none or a file
+    /// The trees whose nodes arguments must be: auto, input, parser, none or a file
     ///
-    /// auto: the input's trees, and the parser's where it has none;
-    /// input: the input's, and a line without one is bad;
-    /// parser: those that the built-in parser predicts;
+    /// auto: the input's trees, or the parser's if it has none;
+    /// input: the input's trees, and a line without one is bad;
+    /// parser: trees that the built-in parser predicts;
     /// none: arguments may be any words;
     /// FILE: a treebank (.ptb, .mrg, .trees, .jsonl, _conll) with a tree for each sentence of the
     /// input, in order.
@@ -95,11 +95,11 @@ pub(crate) struct Tag {
     #[arg(long, value_enum, default_value_t = Nodes::All, conflicts_with = "constraint")]
     nodes: Nodes,
 
-    /// How answers are written; --json is short for --format json
+    /// The format of answers; --json is short for --format json
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// Show what was decoded at every step, and which arguments are no nodes; if all are, also an
+    /// Show every decode, and which arguments are not nodes; if nothing needs a repair, also an
     /// example
     #[arg(long)]
     explain: bool,
@@ -118,9 +118,9 @@ enum Nodes {
 enum Format {
     /// [ARG0 The dog] [V chased] [ARG1 the cat] . -- a line for each predicate
     Text,
-    /// A word a row, with a BIO tag for each predicate
+    /// One word per row, with a BIO tag for each predicate
     Bio,
-    /// The records of `cajole infer`, one a sentence
+    /// The records of `cajole infer`, one per sentence
     Json,
     /// The rows of CoNLL-2012
     Conll,
@@ -150,7 +150,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let Opened { mut sink, last, mut bad } = output(what, session, &job, &file)?;
     let mut answer = |name: &str, some: Vec<Read>| {
         let (done, some): (Vec<Read>, Vec<Read>) = some.into_iter().partition(|r| r.line <= last);
-        // Every sentence has its tree in a file of trees, also one that is answered already.
+        // A file of trees has one for every sentence, even for those that are already answered.
         done.into_iter().for_each(|read| drop(forest.next(read)));
         bad += job.some(name, some, &mut forest, (&printer, &mut sink))?;
         anyhow::Ok(())
@@ -188,7 +188,7 @@ fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyh
     note["trees"] = json!(format!("{:?}", what.trees));
     note["patience"] = json!(what.asking.patience);
     reads.others.extend(what.asking.constraint.clone());
-    // All settings of a run share one flag.
+    // All settings of a run share one cancel flag.
     session.interrupt.cancels(&job.given.cancel);
     session.interrupt.advise(&format!(
         ": {} is whole up to here, and the same command with --resume goes on",
@@ -214,7 +214,7 @@ fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
     }
 }
 
-/// What is demanded: a constraint file, or that arguments be nodes.
+/// The rules: a constraint file, or that arguments must be nodes.
 fn rule_file(what: &Tag, network: &dyn Runnable) -> anyhow::Result<RuleFile> {
     let usual = what.asking.rule_file(network)?;
     match (usual, what.nodes) {
@@ -227,21 +227,20 @@ fn rule_file(what: &Tag, network: &dyn Runnable) -> anyhow::Result<RuleFile> {
     }
 }
 
-/// A sentence as it was read, or why it is none: its line, the text, and what the text says.
+/// A sentence as it was read, or why it is bad: its line, the text, and the parsed text.
 struct Read {
     line: u64,
     text: Result<String, LineError>,
     query: Option<Query>,
 }
 
-/// A sentence of at most so many tokens. What is no query is answered all the same: the record says
-/// why.
+/// A sentence of at most `most` tokens. A bad line gets an answer, too: its record says why.
 fn sentence(line: u64, text: Result<String, LineError>, most: usize) -> Read {
     let query = text.as_ref().ok().and_then(|text| Query::parse(text).ok().flatten());
     short(Read { line, text, query }, most)
 }
 
-/// The same sentence, unless it has more tokens than it may.
+/// The same sentence, unless it has too many tokens.
 fn short(read: Read, most: usize) -> Read {
     match &read.query {
         Some(query) if most < query.tokens.len() => {
@@ -251,7 +250,7 @@ fn short(read: Read, most: usize) -> Read {
     }
 }
 
-/// Hands over all lines of a source, some at a time. Blank ones are no sentences.
+/// Passes on all lines of a source, some at a time. Blank lines are not sentences.
 fn lines(
     mut source: Source,
     most: usize,
@@ -260,7 +259,7 @@ fn lines(
     let name = source.name.clone();
     loop {
         let (mut some, mut bytes) = (Vec::new(), 0);
-        // Someone who types wants an answer to every line.
+        // A user who types wants an answer to every line.
         while some.len() < CHUNK
             && bytes < BYTES_IN_FLIGHT
             && (some.is_empty() || source.has_line())
@@ -281,7 +280,7 @@ fn lines(
     }
 }
 
-/// Hands over all sentences of a CoNLL-2012 file, some at a time.
+/// Passes on all sentences of a CoNLL-2012 file, some at a time.
 fn columns(
     path: &Path,
     most: usize,
@@ -311,9 +310,9 @@ fn columns(
 struct Job<'a> {
     network: &'a cajole_infer::Opened,
     rules: &'a Rules<'a>,
-    /// How sentences are answered whose trees are given.
+    /// Settings for sentences with given trees.
     given: Settings,
-    /// Predicted trees are trusted less.
+    /// Settings for predicted trees, which are trusted less.
     predicted: Settings,
     explain: bool,
     /// Inputs so far whose rules could not be measured.

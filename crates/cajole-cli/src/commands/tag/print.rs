@@ -1,4 +1,4 @@
-//! What was found, in the format that was asked for.
+//! Prints what was found, in the requested format.
 
 use cajole_core::Symbol;
 use cajole_infer::answer::{Answered, Record};
@@ -21,7 +21,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The lines of one sentence; none, if it is bad, unless as JSON.
+    /// The lines of one sentence; empty if it is bad, except as JSON.
     ///
     /// # Errors
     /// If the format cannot hold it.

@@ -1,4 +1,4 @@
-//! The trees whose nodes arguments have to be: the input's, a file's, or predicted ones. Whatever
+//! The trees whose nodes arguments must be: the input's, a file's, or predicted ones. Whatever
 //! their source, they reach the network in lines.
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::Read;
 use crate::Session;
 use crate::asking::RuleFile;
 
-/// Whose nodes arguments have to be.
+/// The trees whose nodes arguments must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trees {
     Auto,
@@ -41,7 +41,7 @@ impl From<&str> for Trees {
     }
 }
 
-/// A sentence with the tree that its arguments are to be nodes of, if there is one.
+/// A sentence with the tree for its arguments, if there is one.
 pub(super) struct Sentence {
     pub(super) line: u64,
     text: Option<Result<String, LineError>>,
@@ -50,7 +50,7 @@ pub(super) struct Sentence {
 }
 
 impl Sentence {
-    /// The line that the network is to answer. It is asked for once.
+    /// The line for the network. It is taken once.
     pub(super) fn take_text(&mut self) -> Result<String, LineError> {
         self.text.take().unwrap_or_else(|| Ok(String::new()))
     }
@@ -61,19 +61,19 @@ pub(super) struct Forest<'s> {
     which: Trees,
     file: Option<File>,
     session: &'s Session,
-    /// Opened when it is needed first.
+    /// Opened on first use.
     parser: Option<Opened>,
 }
 
 struct File {
     path: PathBuf,
     trees: Vec<Tree>,
-    /// How many sentences there were.
+    /// How many sentences there were so far.
     asked: usize,
 }
 
 impl<'s> Forest<'s> {
-    /// What was asked for.
+    /// Opens the trees that `--trees` names.
     pub(super) fn new(which: &Trees, session: &'s Session) -> anyhow::Result<Self> {
         let file = match which {
             Trees::File(path) => Some(File::read(path.clone())?),
@@ -82,8 +82,8 @@ impl<'s> Forest<'s> {
         Ok(Forest { which: which.clone(), file, session, parser: None })
     }
 
-    /// A sentence with its tree, if that is given rather than predicted. A sentence that could not be
-    /// read has one, too, in a file.
+    /// A sentence with its tree, if that is given rather than predicted. In a file of trees, a
+    /// sentence that could not be read has one, too.
     pub(super) fn next(&mut self, Read { line, text, query }: Read) -> Sentence {
         let of_file = self.file.as_mut().map(|file| file.next(query.as_ref()));
         let mut sentence = Sentence { line, text: Some(text), query, is_predicted: false };
@@ -104,7 +104,7 @@ impl<'s> Forest<'s> {
         sentence
     }
 
-    /// Predicts the trees that are to be predicted. An output that is no tree is mended into one.
+    /// Predicts the missing trees. An output that is not a tree is mended into one.
     pub(super) fn grow(&mut self, sentences: &mut [Sentence]) -> anyhow::Result<()> {
         let bare = sentences.iter().filter(|s| s.is_predicted);
         let lines = bare.filter_map(|s| -> Option<Numbered<LineError>> {
@@ -122,7 +122,7 @@ impl<'s> Forest<'s> {
         let trees = self.predict(Listed { name: "sentences".to_owned(), lines })?;
         for sentence in sentences.iter_mut().filter(|s| s.is_predicted) {
             let found = trees.iter().find(|(line, _)| *line == sentence.line);
-            // What the parser cannot read, the tagger will complain about.
+            // The tagger will complain about what the parser cannot read.
             if let Some((_, tree)) = found {
                 sentence.plant(Some(tree.clone()), "parser");
             }
@@ -163,7 +163,7 @@ impl<'s> Forest<'s> {
         Ok(trees)
     }
 
-    /// Whether every tree had its sentence; to be asked in the end.
+    /// An error unless every tree had its sentence; to be called at the end.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         match &self.file {
             Some(File { path, trees, asked }) if *asked < trees.len() => {
@@ -178,12 +178,12 @@ impl Sentence {
     /// Puts this tree, or none, into the line in place of what it has.
     fn plant(&mut self, tree: Option<Tree>, from: &str) {
         let (Some(query), Some(Ok(text))) = (&mut self.query, &self.text) else { return };
-        // What else the line says stays, such as its id.
+        // The line's other fields stay, such as its id.
         let mut fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
         fields.remove("text");
         fields.remove("tree");
         fields.insert("tokens".to_owned(), json!(query.tokens));
-        // The words keep the tags that they have, whatever those of the tree are.
+        // The words keep their tags, whatever the tree's tags are.
         let pos = query.pos.clone();
         let pos = pos.unwrap_or_else(|| query.clone().sentence(Vec::new()).pos);
         fields.insert("pos".to_owned(), json!(pos));

@@ -7,12 +7,12 @@
 //! Σ_t log p(y_t) − c · (core roles of y that occurred before)
 //! ```
 //!
-//! among the outputs whose arguments are allowed spans. If [`Exact`]'s output repeats nothing, it is
-//! the best here too. Otherwise a best-first search extends prefixes by whole spans. Its bound on the
-//! rest is [`Exact`]'s chart, which leaves out only the charges, and prefixes that are sure to score
-//! below [`Exact`]'s output are dropped. Of prefixes that end at the same position with the same
-//! roles used, only the best goes on. Where a million prefixes do not suffice, as for a long input that
-//! the network is undecided about, [`Exact`]'s output stays.
+//! among the outputs whose arguments are allowed spans. If [`Exact`]'s output repeats nothing, it
+//! is the best here too. Otherwise a best-first search extends prefixes by whole spans. Its bound
+//! on the rest is [`Exact`]'s chart, which leaves out only the charges, and prefixes that are sure
+//! to score below [`Exact`]'s output are dropped. Of prefixes that end at the same position with
+//! the same roles used, only the best is extended. If a million prefixes do not suffice, as for a
+//! long input that the network is undecided about, the result is [`Exact`]'s output.
 
 use std::collections::BinaryHeap;
 
@@ -69,7 +69,7 @@ impl<'a> UniqueExact<'a> {
         let floor = chart.after(0) - self.charge * f64::from(repeated);
         match (Run { of: self, scores, brackets, chart, frontier, floor }).search(y) {
             Some(score) => Some(score as f32),
-            // The search gave up, or rounding dropped what is as good as `Exact`'s output.
+            // The search gave up, or rounding dropped an output as good as `Exact`'s.
             None if f64::NEG_INFINITY < floor => Some(floor as f32),
             None => {
                 y.clear();
@@ -176,7 +176,8 @@ impl Run<'_> {
         }
     }
 
-    /// Queues `prefix`, whose last span of `role` has one tag yet, with each of the ascending `ends`.
+    /// Queues `prefix`, whose last span, of `role`, has one tag so far, with each of the ascending
+    /// `ends`.
     fn push_spans(&mut self, role: Role, mut prefix: Prefix, ends: impl Iterator<Item = usize>) {
         let inside = self.scores.tags().inside(role);
         for end in ends.take_while(|&end| end <= self.scores.n_positions()) {

@@ -31,7 +31,7 @@ pub(crate) fn rules() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../rules")
 }
 
-/// With the settings that `change` makes of the usual ones.
+/// Starts a server with the usual settings after `change`.
 pub(crate) fn start(change: impl FnOnce(&mut Options)) -> Running {
     let mut options = Options::new("127.0.0.1:0".parse().unwrap());
     options.rules = rules().is_dir().then(rules);
@@ -52,7 +52,7 @@ impl Running {
     /// Sends bytes, and reads until the server closes the connection.
     pub(crate) fn send(&self, bytes: &[u8]) -> Response {
         let mut stream = self.connect();
-        // A server that has heard enough may close the connection before all is sent.
+        // A server that has seen enough may close the connection before everything is sent.
         let _ = stream.write_all(bytes);
         read(&mut stream)
     }
@@ -76,7 +76,7 @@ impl Running {
         self.request(&format!("POST /v1/infer{query}"), headers, lines.as_bytes())
     }
 
-    /// Ends it; whether all requests were answered.
+    /// Ends it; returns whether all requests were answered.
     pub(crate) fn stop(mut self) -> bool {
         self.remote.stop();
         self.thread.take().unwrap().join().unwrap()
@@ -92,7 +92,7 @@ impl Drop for Running {
     }
 }
 
-/// The bytes of a request that is the last of its connection.
+/// The bytes of a request that is the last on its connection.
 pub(crate) fn written(line: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
@@ -104,7 +104,7 @@ pub(crate) fn written(line: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 /// Reads a response to the end of its connection.
 pub(crate) fn read(stream: &mut TcpStream) -> Response {
     let mut bytes = Vec::new();
-    // A connection that is reset in the end may have had an answer before.
+    // A connection that is reset at the end may have had an answer before.
     let _ = stream.read_to_end(&mut bytes);
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();

@@ -7,8 +7,8 @@
 //! - `C-ARG1` continues the last `ARG1` before it and counts only together with it. Without one, it
 //!   counts as an `ARG1` itself.
 //! - `R-ARG1` is a role of its own.
-//! - An argument within another is one of its own. The outer one is correct only if what lies in it
-//!   begins and ends at the same words.
+//! - An argument within another counts as an argument of its own. The outer one is correct only if
+//!   what lies in it begins and ends at the same words.
 //! - Columns beyond those of the predicates are ignored.
 //! - `V`, the predicate, has a row in the table but does not affect the overall scores or whether a
 //!   proposition is perfect.

@@ -1,9 +1,9 @@
 //! The arguments of a proposition as `srl-eval.pl` sees them.
 //!
-//! Arguments may lie within one another. That program then keeps the inner ones as parts of the outer
-//! one, just as it keeps the parts of a discontinuous argument, so they count only together. It also
-//! forgets an argument if a later one has the same first and last word. Scores are comparable only if
-//! these choices are, so they are followed here.
+//! Arguments may lie within one another. That program then keeps the inner ones as parts of the
+//! outer one, just as it keeps the parts of a discontinuous argument, so they count only together.
+//! It also forgets an argument if a later one has the same first and last word. Scores are
+//! comparable only if these choices agree, so this module follows them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,7 +77,7 @@ impl Phrases {
         Phrases::join(arguments.iter().map(phrase).collect())
     }
 
-    /// Phrases are in the order they open, so that of two with the same words the inner one stays.
+    /// Phrases are in the order they open, so of two with the same words the inner one is kept.
     fn join(all: Vec<Phrase>) -> Self {
         let spans = all.iter().map(|phrase| (phrase.start, Reverse(phrase.end)));
         let in_order: BTreeMap<_, usize> = spans.zip(0..).collect();
@@ -111,11 +111,11 @@ impl Phrases {
         self.all[head].end = self.all[phrase].end;
     }
 
-    /// What becomes of each argument, by its role.
+    /// The verdict on each argument, by its role.
     pub(super) fn compare<'a>(gold: &'a Self, predicted: &'a Self) -> Vec<(&'a str, Verdict)> {
         let mut verdicts = Vec::new();
         let by_span = gold.arguments.iter().map(|&argument| (gold.all[argument].span(), argument));
-        // Of two arguments with the same span, the later one stays.
+        // Of two arguments with the same span, the later one is kept.
         let mut left: BTreeMap<_, usize> = by_span.collect();
         for &argument in &predicted.arguments {
             let Phrase { role, parts, .. } = &predicted.all[argument];
@@ -140,7 +140,7 @@ impl Phrases {
     }
 }
 
-/// What becomes of an argument.
+/// The verdict on an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Predicted and in gold.
@@ -181,7 +181,7 @@ mod tests {
         Phrases::read(bits.split(' ')).unwrap()
     }
 
-    /// What is expected agrees with the counts that srl-eval.pl prints.
+    /// The expected verdicts agree with the counts that srl-eval.pl prints.
     #[track_caller]
     fn check(gold: &str, predicted: &str, want: &[(&str, Verdict)]) {
         assert_eq!(Phrases::compare(&read(gold), &read(predicted)), want);
