@@ -15,9 +15,7 @@ const ROUNDS: usize = 16_384;
 pub(crate) fn gflops() -> f64 {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{
-            _mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps,
-        };
+        use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps};
         #[target_feature(enable = "avx512f")]
         fn avx512() {
             let [a, b] = black_box([_mm512_set1_ps(0.5), _mm512_set1_ps(0.25)]);

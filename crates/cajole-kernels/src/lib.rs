@@ -26,6 +26,7 @@ mod matrix;
 mod norm;
 mod outer;
 mod squares;
+mod transposed;
 mod vector;
 
 pub use activation::{
@@ -48,6 +49,7 @@ pub use matrix::{Panel, add_product, add_product_transposed, add_to};
 pub use norm::{add_times, normalise, normalise_backward, times};
 pub use outer::{Packed, Uses, add_outer_sum, add_packed, outer_sum, pack, packed_sizes};
 pub(crate) use squares::{SQUARES, add_squared_differences, add_squares};
+pub use transposed::{Transposed, add_kept_transposed};
 pub use vector::{is_zero, squared_distance, subtract, sum_of_squares};
 
 /// Defines `name` as `body`, compiled for the best instruction set of the host machine.

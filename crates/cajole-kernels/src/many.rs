@@ -83,7 +83,7 @@ macro_rules! each_piece {
 /// # Safety
 /// They must lie within `m`.
 #[inline(always)]
-unsafe fn load<A: Arithmetic>(m: &[f32], at: usize) -> A::Wide {
+pub(super) unsafe fn load<A: Arithmetic>(m: &[f32], at: usize) -> A::Wide {
     debug_assert!(at + WIDE <= m.len());
     // SAFETY: in bounds by the contract above; sixteen floats are aligned like one.
     A::load_wide(unsafe { &*m.as_ptr().add(at).cast::<[f32; WIDE]>() })

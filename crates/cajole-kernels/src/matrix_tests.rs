@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::many::{add_many_product_body, add_many_transposed_body};
-use crate::{Fused, Plain};
+use crate::transposed::add_kept_transposed_body;
+use crate::{Fused, Plain, Transposed, add_kept_transposed};
 use cajole_core::random::Random;
 
 /// `(B, K, N)` around every edge of strips, tiles and vectors.
@@ -146,13 +147,13 @@ multiversion! {
 }
 
 type Product = fn(&mut [f32], &[f32], &[f32], usize);
-type Transposed = fn(&mut [f32], &[f32], &[f32], usize, &mut Panel);
+type Backwards = fn(&mut [f32], &[f32], &[f32], usize, &mut Panel);
 
 #[test]
 fn every_register_width_is_bit_identical() {
     let random = &mut Random::new(6);
     // The host's arithmetic, one float at a time.
-    let (product, transposed): (Product, Transposed) = match is_fused() {
+    let (product, transposed): (Product, Backwards) = match is_fused() {
         true => (add_many_product_body::<Fused>, add_many_transposed_body::<Fused>),
         false => (add_many_product_body::<Plain>, add_many_transposed_body::<Plain>),
     };
@@ -172,6 +173,30 @@ fn every_register_width_is_bit_identical() {
             dx
         });
         assert!(widest == single && narrower == single, "{shape:?} transposed");
+    }
+}
+
+multiversion! {
+    fn narrower_kept(dx: &mut [f32], dy: &[f32], w: &Transposed, panel: &mut Panel)
+        = add_kept_transposed_body
+}
+
+#[test]
+fn a_transposed_copy_gives_the_same_bits() {
+    let random = &mut Random::new(7);
+    // Besides the usual shapes: more rows than a group, and more columns than a chunk, with the strips'
+    // second half empty or not.
+    let long = [(61, 32, 800), (20, 33, 1500), (4, 49, 775), (60, 300, 8)];
+    for (b, k, n) in SHAPES.into_iter().chain(long).filter(|&(_, _, n)| LANES <= n) {
+        let (dy, w, dx0) = (draw(random, b * n), draw(random, k * n), draw(random, b * k));
+        let mut want = dx0.clone();
+        add_product_transposed(&mut want, &dy, &w, k, n, &mut Panel::default());
+        let copy = Transposed::new(&w, k, n);
+        for add in [add_kept_transposed, narrower_kept] {
+            let mut dx = dx0.clone();
+            add(&mut dx, &dy, &copy, &mut Panel::of_anything(7));
+            assert!(dx == want, "{b} x {k} x {n}");
+        }
     }
 }
 

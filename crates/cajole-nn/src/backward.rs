@@ -16,11 +16,12 @@ use crate::Aligned;
 use crate::deferred::{Deferred, Matrix, Rows};
 use crate::gradient::Gradient;
 use crate::halves::{Halves, Weights};
-use crate::kernels::{self, Panel};
+use crate::kernels::{self, Panel, Transposed};
 use crate::layers::lstm::Input;
 use crate::layers::multi_head::MultiHead;
 use crate::layout::{Layout, Param};
 use crate::tape::{Op, Owners, Tape, Var};
+use crate::transposed::{Backwards, Copies};
 use crate::uses::Uses;
 use crate::vectors::{Shifts, Vectors};
 
@@ -80,8 +81,20 @@ impl Tape {
         blame: &[(Mark, f32)],
         grad: &mut Gradient,
     ) {
+        self.backward_with(w, layout, blame, None, grad);
+    }
+
+    /// The same, for weights `w` of which those that do not move have these transposed copies.
+    pub(crate) fn backward_with(
+        &mut self,
+        w: &[f32],
+        layout: &Layout,
+        blame: &[(Mark, f32)],
+        copies: Option<&Copies>,
+        grad: &mut Gradient,
+    ) {
         self.way_back.uses.clear(layout.entries().len());
-        self.walk_back(w, None, blame.iter().copied(), Of::Weights { layout, grad });
+        self.walk_back((w, copies), None, blame.iter().copied(), Of::Weights { layout, grad });
         let Tape { values, way_back, .. } = self;
         let WayBack { grads, panel, uses, .. } = way_back;
         uses.gather(layout, values, grads, panel, grad);
@@ -91,13 +104,13 @@ impl Tape {
     /// Each input's result is independent of the other inputs.
     pub(crate) fn backward_by_input(
         &mut self,
-        w: &[f32],
+        (w, copies): (&[f32], &Copies),
         of: &Vectors,
         shifts: Option<&Shifts>,
         blame: impl Iterator<Item = (Mark, f32)>,
         sums: &mut [f32],
     ) {
-        self.walk_back(w, shifts, blame, Of::Vectors { of, sums });
+        self.walk_back((w, Some(copies)), shifts, blame, Of::Vectors { of, sums });
     }
 
     /// The gradients of the last backward pass, those of dead operations left over from earlier ones.
@@ -109,7 +122,7 @@ impl Tape {
     /// Propagates gradients from the blamed values to every parameter.
     fn walk_back(
         &mut self,
-        w: &[f32],
+        (w, copies): (&[f32], Option<&Copies>),
         shifts: Option<&Shifts>,
         blame: impl Iterator<Item = (Mark, f32)>,
         of: Of<'_>,
@@ -137,6 +150,7 @@ impl Tape {
         reach.sort(order);
         let mut pass = Backward {
             w,
+            copies,
             shifts,
             of,
             halves,
@@ -167,7 +181,11 @@ impl Tape {
             }
             if pass.reach.levels[i] < level {
                 level = pass.reach.levels[i];
-                pass.deferred.settle(w, values, pass.grads, pass.panel);
+                let read = |p, rows| match kept(copies, &pass.of, p, w, rows) {
+                    Some(copy) => Backwards::Kept(copy),
+                    None => Backwards::InPlace(Weights::Single(p.of(w))),
+                };
+                pass.deferred.settle(read, values, pass.grads, pass.panel);
             }
             ops[i].walk_back(i, &mut pass);
         }
@@ -257,6 +275,17 @@ impl Op {
     }
 }
 
+/// The transposed copy of `p`, if it has one and does not move.
+fn kept<'a>(
+    copies: Option<&'a Copies>,
+    of: &Of<'_>,
+    p: Param,
+    w: &[f32],
+    rows: usize,
+) -> Option<&'a Transposed> {
+    copies.filter(|_| !of.moves(p))?.of(p, w, rows)
+}
+
 /// What operations refer to by an index.
 #[derive(Clone, Copy)]
 struct Refers<'a> {
@@ -305,6 +334,7 @@ impl Reach {
 /// A backward pass in progress: what an operation may read and write.
 pub(crate) struct Backward<'a> {
     pub(crate) w: &'a [f32],
+    copies: Option<&'a Copies>,
     shifts: Option<&'a Shifts>,
     of: Of<'a>,
     halves: &'a Halves,
@@ -327,9 +357,12 @@ pub(crate) struct Backward<'a> {
 const MANY: u32 = 16;
 
 impl<'a> Backward<'a> {
-    /// `p` as a product with `rows` rows reads it.
-    pub(crate) fn weights(&self, p: Param, rows: usize) -> Weights<'a> {
-        self.halves.again(p, self.w, rows)
+    /// `p` as the backward pass of a product with `rows` rows reads it: as the product did.
+    pub(crate) fn transposed(&self, p: Param, rows: usize) -> Backwards<'a> {
+        match kept(self.copies, &self.of, p, self.w, rows) {
+            Some(copy) => Backwards::Kept(copy),
+            None => Backwards::InPlace(self.halves.again(p, self.w, rows)),
+        }
     }
 
     /// Whether `p` moves.
@@ -413,8 +446,8 @@ impl<'a> Backward<'a> {
     fn add_to_input(&mut self, x: Var, m: Matrix, y: Var) {
         let (k, n, n_live) = (x.cols as usize, y.cols as usize, self.live.len());
         let weights = match m {
-            Matrix::Param(w) => self.weights(w, y.rows as usize), // as the forward pass read it
-            Matrix::Var(m) => Weights::Single(&self.values[m.range()]),
+            Matrix::Param(w) => self.transposed(w, y.rows as usize),
+            Matrix::Var(m) => Backwards::InPlace(Weights::Single(&self.values[m.range()])),
         };
         if n_live == 0 {
             return;
@@ -424,7 +457,7 @@ impl<'a> Backward<'a> {
         }
         let (before, dy) = self.grads.split_at_mut(y.at as usize);
         let (dx, dy) = (&mut before[x.range()], &dy[..y.rows as usize * n]);
-        weights.add_product_transposed(dx, dy, k, n, self.panel);
+        weights.add_product(dx, dy, (k, n), self.panel);
     }
 
     /// `dM += xᵀ · dy`, over the live rows.

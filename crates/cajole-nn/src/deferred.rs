@@ -8,9 +8,10 @@
 //! arena.
 
 use crate::halves::Weights;
-use crate::kernels::{self, Panel};
+use crate::kernels::{self, LANES, Panel};
 use crate::layout::Param;
 use crate::tape::Var;
+use crate::transposed::Backwards;
 
 /// The right-hand side of a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,21 @@ impl<M: Copy + Eq> Waiting<M> {
 /// Rows gathered at a time: they fit an inner cache.
 const TOGETHER: usize = 60;
 
+/// So many adjacent rows are as well multiplied where they lie.
+const ADJACENT: usize = 8;
+
+/// Whether a row of `X (·, K)` and of `dY (·, N)` follows another in memory.
+fn is_next(a: (u32, u32), b: (u32, u32), (k, n): (usize, usize)) -> bool {
+    a.0 as usize + k == b.0 as usize && a.1 as usize + n == b.1 as usize
+}
+
+/// Whether most rows are those of inputs in step, which lie side by side. Narrow products add their
+/// terms one by one to what is there, so where their sums start must not depend on the number of rows.
+fn are_sets(rows: &[(u32, u32)], (k, n): (usize, usize)) -> bool {
+    let runs = rows.chunk_by(|a, b| is_next(*a, *b, (k, n))).count();
+    LANES <= n && ADJACENT * runs <= rows.len()
+}
+
 impl Deferred {
     /// Defers rows of `dX += dY · Mᵀ`.
     pub(crate) fn input(&mut self, m: Matrix, rows: &[(u32, u32)]) {
@@ -84,7 +100,7 @@ impl Deferred {
     /// `dX` one by one, so that its rows are gathered with what they hold, and no bit changes.
     pub(crate) fn add_now(
         &mut self,
-        m: Weights<'_>,
+        m: Backwards<'_>,
         (k, n): (usize, usize),
         rows: &[(u32, u32)],
         grads: &mut [f32],
@@ -99,34 +115,49 @@ impl Deferred {
             gathered.extend_from_slice(&grads[x_at as usize..][..k]);
         }
         let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
-        m.add_product_transposed(dx, dy, k, n, panel);
+        m.add_product(dx, dy, (k, n), panel);
         for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
             grads[x_at as usize..][..k].copy_from_slice(dx);
         }
     }
 
-    /// Computes everything deferred.
-    pub(crate) fn settle(
+    /// Computes everything deferred. `read` says how a parameter is read for so many rows.
+    pub(crate) fn settle<'w>(
         &mut self,
-        w: &[f32],
+        read: impl Fn(Param, usize) -> Backwards<'w>,
         values: &[f32],
         grads: &mut [f32],
         panel: &mut Panel,
     ) {
         let Deferred { inputs, matrices, gathered } = self;
         inputs.each(|m, rows| {
-            let (m, k, n) = match m {
-                Matrix::Param(p) => (p.of(w), p.rows as usize, p.cols as usize),
-                Matrix::Var(v) => (&values[v.range()], v.rows as usize, v.cols as usize),
+            let (k, n) = match m {
+                Matrix::Param(p) => (p.rows as usize, p.cols as usize),
+                Matrix::Var(v) => (v.rows as usize, v.cols as usize),
             };
+            let as_read = |rows: &[(u32, u32)]| match m {
+                Matrix::Param(p) => read(p, rows.len()),
+                Matrix::Var(v) => Backwards::InPlace(Weights::Single(&values[v.range()])),
+            };
+            if are_sets(rows, (k, n)) {
+                for rows in rows.chunk_by(|a, b| is_next(*a, *b, (k, n))) {
+                    let (x_at, dy_at) = (rows[0].0 as usize, rows[0].1 as usize);
+                    let (before, after) = grads.split_at_mut(dy_at);
+                    let (dx, dy) =
+                        (&mut before[x_at..][..rows.len() * k], &after[..rows.len() * n]);
+                    as_read(rows).add_product(dx, dy, (k, n), panel);
+                }
+                return;
+            }
             for rows in rows.chunks(TOGETHER) {
+                let m = as_read(rows);
                 gathered.clear();
                 for &(_, dy_at) in rows {
                     gathered.extend_from_slice(&grads[dy_at as usize..][..n]);
                 }
                 gathered.resize(rows.len() * (n + k), 0.0);
                 let (dy, dx) = gathered.split_at_mut(rows.len() * n); // (R, N), (R, K)
-                kernels::add_product_transposed(dx, dy, m, k, n, panel);
+                m.add_product(dx, dy, (k, n), panel);
                 for (&(x_at, _), dx) in rows.iter().zip(dx.chunks_exact(k)) {
                     kernels::add_to(&mut grads[x_at as usize..][..k], dx);
                 }

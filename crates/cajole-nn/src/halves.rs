@@ -18,7 +18,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use crate::gradient::Gradient;
-use crate::kernels::{self, Panel};
+use crate::kernels;
 use crate::layout::{Layout, Param};
 
 /// Smaller matrices stay in the inner caches as f32.
@@ -138,21 +138,6 @@ impl Weights<'_> {
         match self {
             Weights::Single(w) => kernels::add_product(y, x, w, k, n),
             Weights::Half(w) => kernels::add_half_product(y, x, w),
-        }
-    }
-
-    /// `dX (B, K) += dY (B, N) · Wᵀ`.
-    pub(crate) fn add_product_transposed(
-        self,
-        dx: &mut [f32],
-        dy: &[f32],
-        k: usize,
-        n: usize,
-        panel: &mut Panel,
-    ) {
-        match self {
-            Weights::Single(w) => kernels::add_product_transposed(dx, dy, w, k, n, panel),
-            Weights::Half(w) => kernels::add_half_transposed(dx, dy, w),
         }
     }
 }

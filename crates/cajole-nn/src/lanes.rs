@@ -18,6 +18,7 @@ use crate::gradient::Gradient;
 use crate::layout::Layout;
 use crate::nudge::{Dense, Kind, Nudge};
 use crate::tape::{Graph, Tape};
+use crate::transposed::Copies;
 use crate::vectors::Shifts;
 
 /// One thread's recordings; `L` is the per-lane state of a kind of network.
@@ -28,6 +29,7 @@ pub struct Scratch<L> {
     pub(crate) current: Recording,
     /// Which parameters may be read as f16.
     exact: Arc<[bool]>,
+    copies: Copies,
     /// `∇` of all inputs of a lane, `(B, S)`.
     sums: Vec<f32>,
 }
@@ -74,8 +76,8 @@ pub(crate) struct Lane<L> {
 }
 
 impl<L: Default> Scratch<L> {
-    /// Scratch for a model in which these parameters may be read as f16.
-    pub(crate) fn new(exact: Arc<[bool]>) -> Self {
+    /// Scratch for a model in which these parameters may be read as f16, with these transposed copies.
+    pub(crate) fn new(exact: Arc<[bool]>, copies: Copies) -> Self {
         let lanes = || Lanes {
             lanes: Vec::new(),
             n: 0,
@@ -84,7 +86,7 @@ impl<L: Default> Scratch<L> {
             rows_before: Vec::new(),
         };
         let (kept, aside, current) = (lanes(), lanes(), Recording::Kept);
-        Scratch { kept, aside, current, exact, sums: Vec::new() }
+        Scratch { kept, aside, current, exact, copies, sums: Vec::new() }
     }
 
     /// The lanes of the current pass.
@@ -121,7 +123,7 @@ impl<L: Default> Scratch<L> {
 
     /// `∂/∂W_λ Σ cost · log p(y_t)` for every recorded input with blame.
     pub(crate) fn gradient(&mut self, layout: &Layout, w: &[f32], set: &mut [Move<Nudge>]) {
-        let Scratch { kept: Lanes { lanes, n, homes, .. }, sums, .. } = self;
+        let Scratch { kept: Lanes { lanes, n, homes, .. }, sums, copies, .. } = self;
         for (l, lane) in lanes[..*n].iter_mut().enumerate() {
             let is_blamed = |own: &Move<Nudge>| {
                 !own.is_over && home_of(homes, own.place).is_some_and(|(lane, _)| lane == l)
@@ -132,7 +134,7 @@ impl<L: Default> Scratch<L> {
                 for own in std::iter::once(first).chain(blamed) {
                     let Kind::Dense(dense) = &mut own.nudge.0 else { continue };
                     dense.prepare(&own.schedule, own.pull);
-                    dense.backward(&mut lane.tape, w, layout, &own.blame);
+                    dense.backward(&mut lane.tape, (w, copies), layout, &own.blame);
                 }
                 continue;
             };
@@ -142,7 +144,7 @@ impl<L: Default> Scratch<L> {
             let blamed = set.iter().filter(|own| is_blamed(own));
             let blame = blamed.flat_map(|own| own.blame.iter().copied());
             let shifts = lane.is_small.then_some(&lane.shifts);
-            lane.tape.backward_by_input(w, &vectors, shifts, blame, sums);
+            lane.tape.backward_by_input((w, copies), &vectors, shifts, blame, sums);
             for own in set.iter_mut().filter(|own| is_blamed(own)) {
                 let home = home_of(homes, own.place);
                 if let (Kind::Small(small), Some((_, at))) = (&mut own.nudge.0, home) {

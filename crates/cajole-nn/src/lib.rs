@@ -40,6 +40,7 @@ mod subnormal_tests;
 mod tagging;
 pub mod tape;
 mod train;
+mod transposed;
 mod uses;
 mod vectors;
 

@@ -22,6 +22,7 @@ use crate::layout::Layout;
 use crate::nudge::{self, Nudge};
 use crate::tape::{Graph, Tape};
 use crate::train::Example;
+use crate::transposed::Copies;
 
 /// Anything trainable: parameters, and a loss over examples.
 pub trait Trainable: Send + Sync {
@@ -110,6 +111,8 @@ pub struct Trained<N> {
     weights: Aligned,
     /// Which parameters may be read as f16.
     exact: Arc<[bool]>,
+    /// Of matrices that the backward pass has read.
+    copies: Copies,
 }
 
 impl<N: Network> Trained<N> {
@@ -117,7 +120,8 @@ impl<N: Network> Trained<N> {
     pub fn new(net: N, weights: impl Into<Aligned>) -> Self {
         let weights = weights.into();
         let exact = halves::exact(net.layout(), &weights);
-        Trained { net, weights, exact }
+        let copies = Copies::new(net.layout());
+        Trained { net, weights, exact, copies }
     }
 
     /// `W`.
@@ -141,7 +145,7 @@ impl<N: Network> Model for Trained<N> {
     }
 
     fn scratch(&self) -> Scratch<N::Lane> {
-        Scratch::new(self.exact.clone())
+        Scratch::new(self.exact.clone(), self.copies.clone())
     }
 
     fn size(&self, x: &N::Input) -> usize {

@@ -14,6 +14,7 @@ use crate::kernels;
 use crate::layout::Layout;
 use crate::optimizer::{self, Momenta};
 use crate::tape::Tape;
+use crate::transposed::Copies;
 use crate::vectors::Vectors;
 
 /// `W_λ` and `∇` of one input.
@@ -161,12 +162,12 @@ impl Dense {
     pub(crate) fn backward(
         &mut self,
         tape: &mut Tape,
-        w: &[f32],
+        (w, copies): (&[f32], &Copies),
         layout: &Layout,
         blame: &[(Mark, f32)],
     ) {
         let w = if self.dirty.is_empty() { w } else { &self.weights };
-        tape.backward(w, layout, blame, &mut self.grad);
+        tape.backward_with(w, layout, blame, Some(copies), &mut self.grad);
     }
 
     /// Declares what the gradient is for, before it is computed.

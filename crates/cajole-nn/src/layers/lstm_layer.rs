@@ -261,7 +261,7 @@ impl LstmLayer {
         let (steps, block) = (x.rows as usize / batch.max(1), batch * hidden);
         let width = cell.gates() * hidden;
         let at = Places::new(self, steps, block);
-        let (wants_x, weights) = (pass.wants(x), pass.weights(w_h, batch));
+        let (wants_x, weights) = (pass.wants(x), pass.transposed(w_h, batch));
         let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
         let (own, last) = pass.grads.split_at_mut(at.last_c);
         let end = at.last(steps);
@@ -321,12 +321,12 @@ impl LstmLayer {
                 continue;
             }
             if !self.drops {
-                weights.add_product_transposed(dh_prev, dgates, hidden, width, pass.panel);
+                weights.add_product(dh_prev, dgates, (hidden, width), pass.panel);
                 continue;
             }
             let dropped = &mut spare[at.dropped - at.tanh_c..][..block];
             dropped.fill(0.0);
-            weights.add_product_transposed(dropped, dgates, hidden, width, pass.panel);
+            weights.add_product(dropped, dgates, (hidden, width), pass.panel);
             let mask = &values[at.mask..at.dropped];
             dh_prev.iter_mut().zip(dropped).zip(mask).for_each(|((dh, d), m)| *dh += *d * m);
         }
