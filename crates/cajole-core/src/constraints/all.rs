@@ -25,12 +25,15 @@ const MOST_ARCS_IN_ALL: usize = 1 << 20;
 /// Without constraints every output is feasible.
 ///
 /// ```
+/// use cajole_core::Constraint;
 /// use cajole_core::constraints::{All, Count, Language, Regular};
 ///
 /// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
 /// let as_many = Count { source: 0, target: 0, ratio: 1, n_symbols: 2 };
 /// let both: All<[u32]> = All::new().with(1.0, pairs).with(0.5, as_many);
-/// # let _ = both;
+/// assert_eq!(both.check(&[0, 0], &[0, 1, 0, 1]).total(), 0.0);
+/// assert!(both.check(&[0, 0], &[0, 1]).total() > 0.0); // too few
+/// assert!(both.check(&[0, 0], &[0, 0]).total() > 0.0); // no pairs
 /// ```
 pub struct All<'a, X: ?Sized> {
     constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,

@@ -21,12 +21,16 @@ use crate::model::Symbol;
 /// feasible, and all violate by 1.
 ///
 /// ```
+/// use cajole_core::Constraint;
 /// use cajole_core::constraints::{Any, Language, Regular};
 ///
 /// let pairs = Regular::new(&Language::word(&[0, 1]).star().automaton(2));
 /// let one = Regular::new(&Language::Any.automaton(2));
 /// let either: Any<[u32]> = Any::new().with(1.0, pairs).with(0.5, one);
-/// # let _ = either;
+/// for y in [&[0, 1][..], &[1]] {
+///     assert_eq!(either.check(&[], y).total(), 0.0);
+/// }
+/// assert!(either.check(&[], &[1, 1]).total() > 0.0);
 /// ```
 pub struct Any<'a, X: ?Sized> {
     constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,

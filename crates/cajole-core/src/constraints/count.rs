@@ -18,11 +18,13 @@ use crate::model::Symbol;
 /// The output must contain `ratio` times as many `target` as the input contains `source`.
 ///
 /// ```
+/// use cajole_core::Constraint;
 /// use cajole_core::constraints::Count;
 ///
 /// let (a_in, a_out) = (0, 0);
 /// let three_each = Count { source: a_in, target: a_out, ratio: 3, n_symbols: 3 };
-/// # let _ = three_each;
+/// assert_eq!(three_each.check(&[0], &[0, 0, 0]).total(), 0.0);
+/// assert_eq!(three_each.check(&[0], &[0, 0]).total(), 1.0 / 3.0); // (3 − 2)² over 1 + 2 symbols
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {

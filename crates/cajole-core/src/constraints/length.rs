@@ -16,11 +16,13 @@ use crate::model::Symbol;
 /// The output must have the length that `required` computes from the input.
 ///
 /// ```
+/// use cajole_core::Constraint;
 /// use cajole_core::constraints::Length;
 ///
 /// // A binary tree over m words takes m shifts and m − 1 reduces.
 /// let one_tree = Length { required: |x: &[u32]| (2 * x.len()).saturating_sub(1), n_symbols: 2 };
-/// # let _ = one_tree;
+/// assert_eq!(one_tree.check(&[5, 6], &[0, 0, 1]).total(), 0.0);
+/// assert!(one_tree.check(&[5, 6], &[0, 1]).total() > 0.0);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Length<F> {
