@@ -4,6 +4,9 @@
 //! in flight. Twelve are, and they never leave their registers, so neither memory nor the compiler
 //! gets in the way.
 
+// The widest vectors need instructions by name.
+#![allow(unsafe_code)]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -6,13 +6,16 @@
 //! fused multiply-add are always available. `widest!` adds an AVX-512 version where that pays. One
 //! binary is therefore fast everywhere, and the portable fallback is the same source. `unsafe` is
 //! confined to the call across the feature boundary, a few intrinsics (`arithmetic.rs`), and inner
-//! loops where bounds checks would cost more than the work (`many.rs`, `half.rs`).
+//! loops where bounds checks would cost more than the work (`many.rs`, `half.rs`, `transposed.rs`).
 //!
 //! Every product sums its terms in an order that does not depend on the number of rows. A row
 //! therefore gets bit-identical results alone and in a batch, and batching is invisible to
 //! everything above.
 //!
 //! Shapes: `B` rows (batch, beam or time), `K` inner dimension, `N` columns; row-major.
+
+// Crossing into code for other instruction sets, and the innermost loops.
+#![allow(unsafe_code)]
 
 mod activation;
 mod aligned;

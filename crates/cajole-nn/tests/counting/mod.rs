@@ -2,6 +2,8 @@
 
 // Every test file uses some of this.
 #![allow(dead_code)]
+// An allocator cannot do without.
+#![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout as Request, System};
 use std::cell::Cell;
