@@ -1,5 +1,4 @@
 //! The crates are layered as the diagram in `ARCHITECTURE.md` says.
-#![allow(clippy::print_stderr)] // a test has to say that it was skipped
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,9 +48,7 @@ fn crates(root: &Path) -> BTreeMap<String, Vec<String>> {
 fn every_crate_depends_only_on_those_below_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let Ok(text) = fs::read_to_string(root.join("ARCHITECTURE.md")) else {
-        assert!(std::env::var_os("CAJOLE_NO_SKIP").is_none(), "not to be skipped");
-        eprintln!("skipped: no ARCHITECTURE.md, as in a packaged crate");
-        return;
+        return cajole_testing::outside::skip("no ARCHITECTURE.md, as in a packaged crate");
     };
     let (diagram, crates) = (diagram(&text), crates(&root));
     let layer = |name: &str| diagram.iter().position(|other| *other == name);
@@ -66,4 +63,29 @@ fn every_crate_depends_only_on_those_below_it() {
         }
     }
     assert_eq!(diagram.len(), crates.len(), "no crate is in it twice");
+}
+
+/// A crate that includes a file from outside its folder builds here, but not once it is packaged.
+#[test]
+fn no_crate_includes_files_from_outside_its_folder() {
+    /// Macros that read a file beside the source.
+    const READING: [&str; 3] = ["include!(\"", "include_str!(\"", "include_bytes!(\""];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut open, mut n_included) = (vec![root], 0);
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+            open.extend(entries.filter(|path| !path.ends_with("node_modules")));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let folders = path.ancestors().skip(1);
+            let depth = folders.take_while(|folder| !folder.join("Cargo.toml").exists()).count();
+            for included in READING.iter().flat_map(|read| text.split(read).skip(1)) {
+                let up = included.split('/').take_while(|part| *part == "..").count();
+                assert!(up <= depth, "{}: ../ leads out of the crate", path.display());
+                n_included += 1;
+            }
+        }
+    }
+    assert!(0 < n_included, "no includes were found");
 }

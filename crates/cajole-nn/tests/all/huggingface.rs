@@ -26,6 +26,7 @@ use cajole_nn::layout::Layout;
 use cajole_nn::models::Token;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderTagger, Pieces};
 use cajole_nn::{Network, Nudge, Stepwise, Tagging, Trainable, Trained};
+use cajole_testing::outside::note_skipped;
 use safetensors::SafeTensors;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -57,7 +58,8 @@ struct Cases {
 /// The folder that a script fills; none if it cannot run.
 pub(crate) fn made_by(script: &str) -> Option<TempDir> {
     let Some(python) = std::env::var_os("CAJOLE_PYTHON") else {
-        eprintln!("skipped: CAJOLE_PYTHON names no Python with torch and transformers");
+        // Unlike data, PyTorch may be missing where no test may be skipped.
+        note_skipped("CAJOLE_PYTHON names no Python with torch and transformers");
         return None;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
