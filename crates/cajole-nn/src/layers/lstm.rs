@@ -104,10 +104,35 @@ impl Graph<'_> {
         assert!(c_prev.rows == h_prev.rows && c_prev.cols == h_prev.cols, "c has the wrong shape");
         let gates_at = self.tape.open(7 * rows * hidden);
         let at = Places::new(gates_at, rows, hidden);
+        self.sum_inputs(inputs, gates_at, (rows, hidden));
+        let Tape { values, halves, .. } = &mut *self.tape;
+        let (before, own) = values.split_at_mut(gates_at);
+        let (gates, state) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
+        let h_before = &before[h_prev.range()];
+        halves.of(w_h, self.w, rows).add_product(gates, h_before, hidden, 4 * hidden);
+        update(gates, state, before, (h_prev, c_prev), alive);
+
+        let alive = alive.map_or(ALL_ALIVE, |alive| {
+            let kept = self.tape.indices.len() as u32;
+            self.tape.indices.extend((0..rows).map(|i| u32::from(alive(i))));
+            kept
+        });
+        let op = self.tape.next_op();
+        let (rows, cols) = (rows as u32, hidden as u32);
+        let state = |at: usize| Var { op, at: at as u32, rows, cols };
+        let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
+        self.tape.inputs.extend_from_slice(inputs);
+        let gates_at = gates_at as u32;
+        let step = Lstm { inputs: kept, n_inputs, op, h_prev, c_prev, w_h, alive, gates_at };
+        self.tape.record(Op::Lstm(step), at.c);
+        (state(at.h), state(at.c))
+    }
+
+    /// Writes the sum of the inputs to the gates `(B, 4H)` at `gates_at`.
+    fn sum_inputs(&mut self, inputs: &[Input], gates_at: usize, (rows, hidden): (usize, usize)) {
         let Tape { values, indices, halves, owners, .. } = &mut *self.tape;
         let (before, own) = values.split_at_mut(gates_at);
-
-        let (gates, own) = own[..7 * rows * hidden].split_at_mut(4 * rows * hidden);
+        let gates = &mut own[..4 * rows * hidden];
         let put = |z: &mut [f32], x: &[f32], is_first: bool| match is_first {
             true => z.copy_from_slice(x),
             false => kernels::add_to(z, x),
@@ -145,41 +170,34 @@ impl Graph<'_> {
                 Input::Seen(seen) => seen.add_to(gates, before, indices),
             }
         }
-        let h_before = &before[h_prev.range()];
-        halves.of(w_h, self.w, rows).add_product(gates, h_before, hidden, 4 * hidden);
+    }
+}
 
-        let (c, own) = own.split_at_mut(rows * hidden);
-        let (tanh_c, h) = own.split_at_mut(rows * hidden);
-        for i in 0..rows {
-            let own = i * hidden..(i + 1) * hidden;
-            if alive.is_some_and(|alive| !alive(i)) {
-                c[own.clone()].copy_from_slice(&before[c_prev.row_at(i)..][..hidden]);
-                h[own].copy_from_slice(&before[h_prev.row_at(i)..][..hidden]);
-                continue;
-            }
-            kernels::lstm(
-                &mut gates[4 * i * hidden..4 * (i + 1) * hidden],
-                &before[c_prev.row_at(i)..][..hidden],
-                &mut c[own.clone()],
-                &mut tanh_c[own.clone()],
-                &mut h[own],
-            );
+/// The state `(c, tanh c, h)` after `(h, c)`, from the gates. Rows not `alive` keep theirs.
+fn update(
+    gates: &mut [f32],
+    state: &mut [f32],
+    before: &[f32],
+    (h_prev, c_prev): (Var, Var),
+    alive: Option<&dyn Fn(usize) -> bool>,
+) {
+    let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
+    let (c, state) = state.split_at_mut(rows * hidden);
+    let (tanh_c, h) = state.split_at_mut(rows * hidden);
+    for i in 0..rows {
+        let own = i * hidden..(i + 1) * hidden;
+        if alive.is_some_and(|alive| !alive(i)) {
+            c[own.clone()].copy_from_slice(&before[c_prev.row_at(i)..][..hidden]);
+            h[own].copy_from_slice(&before[h_prev.row_at(i)..][..hidden]);
+            continue;
         }
-
-        let alive = alive.map_or(ALL_ALIVE, |alive| {
-            let kept = self.tape.indices.len() as u32;
-            self.tape.indices.extend((0..rows).map(|i| u32::from(alive(i))));
-            kept
-        });
-        let op = self.tape.next_op();
-        let (rows, cols) = (rows as u32, hidden as u32);
-        let state = |at: usize| Var { op, at: at as u32, rows, cols };
-        let (kept, n_inputs) = (self.tape.inputs.len() as u32, inputs.len() as u32);
-        self.tape.inputs.extend_from_slice(inputs);
-        let gates_at = gates_at as u32;
-        let step = Lstm { inputs: kept, n_inputs, op, h_prev, c_prev, w_h, alive, gates_at };
-        self.tape.record(Op::Lstm(step), at.c);
-        (state(at.h), state(at.c))
+        kernels::lstm(
+            &mut gates[4 * i * hidden..4 * (i + 1) * hidden],
+            &before[c_prev.row_at(i)..][..hidden],
+            &mut c[own.clone()],
+            &mut tanh_c[own.clone()],
+            &mut h[own],
+        );
     }
 }
 
@@ -210,7 +228,33 @@ impl Lstm {
     /// From `dh'`, `dc'` to `dz`; then back through each input, with `dh += dz · W_hᵀ` and
     /// `dW_h += hᵀ · dz`.
     pub(crate) fn backward(&self, pass: &mut Backward<'_>) {
-        let Lstm { h_prev, c_prev, w_h, alive, .. } = *self;
+        let Lstm { h_prev, w_h, op, gates_at, .. } = *self;
+        let z = Var { op, at: gates_at, rows: h_prev.rows, cols: 4 * h_prev.cols }; // (B, 4H)
+        self.gates_backward(pass);
+        for &input in self.summed(pass.inputs) {
+            match input {
+                Input::Projected(x) => {
+                    if pass.wants(x) {
+                        let (before, own) = pass.split(gates_at as usize);
+                        let width = z.cols as usize;
+                        for (i, dz) in own.chunks_exact(width).take(z.rows as usize).enumerate() {
+                            kernels::add_to(&mut before[x.row_at(i)..][..width], dz);
+                        }
+                    }
+                }
+                Input::Bias(b) => pass.note_bias(b, z),
+                Input::Shift(b) if pass.is_small() => pass.note_bias(b, z),
+                Input::Shift(_) => {}
+                Input::Times(x, w) => pass.through_product(x, Matrix::Param(w), z),
+                Input::Seen(seen) => seen.backward(pass, z),
+            }
+        }
+        pass.through_product(h_prev, Matrix::Param(w_h), z);
+    }
+
+    /// From `dh'` and `dc'` to the gradients of the gates and of the cell before.
+    fn gates_backward(&self, pass: &mut Backward<'_>) {
+        let Lstm { h_prev, c_prev, alive, .. } = *self;
         let (rows, hidden) = (h_prev.rows as usize, h_prev.cols as usize);
         let gates_at = self.gates_at as usize;
         let at = Places::new(gates_at, rows, hidden);
@@ -253,27 +297,5 @@ impl Lstm {
                 dc_prev,
             );
         }
-
-        let (at, cols) = (self.gates_at, 4 * hidden as u32);
-        let z = Var { op: self.op, at, rows: rows as u32, cols };
-        for &input in self.summed(pass.inputs) {
-            match input {
-                Input::Projected(x) => {
-                    if pass.wants(x) {
-                        let (before, own) = pass.split(gates_at);
-                        for (i, dz) in own[..4 * rows * hidden].chunks_exact(4 * hidden).enumerate()
-                        {
-                            kernels::add_to(&mut before[x.row_at(i)..][..4 * hidden], dz);
-                        }
-                    }
-                }
-                Input::Bias(b) => pass.note_bias(b, z),
-                Input::Shift(b) if pass.is_small() => pass.note_bias(b, z),
-                Input::Shift(_) => {}
-                Input::Times(x, w) => pass.through_product(x, Matrix::Param(w), z),
-                Input::Seen(seen) => seen.backward(pass, z),
-            }
-        }
-        pass.through_product(h_prev, Matrix::Param(w_h), z);
     }
 }

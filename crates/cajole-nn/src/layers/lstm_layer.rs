@@ -262,7 +262,6 @@ impl LstmLayer {
         let width = cell.gates() * hidden;
         let at = Places::new(self, steps, block);
         let (wants_x, weights) = (pass.wants(x), pass.transposed(w_h, batch));
-        let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
         let (own, last) = pass.grads.split_at_mut(at.last_c);
         let end = at.last(steps);
         kernels::add_to(&mut own[at.c + end..][..block], &last[..block]);
@@ -272,54 +271,24 @@ impl LstmLayer {
         let first = order(steps, direction).next();
         for t in order(steps, direction).rev() {
             let (from, to) = at.states(t);
-            let (before, own) = pass.grads.split_at_mut(at.gates);
-            let (dgates, own) = own.split_at_mut(at.tanh_c - at.gates);
-            let (spare, own) = own.split_at_mut(at.c - at.tanh_c);
-            let (dc, dh) = own.split_at_mut(at.h - at.c);
-            let dh = &mut dh[..at.last_c - at.h];
-            let dgates = &mut dgates[t * batch * width..][..batch * width];
-            let (dh_prev, dh) = two(dh, from, to, block);
-            let (dc_prev, dc) = two(dc, from, to, block);
-            is_silent = is_silent && dh.iter().chain(&*dc).all(|d| *d == 0.0);
+            let (own, dstates) = pass.grads[at.gates..at.last_c].split_at_mut(at.c - at.gates);
+            let dgates = &mut own[t * batch * width..][..batch * width];
+            let silent = |start: usize| dstates[start + to..][..block].iter().all(|d| *d == 0.0);
+            is_silent = is_silent && silent(0) && silent(at.h - at.c);
             if is_silent {
                 n_silent += 1;
                 dgates.fill(0.0);
                 continue;
             }
-            for (b, &length) in lengths.iter().enumerate() {
-                let row = b * hidden..(b + 1) * hidden;
-                let dz = &mut dgates[b * width..(b + 1) * width];
-                if length as usize <= t {
-                    dz.fill(0.0);
-                    kernels::add_to(&mut dc_prev[row.clone()], &dc[row.clone()]);
-                    kernels::add_to(&mut dh_prev[row.clone()], &dh[row]);
-                    continue;
-                }
-                let gates = &values[at.gates + (t * batch + b) * width..][..width];
-                let c_prev = &values[at.c + from + b * hidden..][..hidden];
-                let tanh_c = &values[at.tanh_c + t * block + b * hidden..][..hidden];
-                let (dh, dc) = (&dh[row.clone()], &dc[row.clone()]);
-                let dc_prev = &mut dc_prev[row];
-                match cell {
-                    CellKind::Lstm => {
-                        kernels::lstm_backward(gates, c_prev, tanh_c, dh, dc, dz, dc_prev);
-                    }
-                    CellKind::Highway => {
-                        let k_at = x.row_at(t * batch + b) + width;
-                        let k = &values[k_at..][..hidden];
-                        let state = (k, c_prev, tanh_c);
-                        let dk = match wants_x {
-                            true => &mut before[k_at..][..hidden],
-                            false => &mut spare[..hidden],
-                        };
-                        kernels::highway_backward(gates, state, (dh, dc), dz, dk, dc_prev);
-                    }
-                }
-            }
+            self.gates_backward(pass, &at, t, wants_x);
             // The initial state is zero: it needs no gradient and contributes none to W_h.
             if Some(t) == first {
                 continue;
             }
+            let (own, dh) = pass.grads[at.gates..at.last_c].split_at_mut(at.h - at.gates);
+            let (dgates, spare) = own.split_at_mut(at.tanh_c - at.gates);
+            let dgates = &dgates[t * batch * width..][..batch * width];
+            let dh_prev = &mut dh[from..from + block];
             if !self.drops {
                 weights.add_product(dh_prev, dgates, (hidden, width), pass.panel);
                 continue;
@@ -327,24 +296,80 @@ impl LstmLayer {
             let dropped = &mut spare[at.dropped - at.tanh_c..][..block];
             dropped.fill(0.0);
             weights.add_product(dropped, dgates, (hidden, width), pass.panel);
-            let mask = &values[at.mask..at.dropped];
+            let mask = &pass.values[at.mask..at.dropped];
             dh_prev.iter_mut().zip(dropped).zip(mask).for_each(|((dh, d), m)| *dh += *d * m);
         }
         let silent = match direction {
             Direction::Forward => steps - n_silent..steps,
             Direction::Backward => 0..n_silent,
         };
-        for t in (0..steps).filter(|t| Some(*t) != first && !silent.contains(t)) {
-            let said = if self.drops { at.dropped + t * block } else { at.h + at.states(t).0 };
-            for (b, _) in lengths.iter().enumerate().filter(|(_, length)| t < **length as usize) {
-                pass.note_use(w_h, said + b * hidden, at.gates + (t * batch + b) * width);
-            }
-        }
+        let read = (0..steps).filter(|t| Some(*t) != first && !silent.contains(t));
+        self.note_uses(pass, &at, read);
         if wants_x {
             let (before, own) = pass.grads.split_at_mut(at.gates);
             let dx = before[x.range()].chunks_exact_mut(cell.inputs() * hidden);
             for (dx, dz) in dx.zip(own.chunks_exact(width)) {
                 kernels::add_to(&mut dx[..width], dz);
+            }
+        }
+    }
+
+    /// From the gradients of the state after time `t` to those of its gates and of the state before.
+    fn gates_backward(&self, pass: &mut Backward<'_>, at: &Places, t: usize, wants_x: bool) {
+        let LstmLayer { x, w_h, cell, .. } = *self;
+        let (batch, hidden, block) = (self.batch as usize, w_h.rows as usize, at.block);
+        let width = cell.gates() * hidden;
+        let (values, lengths) = (pass.values, &pass.indices[self.lengths as usize..][..batch]);
+        let (from, to) = at.states(t);
+        let (before, own) = pass.grads.split_at_mut(at.gates);
+        let (dgates, own) = own.split_at_mut(at.tanh_c - at.gates);
+        let (spare, own) = own.split_at_mut(at.c - at.tanh_c);
+        let (dc, dh) = own.split_at_mut(at.h - at.c);
+        let (dh_prev, dh) = two(&mut dh[..at.last_c - at.h], from, to, block);
+        let (dc_prev, dc) = two(dc, from, to, block);
+        let dgates = dgates[t * batch * width..].chunks_exact_mut(width);
+        for (b, (&length, dz)) in lengths.iter().zip(dgates).enumerate() {
+            let row = b * hidden..(b + 1) * hidden;
+            if length as usize <= t {
+                dz.fill(0.0);
+                kernels::add_to(&mut dc_prev[row.clone()], &dc[row.clone()]);
+                kernels::add_to(&mut dh_prev[row.clone()], &dh[row]);
+                continue;
+            }
+            let gates = &values[at.gates + (t * batch + b) * width..][..width];
+            let c_prev = &values[at.c + from + b * hidden..][..hidden];
+            let tanh_c = &values[at.tanh_c + t * block + b * hidden..][..hidden];
+            let (dh, dc) = (&dh[row.clone()], &dc[row.clone()]);
+            let dc_prev = &mut dc_prev[row];
+            match cell {
+                CellKind::Lstm => {
+                    kernels::lstm_backward(gates, c_prev, tanh_c, dh, dc, dz, dc_prev);
+                }
+                CellKind::Highway => {
+                    let k_at = x.row_at(t * batch + b) + width;
+                    let state = (&values[k_at..][..hidden], c_prev, tanh_c);
+                    let dk = match wants_x {
+                        true => &mut before[k_at..][..hidden],
+                        false => &mut spare[..hidden],
+                    };
+                    kernels::highway_backward(gates, state, (dh, dc), dz, dk, dc_prev);
+                }
+            }
+        }
+    }
+
+    /// Notes what `W_h` was multiplied with at these times.
+    fn note_uses(&self, pass: &mut Backward<'_>, at: &Places, times: impl Iterator<Item = usize>) {
+        let (batch, hidden) = (self.batch as usize, self.w_h.rows as usize);
+        let width = self.cell.gates() * hidden;
+        let lengths = &pass.indices[self.lengths as usize..][..batch];
+        for t in times {
+            let said = match self.drops {
+                true => at.dropped + t * at.block,
+                false => at.h + at.states(t).0,
+            };
+            for (b, _) in lengths.iter().enumerate().filter(|(_, length)| t < **length as usize) {
+                pass.note_use(self.w_h, said + b * hidden, at.gates + (t * batch + b) * width);
             }
         }
     }
