@@ -1,5 +1,4 @@
-//! Arithmetic over counts and lengths. Equal values are neither less nor more, and squares are zero
-//! exactly where distances are.
+//! Arithmetic over counts and lengths. Squares are zero exactly where distances are.
 #![no_main]
 
 use cajole_core::Constraint;
