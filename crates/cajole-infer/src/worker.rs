@@ -238,7 +238,7 @@ impl<'t, T: Task> Worker<'t, T> {
         answers.into_iter().flatten().collect()
     }
 
-    /// Makes outputs that violate `rules` obey.
+    /// Makes outputs that violate `rules` obey. Those that are under the same engine go together.
     pub fn repair(
         &mut self,
         engine: Engine,
@@ -247,38 +247,52 @@ impl<'t, T: Task> Worker<'t, T> {
     ) -> Vec<Answer> {
         let attempts: Vec<Attempt<'_, '_, T>> =
             failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
+        let chosen: Vec<Engine> = attempts.iter().map(|of| self.chosen(engine, of)).collect();
+        let mut answers: Vec<Answer> =
+            attempts.iter().zip(&chosen).map(|(of, &engine)| of.keep(engine, 0)).collect();
         // What the first pass has used up the time of stays as it is.
-        let (late, open): (Vec<usize>, Vec<usize>) =
-            (0..attempts.len()).partition(|&i| attempts[i].is_late());
-        let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
-        let bounds: Vec<Bound<'_>> = some.iter().map(Attempt::bound).collect();
-        let engine = match engine {
-            Engine::Usual => self.usual_engine(&some, &bounds),
-            named => named,
-        };
-        let kept = |attempt: &Attempt<'_, '_, T>| attempt.keep(engine, 0);
-        let answers = match engine {
-            Engine::Usual | Engine::Gbi => self.gbi(rules, &some, &bounds, None),
-            Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
-            Engine::Network => some.iter().map(kept).collect(),
-            Engine::Auto => self.auto(rules, &some, &bounds),
-        };
-        let kept = late.iter().map(|&i| kept(&attempts[i]));
-        let mut all: Vec<(usize, Answer)> =
-            open.iter().copied().zip(answers).chain(late.iter().copied().zip(kept)).collect();
-        all.sort_by_key(|(i, _)| *i);
-        all.iter_mut().for_each(|(i, answer)| attempts[*i].complete(answer));
-        all.into_iter().map(|(_, answer)| answer).collect()
+        let mut open: Vec<usize> =
+            (0..attempts.len()).filter(|&i| !attempts[i].is_late()).collect();
+        while let Some(&one) = open.first() {
+            let is_same = |i: &usize| chosen[*i] == chosen[one];
+            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
+            let some: Vec<Attempt<'_, '_, T>> = same.iter().map(|&i| attempts[i]).collect();
+            let repaired = self.repaired(chosen[one], rules, &some);
+            same.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
+            open = others;
+        }
+        attempts.iter().zip(&mut answers).for_each(|(of, answer)| of.complete(answer));
+        answers
     }
 
-    /// The engine for inputs that share their rules, by the first of them.
-    fn usual_engine(&self, attempts: &[Attempt<'_, '_, T>], bounds: &[Bound<'_>]) -> Engine {
-        let first = attempts.iter().zip(bounds).next();
-        self.task.usual_engine(&|| {
-            first.is_some_and(|(attempt, bound)| {
-                Wanted::new(input::<T>(attempt.of.case), bound as _).automaton().is_some()
-            })
-        })
+    /// What an engine makes of them.
+    fn repaired(
+        &mut self,
+        engine: Engine,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+    ) -> Vec<Answer> {
+        let bounds: Vec<Bound<'_>> = attempts.iter().map(Attempt::bound).collect();
+        match engine {
+            Engine::Usual | Engine::Gbi => self.gbi(rules, attempts, &bounds, None),
+            Engine::Rival(rival) => self.rival(rival, rules, attempts, &bounds),
+            Engine::Network => attempts.iter().map(|of| of.keep(engine, 0)).collect(),
+            Engine::Auto => self.auto(rules, attempts, &bounds),
+        }
+    }
+
+    /// The engine for one input. Others do not matter: rules that cannot be followed for a long
+    /// input can be followed for a short one.
+    fn chosen(&self, engine: Engine, attempt: &Attempt<'_, '_, T>) -> Engine {
+        let bound = attempt.bound();
+        let follows = || {
+            let wanted = Wanted::new(input::<T>(attempt.of.case), &bound as _);
+            !attempt.is_late() && wanted.automaton().is_some()
+        };
+        match engine {
+            Engine::Usual => self.task.usual_engine(&follows),
+            named => named,
+        }
     }
 
     /// `log p(y | x, W)` of every output.
