@@ -16,10 +16,11 @@ use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
 pub use crate::record::{Answered, Record, faults_json};
+use crate::settings::Settings;
 use crate::task::{Case, Task};
 pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
-use crate::worker::{Failing, First, Settings, Worker};
+use crate::worker::{Failing, First, Worker};
 
 /// Rules of lines' own that are kept by a thread.
 const KEPT_RULES: usize = 256;

@@ -6,9 +6,10 @@ use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop, Watcher};
 use cajole_rules::{Bound, Rules};
 
 use crate::engine::{Answer, Engine, Status};
+use crate::settings::Settings;
 use crate::task::{Case, Task};
 use crate::waiter::Awaited;
-use crate::worker::{Failing, Settings};
+use crate::worker::Failing;
 
 /// One input that is being worked on.
 pub(crate) struct Attempt<'a, 'r, T: Task> {

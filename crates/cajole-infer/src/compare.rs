@@ -15,9 +15,10 @@ use cajole_tasks::Watch;
 use crate::attempt::g_of;
 use crate::engine::{Answer, Engine, Status};
 use crate::line::{Line, LineError};
+use crate::settings::Settings;
 use crate::study::{self, study};
 use crate::task::{Case, Output, Task};
-use crate::worker::{Failing, Settings, Worker};
+use crate::worker::{Failing, Worker};
 
 /// If the network can read none of so many lines, they are not meant for it.
 const UNREADABLE: usize = 20;

@@ -7,60 +7,17 @@ use std::time::{Duration, Instant};
 
 use cajole_core::decoders::Beam;
 use cajole_core::{
-    Cancel, Candidate, Config, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought,
-    Symbol, UnknownParameter, Wanted, Workspace,
+    Candidate, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought, Symbol,
+    UnknownParameter, Wanted, Workspace,
 };
 use cajole_rules::{Bound, Rules};
 
 use crate::attempt::Attempt;
-use crate::engine::{Answer, Engine, Limits, Rival, Status};
+use crate::engine::{Answer, Engine, Rival, Status};
 use crate::lots::lots;
+use crate::settings::Settings;
 use crate::task::{Case, Task, Together};
 use crate::waiter::Awaited;
-
-/// How engines work, whatever the input.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// How outputs are made to obey.
-    pub engine: Engine,
-    /// The settings of gradient-based inference.
-    pub config: Config,
-    /// How far engines go.
-    pub limits: Limits,
-    /// Ends the work between two steps once it is set.
-    pub cancel: Cancel,
-}
-
-impl Settings {
-    /// What users get for this task unless they ask for something else.
-    pub fn of<T: Task>(task: &T) -> Self {
-        let presets = task.presets();
-        let config = presets.get(presets.default).clone();
-        Settings { engine: Engine::Usual, config, limits: task.limits(), cancel: Cancel::default() }
-    }
-
-    /// The same settings with a single descent of so many nudges: what the network does not give up
-    /// by then, it keeps. Searches would not let it, so the usual engine is gradient-based inference.
-    #[must_use]
-    pub fn patient(mut self, nudges: usize) -> Self {
-        if self.engine == Engine::Usual {
-            self.engine = Engine::Gbi;
-        }
-        self.config.schedule.max_steps = nudges;
-        self.config.restarts.clear();
-        self
-    }
-
-    /// When to give up on what is taken up now and may take this long.
-    pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
-        Instant::now().checked_add(time(self.deadline()?)?)
-    }
-
-    /// How long a line may take.
-    fn deadline(&self) -> Option<Duration> {
-        self.limits.deadline.or(self.config.deadline)
-    }
-}
 
 /// What one thread works with.
 pub struct Worker<'t, T: Task> {

@@ -6,7 +6,6 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Mutex;
 
-use cajole_core::Cancel;
 use cajole_infer::engine::{Engine, Rival};
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::limits::MAX_LINE_BYTES;
@@ -39,9 +38,7 @@ impl Ran {
 
 /// The network's usual settings, with this engine.
 fn settings(network: &dyn Runnable, engine: Engine) -> Settings {
-    let presets = network.presets();
-    let config = presets.get(presets.default).clone();
-    Settings { engine, config, limits: network.limits(), cancel: Cancel::default() }
+    Settings::of(network).by(engine)
 }
 
 /// Without times, on two threads.
