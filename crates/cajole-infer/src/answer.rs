@@ -207,7 +207,8 @@ impl<'t, T: Task> Answering<'t, T> {
         let repaired = self.worker.repair_all(self.settings.engine, &failing);
         which.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
         if self.log_probs {
-            self.worker.judge(&cases, &mut answers, |answer| answer.failure.is_none());
+            let all = cases.into_iter().zip(&mut answers);
+            self.worker.judge(all.filter(|(_, answer)| answer.failure.is_none()).collect());
         }
         answers
     }

@@ -2,19 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop, Watcher};
-use cajole_rules::{Bound, Rules};
+use cajole_core::{
+    Candidate, Constraint, Fault, Found, Job, Model, Outcome, Stop, Symbol, Wanted, Watcher,
+};
+use cajole_rules::Rules;
 
 use crate::engine::{Answer, Engine, Status};
+use crate::requirement::Requirement;
 use crate::settings::Settings;
 use crate::task::{Case, Task};
 use crate::waiter::Awaited;
-use crate::worker::Failing;
+use crate::worker::{Failing, input};
 
 /// One input that is being worked on.
 pub(crate) struct Attempt<'a, 'r, T: Task> {
     pub(crate) of: Failing<'a, T>,
     pub(crate) rules: &'a Rules<'r>,
+    requirement: &'a Requirement<'a>,
     pub(crate) g_before: f32,
     pub(crate) until: Option<Instant>,
 }
@@ -28,20 +32,37 @@ impl<T: Task> Clone for Attempt<'_, '_, T> {
 impl<T: Task> Copy for Attempt<'_, '_, T> {}
 
 impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
-    pub(crate) fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        of: Failing<'a, T>,
+        (rules, requirement): (&'a Rules<'r>, &'a Requirement<'a>),
+        settings: &Settings,
+    ) -> Self {
         let share = |all: Duration| all.saturating_sub(of.used).checked_div(of.among as u32);
         let waits = of.awaited.and_then(Awaited::until);
         let until = [settings.until(share), waits].into_iter().flatten().min();
-        Attempt { of, rules, g_before: g_of(rules, of.case, of.first), until }
+        Attempt { of, rules, requirement, g_before: g_of(rules, of.case, of.first), until }
     }
 
     /// Who waits for it.
-    pub(crate) fn watcher(&self) -> Option<&'a dyn Watcher> {
+    fn watcher(&self) -> Option<&'a dyn Watcher> {
         self.of.awaited.map(|awaited| awaited as &dyn Watcher)
     }
 
-    pub(crate) fn bound(&self) -> Bound<'a> {
-        Bound { rule: self.rules, subject: &self.of.case.subject }
+    /// What searches ask.
+    pub(crate) fn wanted(&self, settings: &Settings) -> Wanted<'a, <T::Model as Model>::Input> {
+        let mut wanted = Wanted::new(input::<T>(self.of.case), self.requirement);
+        (wanted.until, wanted.watcher) = (self.until, self.watcher());
+        wanted.cancel = Some(settings.cancel.clone());
+        wanted
+    }
+
+    /// What descents ask. `targets` are satisfying outputs that are known already.
+    pub(crate) fn job<'s>(
+        &'s self,
+        targets: Option<&'s [Vec<Symbol>]>,
+    ) -> Job<'s, <T::Model as Model>::Input> {
+        let job = Job::new(input::<T>(self.of.case), self.requirement);
+        Job { until: self.until, watcher: self.watcher(), targets, ..job }
     }
 
     pub(crate) fn is_late(&self) -> bool {

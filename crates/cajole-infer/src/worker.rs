@@ -1,31 +1,28 @@
-//! One thread's work: first passes, and engines on the outputs that violate.
+//! One thread's work: first passes here, engines on the outputs that violate in `repair.rs`.
 //!
 //! Everything is done for many inputs at once. Those that are under the same rules are repaired in
 //! step; what comes out for one does not depend on the others.
 
 use std::time::{Duration, Instant};
 
-use cajole_core::decoders::Beam;
 use cajole_core::{
-    Candidate, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought, Symbol,
-    UnknownParameter, Wanted, Workspace,
+    Candidate, Decoder, Failure, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
+    Workspace,
 };
-use cajole_rules::{Bound, Rules};
 
-use crate::attempt::Attempt;
-use crate::engine::{Answer, Engine, Rival, Status};
+use crate::engine::Answer;
 use crate::lots::lots;
 use crate::settings::Settings;
-use crate::task::{Case, Task, Together};
+use crate::task::{Case, Task};
 use crate::waiter::Awaited;
 
 /// What one thread works with.
 pub struct Worker<'t, T: Task> {
-    task: &'t T,
-    settings: &'t Settings,
+    pub(crate) task: &'t T,
+    pub(crate) settings: &'t Settings,
     own: Box<dyn Decoder<T::Model> + 't>,
-    workspace: Workspace<T::Model>,
-    found: Vec<Found>,
+    pub(crate) workspace: Workspace<T::Model>,
+    pub(crate) found: Vec<Found>,
 }
 
 /// The network's own output.
@@ -169,89 +166,6 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(())
     }
 
-    /// Makes outputs obey the rules that each of them violates. Those under the same rules go
-    /// together.
-    pub fn repair_all<'r>(
-        &mut self,
-        engine: Engine,
-        failing: &[(Failing<'_, T>, &Rules<'r>)],
-    ) -> Vec<Answer> {
-        let mut answers: Vec<Option<Answer>> = failing.iter().map(|_| None).collect();
-        let mut open: Vec<usize> = (0..failing.len()).collect();
-        while let Some(&one) = open.first() {
-            let rules = failing[one].1;
-            let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
-            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            let Together { inputs, tokens_in_step, .. } = self.task.together();
-            for some in
-                lots(same, (inputs, tokens_in_step), |i| failing[i].0.case.subject.symbols.len())
-            {
-                let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
-                let repaired = self.repair(engine, rules, &outputs);
-                some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
-            }
-            open = others;
-        }
-        answers.into_iter().flatten().collect()
-    }
-
-    /// Makes outputs that violate `rules` obey. Those that are under the same engine go together.
-    pub fn repair(
-        &mut self,
-        engine: Engine,
-        rules: &Rules<'_>,
-        failing: &[Failing<'_, T>],
-    ) -> Vec<Answer> {
-        let attempts: Vec<Attempt<'_, '_, T>> =
-            failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
-        let chosen: Vec<Engine> = attempts.iter().map(|of| self.chosen(engine, of)).collect();
-        let mut answers: Vec<Answer> =
-            attempts.iter().zip(&chosen).map(|(of, &engine)| of.keep(engine, 0)).collect();
-        // What the first pass has used up the time of stays as it is.
-        let mut open: Vec<usize> =
-            (0..attempts.len()).filter(|&i| !attempts[i].is_late()).collect();
-        while let Some(&one) = open.first() {
-            let is_same = |i: &usize| chosen[*i] == chosen[one];
-            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            let some: Vec<Attempt<'_, '_, T>> = same.iter().map(|&i| attempts[i]).collect();
-            let repaired = self.repaired(chosen[one], rules, &some);
-            same.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
-            open = others;
-        }
-        attempts.iter().zip(&mut answers).for_each(|(of, answer)| of.complete(answer));
-        answers
-    }
-
-    /// What an engine makes of them.
-    fn repaired(
-        &mut self,
-        engine: Engine,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-    ) -> Vec<Answer> {
-        let bounds: Vec<Bound<'_>> = attempts.iter().map(Attempt::bound).collect();
-        match engine {
-            Engine::Usual | Engine::Gbi => self.gbi(rules, attempts, &bounds, None),
-            Engine::Rival(rival) => self.rival(rival, rules, attempts, &bounds),
-            Engine::Network => attempts.iter().map(|of| of.keep(engine, 0)).collect(),
-            Engine::Auto => self.auto(rules, attempts, &bounds),
-        }
-    }
-
-    /// The engine for one input. Others do not matter: rules that cannot be followed for a long
-    /// input can be followed for a short one.
-    fn chosen(&self, engine: Engine, attempt: &Attempt<'_, '_, T>) -> Engine {
-        let bound = attempt.bound();
-        let follows = || {
-            let wanted = Wanted::new(input::<T>(attempt.of.case), &bound as _);
-            !attempt.is_late() && wanted.automaton().is_some()
-        };
-        match engine {
-            Engine::Usual => self.task.usual_engine(&follows),
-            named => named,
-        }
-    }
-
     /// `log p(y | x, W)` of every output.
     ///
     /// # Errors
@@ -287,155 +201,13 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(log_probs)
     }
 
-    /// Gradient-based inference, in step. `targets` are satisfying outputs that are known already.
-    fn gbi(
-        &mut self,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-        targets: Option<&[Vec<Vec<Symbol>>]>,
-    ) -> Vec<Answer> {
-        let Settings { config, cancel, .. } = self.settings;
-        let gbi = Gbi::with(self.task.model(), config.clone());
-        let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
-        // Never narrower than what the network itself decodes with.
-        let width = config.width.max(self.settings.limits.width);
-        let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
-        if let Some(sources) = self.task.sources(config, rules) {
-            gbi = gbi.sources(sources);
-        }
-        let jobs: Vec<Job<'_, _>> = attempts
-            .iter()
-            .enumerate()
-            .map(|(i, attempt)| Job {
-                until: attempt.until,
-                watcher: attempt.watcher(),
-                targets: targets.map(|targets| targets[i].as_slice()),
-                ..Job::new(input::<T>(attempt.of.case), &bounds[i])
-            })
-            .collect();
-        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Gbi, 0)).collect();
-        gbi.run_set(&jobs, &mut self.workspace, |i, outcome| {
-            answers[i] = attempts[i].outcome(outcome);
-        });
-        answers
-    }
-
-    fn rival(
-        &mut self,
-        rival: Rival,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-    ) -> Vec<Answer> {
-        const NO_FIT: &str =
-            "the engine does not fit these rules: they cannot be followed symbol by symbol";
-        let engine = Engine::Rival(rival);
-        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(engine, 0)).collect();
-        let Some(search) = self.task.rival(rival, rules, &self.settings.limits) else {
-            answers.iter_mut().for_each(|answer| answer.note = Some(NO_FIT));
-            return answers;
-        };
-        let model = self.task.model();
-        let all: Vec<usize> = (0..attempts.len()).collect();
-        for batch in all.chunks(self.found.len()) {
-            let started = Instant::now();
-            let wanted = |&i: &usize| {
-                let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);
-                (wanted.until, wanted.watcher) = (attempts[i].until, attempts[i].watcher());
-                wanted.cancel = Some(self.settings.cancel.clone());
-                wanted
-            };
-            let wanted: Vec<Wanted<'_, _>> = batch.iter().map(wanted).collect();
-            let sought: Vec<Sought<'_, '_, T::Model>> = wanted
-                .iter()
-                .map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted })
-                .collect();
-            let found = &mut self.found[..batch.len()];
-            let mut session = self.workspace.session(model);
-            let searched = search.search(&mut session, &sought, found);
-            let elapsed = started.elapsed() / batch.len() as u32;
-            for ((&i, found), wanted) in batch.iter().zip(found).zip(&wanted) {
-                let answer = &mut answers[i];
-                match &searched {
-                    Ok(()) => *answer = attempts[i].found(engine, found),
-                    Err(failure) => {
-                        (answer.status, answer.failure) = (Status::Failed, Some(failure.clone()));
-                    }
-                }
-                let is_masked = rival == Rival::Masked && answer.status != Status::Satisfied;
-                answer.note = (is_masked && wanted.automaton().is_none()).then_some(NO_FIT);
-                answer.elapsed = elapsed;
-            }
-        }
-        answers
-    }
-
-    /// What promises most comes first; what is left of the time goes to the others. A search that
-    /// has just failed is not tried again by gradient-based inference.
-    fn auto(
-        &mut self,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-    ) -> Vec<Answer> {
-        let mut best: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Auto, 0)).collect();
-        let mut targets: Vec<Vec<Vec<Symbol>>> = vec![Vec::new(); attempts.len()];
-        let mut open: Vec<usize> = (0..attempts.len()).collect();
-        let order = [Rival::Masked, Rival::Exact, Rival::Beam].map(Engine::Rival);
-        for engine in order.into_iter().chain([Engine::Gbi]) {
-            open.retain(|&i| !attempts[i].is_late());
-            let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
-            let bounds: Vec<Bound<'_>> = open.iter().map(|&i| bounds[i]).collect();
-            let mut answers = match engine {
-                Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
-                _ => {
-                    let known: Vec<_> = open.iter().map(|&i| targets[i].clone()).collect();
-                    self.gbi(rules, &some, &bounds, Some(&known))
-                }
-            };
-            let cases: Vec<&Case<T::Input>> = some.iter().map(|attempt| attempt.of.case).collect();
-            self.judge(&cases, &mut answers, |answer| answer.status == Status::Satisfied);
-            let mut settled = Vec::new();
-            for (&i, answer) in open.iter().zip(answers) {
-                let is_satisfied = answer.status == Status::Satisfied;
-                if is_satisfied && !targets[i].contains(&answer.output) {
-                    targets[i].push(answer.output.clone());
-                }
-                // Nothing that satisfies is more probable than what was proven to be.
-                settled.push(is_satisfied && engine == Engine::Rival(Rival::Exact));
-                let passes = best[i].passes + answer.passes;
-                let elapsed = best[i].elapsed + answer.elapsed;
-                if answer.is_better_than(&best[i]) || engine == Engine::Gbi && !is_satisfied {
-                    let is_better = answer.is_better_than(&best[i]);
-                    let status = answer.status;
-                    if is_better {
-                        best[i] = answer;
-                    } else if best[i].status == Status::Unchanged {
-                        best[i].status = status;
-                    }
-                }
-                (best[i].passes, best[i].elapsed) = (passes, elapsed);
-            }
-            let mut settled = settled.into_iter();
-            open.retain(|_| !settled.next().unwrap_or(false));
-        }
-        best
-    }
-
-    /// Fills in how probable outputs are, where an engine did not say and it is asked for.
-    pub(crate) fn judge(
-        &mut self,
-        cases: &[&Case<T::Input>],
-        answers: &mut [Answer],
-        is_asked: impl Fn(&Answer) -> bool,
-    ) {
-        let unknown = |a: &Answer| a.log_prob.is_none() && is_asked(a);
-        let which: Vec<usize> = (0..answers.len()).filter(|&i| unknown(&answers[i])).collect();
+    /// Fills in how probable outputs are, where an engine did not say.
+    pub(crate) fn judge(&mut self, mut answers: Vec<(&Case<T::Input>, &mut Answer)>) {
+        answers.retain(|(_, answer)| answer.log_prob.is_none());
         let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
-            which.iter().map(|&i| (cases[i], answers[i].output.as_slice())).collect();
+            answers.iter().map(|(case, answer)| (*case, answer.output.as_slice())).collect();
         if let Ok(log_probs) = self.log_probs(&outputs) {
-            which.iter().zip(log_probs).for_each(|(&i, p)| answers[i].log_prob = Some(p));
+            answers.iter_mut().zip(log_probs).for_each(|((_, a), p)| a.log_prob = Some(p));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the crate does as a whole.
 
+mod automata;
 mod engines;
 mod folders;
 mod lines;

@@ -1,0 +1,72 @@
+//! How far the work on one input has come: what engines have found so far.
+
+use cajole_core::Symbol;
+
+use crate::engine::{Answer, Engine, Rival, Status};
+
+/// The work on one input, under one engine.
+pub(crate) struct Progress {
+    engine: Engine,
+    /// The best so far.
+    pub(crate) answer: Answer,
+    /// The satisfying outputs that were found.
+    known: Vec<Vec<Symbol>>,
+    /// Whether nothing that satisfies is more probable.
+    is_proven: bool,
+}
+
+impl Progress {
+    /// Nothing has been tried; `answer` is the network's own output.
+    pub(crate) fn new(engine: Engine, answer: Answer) -> Self {
+        Progress { engine, answer, known: Vec::new(), is_proven: false }
+    }
+
+    /// Whether what this one finds is of use.
+    pub(crate) fn awaits(&self, next: Engine) -> bool {
+        match self.engine {
+            Engine::Auto => !self.is_proven && is_tried(next),
+            Engine::Usual => next == Engine::Gbi,
+            own => next == own,
+        }
+    }
+
+    /// The outputs that descents aim at; none, if they have to look for some. A search that has
+    /// just failed is not tried again.
+    pub(crate) fn targets(&self) -> Option<&[Vec<Symbol>]> {
+        self.is_compared().then_some(&*self.known)
+    }
+
+    /// Whether several engines are tried, and the most probable output counts.
+    pub(crate) fn is_compared(&self) -> bool {
+        self.engine == Engine::Auto
+    }
+
+    /// What this engine has come to.
+    pub(crate) fn meet(&mut self, engine: Engine, answer: Answer) {
+        if !self.is_compared() {
+            self.answer = answer;
+            return;
+        }
+        let (best, status) = (&mut self.answer, answer.status);
+        let is_satisfied = status == Status::Satisfied;
+        if is_satisfied && !self.known.contains(&answer.output) {
+            self.known.push(answer.output.clone());
+        }
+        self.is_proven |= is_satisfied && engine == Engine::Rival(Rival::Exact);
+        let passes = best.passes + answer.passes;
+        let elapsed = best.elapsed + answer.elapsed;
+        if answer.is_better_than(best) {
+            *best = answer;
+        } else if engine == Engine::Gbi && !is_satisfied && best.status == Status::Unchanged {
+            best.status = status;
+        }
+        (best.passes, best.elapsed) = (passes, elapsed);
+    }
+}
+
+/// Whether `auto` tries an engine. What promises most comes first; what is left of the time goes to
+/// the others.
+fn is_tried(engine: Engine) -> bool {
+    let searches = [Rival::Masked, Rival::Exact, Rival::Beam].map(Engine::Rival);
+    engine == Engine::Gbi || searches.contains(&engine)
+}

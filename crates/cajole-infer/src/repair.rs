@@ -1,0 +1,196 @@
+//! Outputs that violate their rules, through the engines.
+
+use std::time::Instant;
+
+use cajole_core::decoders::Beam;
+use cajole_core::{Gbi, Job, Model, Outcome, Pass, Sought, Wanted};
+use cajole_rules::Rules;
+
+use crate::attempt::Attempt;
+use crate::engine::{Answer, Engine, Rival, Status};
+use crate::lots::lots;
+use crate::progress::Progress;
+use crate::requirement::Requirement;
+use crate::settings::Settings;
+use crate::task::{Task, Together};
+use crate::worker::{Failing, Worker};
+
+/// An input with what searches ask: its automaton is built once for all of them.
+type Searched<'s, 'a, 'r, T> =
+    (Attempt<'a, 'r, T>, &'s Wanted<'a, <<T as Task>::Model as Model>::Input>);
+
+impl<T: Task> Worker<'_, T> {
+    /// Makes outputs obey the rules that each of them violates. Those under the same rules go
+    /// together.
+    pub fn repair_all<'r>(
+        &mut self,
+        engine: Engine,
+        failing: &[(Failing<'_, T>, &Rules<'r>)],
+    ) -> Vec<Answer> {
+        let mut answers: Vec<Option<Answer>> = failing.iter().map(|_| None).collect();
+        let mut open: Vec<usize> = (0..failing.len()).collect();
+        while let Some(&one) = open.first() {
+            let rules = failing[one].1;
+            let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
+            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
+            let Together { inputs, tokens_in_step, .. } = self.task.together();
+            for some in
+                lots(same, (inputs, tokens_in_step), |i| failing[i].0.case.subject.symbols.len())
+            {
+                let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
+                let repaired = self.repair(engine, rules, &outputs);
+                some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
+            }
+            open = others;
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    /// Makes outputs that violate `rules` obey: searches first, then gradient-based inference of all
+    /// for which it is the engine, or an engine to try, in step.
+    pub fn repair(
+        &mut self,
+        engine: Engine,
+        rules: &Rules<'_>,
+        failing: &[Failing<'_, T>],
+    ) -> Vec<Answer> {
+        let subjects = failing.iter().map(|of| &of.case.subject);
+        let requirements: Vec<Requirement<'_>> =
+            subjects.map(|subject| Requirement::new(rules, subject)).collect();
+        let attempt = |(&of, requirement)| Attempt::new(of, (rules, requirement), self.settings);
+        let attempts: Vec<Attempt<'_, '_, T>> =
+            failing.iter().zip(&requirements).map(attempt).collect();
+        let mut progress = Vec::new();
+        // Automata may be large: only those of so many inputs are kept at a time.
+        for some in attempts.chunks(self.task.together().inputs) {
+            progress.extend(self.search(engine, rules, some));
+        }
+        self.nudge(rules, &attempts, &mut progress);
+        let completed = attempts.iter().zip(progress).map(|(attempt, progress)| {
+            let mut answer = progress.answer;
+            attempt.complete(&mut answer);
+            answer
+        });
+        completed.collect()
+    }
+
+    /// What searches make of these, if their engines are searches.
+    fn search(
+        &mut self,
+        engine: Engine,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+    ) -> Vec<Progress> {
+        let wanted: Vec<_> = attempts.iter().map(|of| of.wanted(self.settings)).collect();
+        let all: Vec<Searched<'_, '_, '_, T>> = attempts.iter().copied().zip(&wanted).collect();
+        let begun = |one: &Searched<'_, '_, '_, T>| {
+            let engine = self.chosen(engine, one);
+            Progress::new(engine, one.0.keep(engine, 0))
+        };
+        let mut progress: Vec<Progress> = all.iter().map(begun).collect();
+        for rival in [Rival::Masked, Rival::Exact, Rival::Beam, Rival::Astar, Rival::Sample] {
+            let engine = Engine::Rival(rival);
+            let is_open = |i: &usize| progress[*i].awaits(engine) && !all[*i].0.is_late();
+            let open: Vec<usize> = (0..all.len()).filter(is_open).collect();
+            let some: Vec<Searched<'_, '_, '_, T>> = open.iter().map(|&i| all[i]).collect();
+            let answers = self.rival(rival, rules, &some);
+            open.iter().zip(answers).for_each(|(&i, answer)| progress[i].meet(engine, answer));
+        }
+        progress
+    }
+
+    /// The engine for one input. Others do not matter: rules that cannot be followed for a long
+    /// input can be followed for a short one.
+    fn chosen(&self, engine: Engine, (attempt, wanted): &Searched<'_, '_, '_, T>) -> Engine {
+        match engine {
+            Engine::Usual => {
+                self.task.usual_engine(&|| !attempt.is_late() && wanted.automaton().is_some())
+            }
+            named => named,
+        }
+    }
+
+    /// What gradient-based inference makes of those whose engine it is, or one of them.
+    fn nudge(
+        &mut self,
+        rules: &Rules<'_>,
+        attempts: &[Attempt<'_, '_, T>],
+        progress: &mut [Progress],
+    ) {
+        // What time is up for stays as it is.
+        let is_open = |i: &usize| progress[*i].awaits(Engine::Gbi) && !attempts[*i].is_late();
+        let open: Vec<usize> = (0..attempts.len()).filter(is_open).collect();
+        let jobs: Vec<_> = open.iter().map(|&i| attempts[i].job(progress[i].targets())).collect();
+        let mut answers: Vec<Answer> =
+            open.iter().map(|&i| attempts[i].keep(Engine::Gbi, 0)).collect();
+        self.descend(rules, &jobs, |i, outcome| answers[i] = attempts[open[i]].outcome(outcome));
+        let compared = open.iter().zip(&mut answers).filter(|(i, answer)| {
+            progress[**i].is_compared() && answer.status == Status::Satisfied
+        });
+        self.judge(compared.map(|(&i, answer)| (attempts[i].of.case, answer)).collect());
+        open.iter().zip(answers).for_each(|(&i, answer)| progress[i].meet(Engine::Gbi, answer));
+    }
+
+    /// Gradient-based inference, in step.
+    fn descend(
+        &mut self,
+        rules: &Rules<'_>,
+        jobs: &[Job<'_, <T::Model as Model>::Input>],
+        done: impl FnMut(usize, Outcome),
+    ) {
+        if jobs.is_empty() {
+            return;
+        }
+        let Settings { config, cancel, .. } = self.settings;
+        let gbi = Gbi::with(self.task.model(), config.clone());
+        let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
+        // Never narrower than what the network itself decodes with.
+        let width = config.width.max(self.settings.limits.width);
+        let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
+        if let Some(sources) = self.task.sources(config, rules) {
+            gbi = gbi.sources(sources);
+        }
+        gbi.run_set(jobs, &mut self.workspace, done);
+    }
+
+    /// What one search makes of a batch.
+    fn rival(
+        &mut self,
+        rival: Rival,
+        rules: &Rules<'_>,
+        batch: &[Searched<'_, '_, '_, T>],
+    ) -> Vec<Answer> {
+        const NO_FIT: &str =
+            "the engine does not fit these rules: they cannot be followed symbol by symbol";
+        let engine = Engine::Rival(rival);
+        let mut answers: Vec<Answer> = batch.iter().map(|(of, _)| of.keep(engine, 0)).collect();
+        if batch.is_empty() {
+            return answers;
+        }
+        let Some(search) = self.task.rival(rival, rules, &self.settings.limits) else {
+            answers.iter_mut().for_each(|answer| answer.note = Some(NO_FIT));
+            return answers;
+        };
+        let started = Instant::now();
+        let sought: Vec<Sought<'_, '_, T::Model>> = batch
+            .iter()
+            .map(|&(_, wanted)| Sought { pass: Pass::base(wanted.input()), wanted })
+            .collect();
+        let found = &mut self.found[..batch.len()];
+        let searched =
+            search.search(&mut self.workspace.session(self.task.model()), &sought, found);
+        let elapsed = started.elapsed() / batch.len() as u32;
+        for (((attempt, wanted), found), answer) in batch.iter().zip(found).zip(&mut answers) {
+            match &searched {
+                Ok(()) => *answer = attempt.found(engine, found),
+                Err(failure) => {
+                    (answer.status, answer.failure) = (Status::Failed, Some(failure.clone()));
+                }
+            }
+            let is_masked = rival == Rival::Masked && answer.status != Status::Satisfied;
+            answer.note = (is_masked && wanted.automaton().is_none()).then_some(NO_FIT);
+            answer.elapsed = elapsed;
+        }
+        answers
+    }
+}
