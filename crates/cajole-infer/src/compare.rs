@@ -184,12 +184,7 @@ impl<'t, T: Task> Comparison<'t, T> {
                 })
                 .collect();
             let mut answers = worker.repair_all(engine, &failing);
-            let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));
-            if let Ok(log_probs) = worker.log_probs(&outputs.collect::<Vec<_>>()) {
-                for (answer, log_prob) in answers.iter_mut().zip(log_probs) {
-                    answer.log_prob.get_or_insert(log_prob);
-                }
-            }
+            worker.judge(lots[i].iter().map(|failure| failure.case).zip(&mut answers).collect());
             let n = lots[i].len() as u64;
             watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
             answers

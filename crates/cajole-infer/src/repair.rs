@@ -8,7 +8,7 @@ use cajole_rules::Rules;
 
 use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Rival, Status};
-use crate::lots::lots;
+use crate::lots::{lots, together_or_alone};
 use crate::progress::Progress;
 use crate::requirement::Requirement;
 use crate::settings::Settings;
@@ -171,25 +171,29 @@ impl<T: Task> Worker<'_, T> {
             answers.iter_mut().for_each(|answer| answer.note = Some(NO_FIT));
             return answers;
         };
-        let started = Instant::now();
-        let sought: Vec<Sought<'_, '_, T::Model>> = batch
-            .iter()
-            .map(|&(_, wanted)| Sought { pass: Pass::base(wanted.input()), wanted })
-            .collect();
-        let found = &mut self.found[..batch.len()];
-        let searched =
-            search.search(&mut self.workspace.session(self.task.model()), &sought, found);
-        let elapsed = started.elapsed() / batch.len() as u32;
-        for (((attempt, wanted), found), answer) in batch.iter().zip(found).zip(&mut answers) {
-            match &searched {
-                Ok(()) => *answer = attempt.found(engine, found),
-                Err(failure) => {
-                    (answer.status, answer.failure) = (Status::Failed, Some(failure.clone()));
-                }
+        let mut found = std::mem::take(&mut self.found);
+        let all: Vec<usize> = (0..batch.len()).collect();
+        let failed = together_or_alone(&all, |set| {
+            let started = Instant::now();
+            let wanted = set.iter().map(|&i| batch[i].1);
+            let sought: Vec<Sought<'_, '_, T::Model>> =
+                wanted.map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted }).collect();
+            let mut session = self.workspace.session(self.task.model());
+            let found = &mut found[..set.len()];
+            search.search(&mut session, &sought, found)?;
+            let elapsed = started.elapsed() / set.len() as u32;
+            for (&i, found) in set.iter().zip(found) {
+                answers[i] = Answer { elapsed, ..batch[i].0.found(engine, found) };
             }
+            Ok(())
+        });
+        self.found = found;
+        for (i, failure) in failed {
+            (answers[i].status, answers[i].failure) = (Status::Failed, Some(failure));
+        }
+        for (answer, (_, wanted)) in answers.iter_mut().zip(batch) {
             let is_masked = rival == Rival::Masked && answer.status != Status::Satisfied;
             answer.note = (is_masked && wanted.automaton().is_none()).then_some(NO_FIT);
-            answer.elapsed = elapsed;
         }
         answers
     }

@@ -11,7 +11,7 @@ use cajole_core::{
 };
 
 use crate::engine::Answer;
-use crate::lots::lots;
+use crate::lots::{lots, together_or_alone};
 use crate::settings::Settings;
 use crate::task::{Case, Task};
 use crate::waiter::Awaited;
@@ -123,14 +123,9 @@ impl<'t, T: Task> Worker<'t, T> {
             };
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
             late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
-            if self.skim(cases, &batch, &until, &mut firsts).is_err() {
-                // The others of a batch must not suffer for one.
-                for &i in &batch {
-                    if let Err(failure) = self.skim(cases, &[i], &until, &mut firsts) {
-                        firsts[i] = Err(failure);
-                    }
-                }
-            }
+            let failed =
+                together_or_alone(&batch, |set| self.skim(cases, set, &until, &mut firsts));
+            failed.into_iter().for_each(|(i, failure)| firsts[i] = Err(failure));
             for &i in &batch {
                 used[lines[i]] += firsts[i].as_ref().map_or(Duration::ZERO, |first| first.used);
                 firsts[i].iter_mut().for_each(|first| first.used = used[lines[i]]);
@@ -166,39 +161,43 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(())
     }
 
-    /// `log p(y | x, W)` of every output.
-    ///
-    /// # Errors
-    /// If the network fails.
+    /// `log p(y | x, W)` of every output, or why the network failed.
     pub fn log_probs(
         &mut self,
         outputs: &[(&Case<T::Input>, &[Symbol])],
-    ) -> Result<Vec<f32>, Failure> {
-        let model = self.task.model();
-        let mut log_probs = Vec::new();
-        for batch in outputs.chunks(self.found.len()) {
-            let set: Vec<Pass<'_, T::Model>> =
-                batch.iter().map(|(case, _)| Pass::base(input::<T>(case))).collect();
-            let mut session = self.workspace.session(model);
-            self.own.decode(&mut session, &set, &mut self.found[..set.len()])?;
-            let mut forced = vec![Candidate::default(); set.len()];
-            let mut forces: Vec<Force<'_, T::Model>> = set
-                .iter()
-                .zip(batch)
-                .zip(&mut forced)
-                .enumerate()
-                .map(|(i, ((pass, (_, y)), forced))| Force {
-                    pass: Pass { place: Some(i), ..*pass },
-                    output: y,
-                    forced,
-                    passes: 0,
-                })
-                .collect();
-            model.force(session.scratch, &mut forces)?;
-            drop(forces);
-            log_probs.extend(forced.iter().map(|y| y.log_prob));
+    ) -> Vec<Result<f32, Failure>> {
+        let mut log_probs: Vec<Result<f32, Failure>> =
+            outputs.iter().map(|_| Ok(f32::NAN)).collect();
+        let all: Vec<usize> = (0..outputs.len()).collect();
+        for batch in all.chunks(self.found.len()) {
+            let failed = together_or_alone(batch, |set| self.force(outputs, set, &mut log_probs));
+            failed.into_iter().for_each(|(i, failure)| log_probs[i] = Err(failure));
         }
-        Ok(log_probs)
+        log_probs
+    }
+
+    fn force(
+        &mut self,
+        outputs: &[(&Case<T::Input>, &[Symbol])],
+        batch: &[usize],
+        log_probs: &mut [Result<f32, Failure>],
+    ) -> Result<(), Failure> {
+        let model = self.task.model();
+        let set: Vec<Pass<'_, T::Model>> =
+            batch.iter().map(|&i| Pass::base(input::<T>(outputs[i].0))).collect();
+        let mut session = self.workspace.session(model);
+        self.own.decode(&mut session, &set, &mut self.found[..set.len()])?;
+        let mut forced = vec![Candidate::default(); set.len()];
+        let places = set.iter().enumerate().map(|(i, pass)| Pass { place: Some(i), ..*pass });
+        let mut forces: Vec<Force<'_, T::Model>> = places
+            .zip(batch)
+            .zip(&mut forced)
+            .map(|((pass, &i), forced)| Force { pass, output: outputs[i].1, forced, passes: 0 })
+            .collect();
+        model.force(session.scratch, &mut forces)?;
+        drop(forces);
+        batch.iter().zip(forced).for_each(|(&i, y)| log_probs[i] = Ok(y.log_prob));
+        Ok(())
     }
 
     /// Fills in how probable outputs are, where an engine did not say.
@@ -206,9 +205,8 @@ impl<'t, T: Task> Worker<'t, T> {
         answers.retain(|(_, answer)| answer.log_prob.is_none());
         let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
             answers.iter().map(|(case, answer)| (*case, answer.output.as_slice())).collect();
-        if let Ok(log_probs) = self.log_probs(&outputs) {
-            answers.iter_mut().zip(log_probs).for_each(|((_, a), p)| a.log_prob = Some(p));
-        }
+        let log_probs = self.log_probs(&outputs);
+        answers.iter_mut().zip(log_probs).for_each(|((_, a), p)| a.log_prob = p.ok());
     }
 }
 

@@ -66,7 +66,7 @@ fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidat
 }
 
 fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
-    worker.log_probs(&[(case, y)]).unwrap()[0]
+    worker.log_probs(&[(case, y)]).remove(0).unwrap()
 }
 
 /// Limits that differ from the usual ones.

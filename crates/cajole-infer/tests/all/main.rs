@@ -2,6 +2,7 @@
 
 mod automata;
 mod engines;
+mod failures;
 mod folders;
 mod lines;
 mod waiters;
