@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use cajole_core::decoders::Beam;
-use cajole_core::{Gbi, Job, Model, Outcome, Pass, Sought, Wanted};
+use cajole_core::{Job, Model, Outcome, Pass, Sought, Wanted};
 use cajole_rules::Rules;
 
 use crate::attempt::Attempt;
@@ -11,7 +10,6 @@ use crate::engine::{Answer, Engine, Rival, Status};
 use crate::lots::{lots, together_or_alone};
 use crate::progress::Progress;
 use crate::requirement::Requirement;
-use crate::settings::Settings;
 use crate::task::{Task, Together};
 use crate::worker::{Failing, Worker};
 
@@ -141,13 +139,8 @@ impl<T: Task> Worker<'_, T> {
         if jobs.is_empty() {
             return;
         }
-        let Settings { config, cancel, .. } = self.settings;
-        let gbi = Gbi::with(self.task.model(), config.clone());
-        let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
-        // Never narrower than what the network itself decodes with.
-        let width = config.width.max(self.settings.limits.width);
-        let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
-        if let Some(sources) = self.task.sources(config, rules) {
+        let mut gbi = self.gbi.lent();
+        if let Some(sources) = self.task.sources(&self.settings.config, rules) {
             gbi = gbi.sources(sources);
         }
         gbi.run_set(jobs, &mut self.workspace, done);

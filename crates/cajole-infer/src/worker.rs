@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use cajole_core::decoders::Beam;
 use cajole_core::{
     Candidate, Decoder, Failure, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
     Workspace,
@@ -21,6 +22,7 @@ pub struct Worker<'t, T: Task> {
     pub(crate) task: &'t T,
     pub(crate) settings: &'t Settings,
     own: Box<dyn Decoder<T::Model> + 't>,
+    pub(crate) gbi: Gbi<'t, T::Model>,
     pub(crate) workspace: Workspace<T::Model>,
     pub(crate) found: Vec<Found>,
 }
@@ -87,10 +89,14 @@ impl<'t, T: Task> Worker<'t, T> {
         settings: &'t Settings,
         workspace: Workspace<T::Model>,
     ) -> Result<Self, UnknownParameter> {
-        Gbi::with(task.model(), settings.config.clone())?;
+        let config = &settings.config;
+        let gbi = Gbi::with(task.model(), config.clone())?.cancel(settings.cancel.clone());
+        // Never narrower than what the network itself decodes with.
+        let width = config.width.max(settings.limits.width);
+        let gbi = gbi.decoder(task.decoder(Beam { width, ranking: config.ranking }));
         let own = task.decoder(settings.limits.beam());
         let found = vec![Found::default(); task.together().inputs];
-        Ok(Worker { task, settings, own, workspace, found })
+        Ok(Worker { task, settings, own, gbi, workspace, found })
     }
 
     /// The memory, to be used again.

@@ -1,4 +1,6 @@
-//! A network that fails for one input: the others do not suffer for it.
+//! A network that fails for one input, and counts the decoders it is asked for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::decoders::Beam;
 use cajole_core::{ConstrainedDecoder, Decoder, Failure, Found, Pass, Session, Sought, Symbol};
@@ -15,6 +17,14 @@ use cajole_tasks::{Checkpoint, Presets};
 struct Frail {
     own: Transduction,
     input: Vec<Symbol>,
+    n_decoders: AtomicUsize,
+}
+
+impl Frail {
+    fn new(input: &str) -> Self {
+        let (own, input) = (Transduction::new(Net::built_in()), parse(input).unwrap());
+        Frail { own, input, n_decoders: AtomicUsize::new(0) }
+    }
 }
 
 /// A decoder or a search of it.
@@ -87,6 +97,7 @@ impl Task for Frail {
     }
 
     fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Net> + '_> {
+        self.n_decoders.fetch_add(1, Ordering::Relaxed);
         Box::new(FrailSearch { own: self.own.decoder(beam), input: &self.input })
     }
 
@@ -114,7 +125,7 @@ const INPUTS: [&str; 4] = [
 ];
 
 fn answers(input: &str, engine: Engine) -> Vec<Answer> {
-    let task = Frail { own: Transduction::new(Net::built_in()), input: parse(input).unwrap() };
+    let task = Frail::new(input);
     let rules = Rules::parse("here", USUAL_RULES, None, Task::vocabulary(&task)).unwrap();
     let settings = Settings::of(&task).by(engine);
     let mut answering =
@@ -145,4 +156,22 @@ fn an_input_that_fails_costs_nobody_else() {
             assert!(fine.log_prob.is_some());
         }
     }
+}
+
+#[test]
+fn a_thread_needs_two_decoders_however_many_sets_it_repairs() {
+    let task = Frail::new("bz");
+    let settings = Settings::of(&task).by(Engine::Gbi);
+    let mut answering = Answering::new(&task, None, &settings).unwrap();
+    // Each line has rules of its own and is repaired alone.
+    let line = |i: u64| {
+        let rule = format!("arithmetic = 'len(out) = {i}'");
+        let line = serde_json::json!({"input": "azbz", "constraint": rule});
+        Ok(Line::parse(i, line.to_string()).unwrap().unwrap())
+    };
+    let records = answering.answer((7..10).map(line).collect());
+    let answers = records.iter().flat_map(|record| record.answers.as_ref().unwrap());
+    assert!(answers.clone().count() == 3 && answers.clone().all(|a| 0.0 < a.answer.g_before));
+    let own_and_nudged = 2;
+    assert_eq!(task.n_decoders.load(Ordering::Relaxed), own_and_nudged);
 }
