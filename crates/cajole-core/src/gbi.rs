@@ -100,6 +100,11 @@ impl<'a, M: Model> Gbi<'a, M> {
         Gbi { cancel, ..self }
     }
 
+    /// How many inputs run together.
+    pub fn n_in_step(&self) -> usize {
+        self.in_step
+    }
+
     /// The settings.
     pub fn config(&self) -> &Config {
         &self.config

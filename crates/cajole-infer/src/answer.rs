@@ -198,9 +198,9 @@ impl<'t, T: Task> Answering<'t, T> {
             let (case, rules, awaited) = &of[i];
             let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
             let First { output, used } = first;
-            let among = n_failing[lines[i]];
+            let (line, among) = (lines[i], n_failing[lines[i]]);
             let awaited = awaited.as_ref();
-            let failing = Failing { case, first: output, used: *used, among, awaited };
+            let failing = Failing { case, first: output, line, used: *used, among, awaited };
             Some((i, (failing, *rules)))
         };
         let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();

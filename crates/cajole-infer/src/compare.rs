@@ -163,10 +163,10 @@ impl<'t, T: Task> Comparison<'t, T> {
         decoded.into_iter().flatten().collect()
     }
 
-    fn answers(
+    fn answers<'c>(
         &self,
         engine: Engine,
-        failures: &[Failure<'_, T::Input>],
+        failures: &[Failure<'c, T::Input>],
         watch: &dyn Watch,
     ) -> Vec<Answer> {
         let done = AtomicU64::new(0);
@@ -174,15 +174,13 @@ impl<'t, T: Task> Comparison<'t, T> {
         let worker = || Worker::new(self.task, self.settings).ok();
         let answers = in_parallel(lots.len(), worker, |worker, i| {
             let Some(worker) = worker else { return Vec::new() };
-            let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has all the time
-            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
-                .map(|f| {
-                    (
-                        Failing { case: f.case, first: f.first, used, among: 1, awaited: None },
-                        f.rules,
-                    )
-                })
-                .collect();
+            let failing = |(line, failure): (usize, &Failure<'c, T::Input>)| {
+                let Failure { case, first, rules } = *failure;
+                let used = Duration::ZERO; // each engine has all the time
+                (Failing { case, first, line, used, among: 1, awaited: None }, rules)
+            };
+            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> =
+                lots[i].iter().enumerate().map(failing).collect();
             let mut answers = worker.repair_all(engine, &failing);
             worker.judge(lots[i].iter().map(|failure| failure.case).zip(&mut answers).collect());
             let n = lots[i].len() as u64;

@@ -36,6 +36,7 @@ pub mod source;
 mod study;
 pub mod task;
 mod tasks;
+mod time;
 mod traced;
 pub mod waiter;
 pub mod worker;

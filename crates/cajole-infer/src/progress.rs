@@ -1,12 +1,17 @@
 //! How far the work on one input has come: what engines have found so far.
 
+use std::time::Duration;
+
 use cajole_core::Symbol;
 
 use crate::engine::{Answer, Engine, Rival, Status};
+use crate::time::Time;
 
 /// The work on one input, under one engine.
 pub(crate) struct Progress {
     engine: Engine,
+    /// What is left of its time.
+    pub(crate) time: Time,
     /// The best so far.
     pub(crate) answer: Answer,
     /// The satisfying outputs that were found.
@@ -17,12 +22,16 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Nothing has been tried; `answer` is the network's own output.
-    pub(crate) fn new(engine: Engine, answer: Answer) -> Self {
-        Progress { engine, answer, known: Vec::new(), is_proven: false }
+    pub(crate) fn new(engine: Engine, time: Time, answer: Answer) -> Self {
+        Progress { engine, time, answer, known: Vec::new(), is_proven: false }
     }
 
-    /// Whether what this one finds is of use.
+    /// Whether what this one finds is of use, and there is time for it.
     pub(crate) fn awaits(&self, next: Engine) -> bool {
+        !self.time.is_up() && self.is_for(next)
+    }
+
+    fn is_for(&self, next: Engine) -> bool {
         match self.engine {
             Engine::Auto => !self.is_proven && is_tried(next),
             Engine::Usual => next == Engine::Gbi,
@@ -43,6 +52,9 @@ impl Progress {
 
     /// What this engine has come to.
     pub(crate) fn meet(&mut self, engine: Engine, answer: Answer) {
+        if answer.status == Status::TimedOut {
+            self.time.left = self.time.left.map(|_| Duration::ZERO);
+        }
         if !self.is_compared() {
             self.answer = answer;
             return;

@@ -1,5 +1,6 @@
 //! Outputs that violate their rules, through the engines.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use cajole_core::{Job, Model, Outcome, Pass, Sought, Wanted};
@@ -64,12 +65,8 @@ impl<T: Task> Worker<'_, T> {
             progress.extend(self.search(engine, rules, some));
         }
         self.nudge(rules, &attempts, &mut progress);
-        let completed = attempts.iter().zip(progress).map(|(attempt, progress)| {
-            let mut answer = progress.answer;
-            attempt.complete(&mut answer);
-            answer
-        });
-        completed.collect()
+        let all = attempts.iter().zip(progress);
+        all.map(|(attempt, progress)| attempt.complete(progress)).collect()
     }
 
     /// What searches make of these, if their engines are searches.
@@ -79,33 +76,37 @@ impl<T: Task> Worker<'_, T> {
         rules: &Rules<'_>,
         attempts: &[Attempt<'_, '_, T>],
     ) -> Vec<Progress> {
-        let wanted: Vec<_> = attempts.iter().map(|of| of.wanted(self.settings)).collect();
-        let all: Vec<Searched<'_, '_, '_, T>> = attempts.iter().copied().zip(&wanted).collect();
-        let begun = |one: &Searched<'_, '_, '_, T>| {
-            let engine = self.chosen(engine, one);
-            Progress::new(engine, one.0.keep(engine, 0))
+        let mut wanted: Vec<_> = attempts.iter().map(|of| of.wanted(self.settings)).collect();
+        let begun = |(of, wanted): (&Attempt<'_, '_, T>, &Wanted<'_, _>)| {
+            let engine = self.chosen(engine, of, wanted);
+            Progress::new(engine, of.time, of.keep(engine, 0))
         };
-        let mut progress: Vec<Progress> = all.iter().map(begun).collect();
+        let mut progress: Vec<Progress> = attempts.iter().zip(&wanted).map(begun).collect();
         for rival in [Rival::Masked, Rival::Exact, Rival::Beam, Rival::Astar, Rival::Sample] {
             let engine = Engine::Rival(rival);
-            let is_open = |i: &usize| progress[*i].awaits(engine) && !all[*i].0.is_late();
-            let open: Vec<usize> = (0..all.len()).filter(is_open).collect();
-            let some: Vec<Searched<'_, '_, '_, T>> = open.iter().map(|&i| all[i]).collect();
-            let answers = self.rival(rival, rules, &some);
-            open.iter().zip(answers).for_each(|(&i, answer)| progress[i].meet(engine, answer));
+            let open: Vec<usize> =
+                (0..attempts.len()).filter(|&i| progress[i].awaits(engine)).collect();
+            open.iter().for_each(|&i| wanted[i].allow(progress[i].time.left));
+            let some: Vec<Searched<'_, '_, '_, T>> =
+                open.iter().map(|&i| (attempts[i], &wanted[i])).collect();
+            for (&i, answer) in open.iter().zip(self.rival(rival, rules, &some)) {
+                progress[i].meet(engine, answer);
+                progress[i].time.spend(wanted[i].took());
+            }
         }
         progress
     }
 
     /// The engine for one input. Others do not matter: rules that cannot be followed for a long
     /// input can be followed for a short one.
-    fn chosen(&self, engine: Engine, (attempt, wanted): &Searched<'_, '_, '_, T>) -> Engine {
-        match engine {
-            Engine::Usual => {
-                self.task.usual_engine(&|| !attempt.is_late() && wanted.automaton().is_some())
-            }
-            named => named,
-        }
+    fn chosen(
+        &self,
+        engine: Engine,
+        attempt: &Attempt<'_, '_, T>,
+        wanted: &Wanted<'_, <T::Model as Model>::Input>,
+    ) -> Engine {
+        let follows = || !attempt.time.is_up() && wanted.automaton().is_some();
+        if engine == Engine::Usual { self.task.usual_engine(&follows) } else { engine }
     }
 
     /// What gradient-based inference makes of those whose engine it is, or one of them.
@@ -116,9 +117,16 @@ impl<T: Task> Worker<'_, T> {
         progress: &mut [Progress],
     ) {
         // What time is up for stays as it is.
-        let is_open = |i: &usize| progress[*i].awaits(Engine::Gbi) && !attempts[*i].is_late();
-        let open: Vec<usize> = (0..attempts.len()).filter(is_open).collect();
-        let jobs: Vec<_> = open.iter().map(|&i| attempts[i].job(progress[i].targets())).collect();
+        let open: Vec<usize> =
+            (0..attempts.len()).filter(|&i| progress[i].awaits(Engine::Gbi)).collect();
+        let mut n_of_line: HashMap<usize, usize> = HashMap::new();
+        open.iter().for_each(|&i| *n_of_line.entry(attempts[i].of.line).or_default() += 1);
+        let job = |&i: &usize| {
+            let n = n_of_line[&attempts[i].of.line];
+            let within = progress[i].time.within(n, self.gbi.n_in_step());
+            attempts[i].job(progress[i].targets(), within)
+        };
+        let jobs: Vec<_> = open.iter().map(job).collect();
         let mut answers: Vec<Answer> =
             open.iter().map(|&i| attempts[i].keep(Engine::Gbi, 0)).collect();
         self.descend(rules, &jobs, |i, outcome| answers[i] = attempts[open[i]].outcome(outcome));

@@ -1,6 +1,6 @@
 //! How engines work, whatever the input.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cajole_core::{Cancel, Config};
 
@@ -50,11 +50,6 @@ impl Settings {
         self.config.schedule.max_steps = nudges;
         self.config.restarts.clear();
         self
-    }
-
-    /// When to give up on what is taken up now and may take this long.
-    pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
-        Instant::now().checked_add(time(self.deadline()?)?)
     }
 
     /// How long a line may take.

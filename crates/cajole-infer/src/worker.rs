@@ -55,6 +55,8 @@ pub struct Failing<'a, T: Task> {
     pub case: &'a Case<T::Input>,
     /// The network's own output.
     pub first: &'a Candidate,
+    /// Which line it is of.
+    pub line: usize,
     /// How much of its line's time is used up.
     pub used: Duration,
     /// How many inputs of its line share the rest.
@@ -151,7 +153,8 @@ impl<'t, T: Task> Worker<'t, T> {
             return Ok(());
         }
         let (model, started) = (self.task.model(), Instant::now());
-        let all = self.settings.until(|each| each.checked_mul(batch.len() as u32));
+        let all = self.settings.deadline().and_then(|each| each.checked_mul(batch.len() as u32));
+        let all = all.and_then(|all| started.checked_add(all));
         let pass = |&i: &usize| {
             let until = [all, until(i)].into_iter().flatten().min();
             Pass { until, ..Pass::base(input::<T>(cases[i])) }
