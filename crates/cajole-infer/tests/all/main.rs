@@ -1,6 +1,7 @@
 //! What the crate does as a whole.
 
 mod automata;
+mod compare;
 mod deadlines;
 mod engines;
 mod failures;
