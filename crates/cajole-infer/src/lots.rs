@@ -1,7 +1,4 @@
-//! Lots of inputs that go through the network together: so that long ones do not add up, and that
-//! none fails because of another.
-
-use cajole_core::Failure;
+//! Lots of inputs that go through the network together, so that long ones do not add up.
 
 /// Inputs that may go through the network together: of these, a set of `n` has no more than `most`
 /// tokens, or there is one input only.
@@ -22,17 +19,6 @@ pub(crate) fn lots(
         }
     }
     lots
-}
-
-/// Works on inputs together; if that fails, on each of them alone. Says which fail then.
-pub(crate) fn together_or_alone<I: Copy>(
-    set: &[I],
-    mut work: impl FnMut(&[I]) -> Result<(), Failure>,
-) -> Vec<(I, Failure)> {
-    match work(set) {
-        Ok(()) => Vec::new(),
-        Err(_) => set.iter().filter_map(|one| Some((*one, work(&[*one]).err()?))).collect(),
-    }
 }
 
 #[cfg(test)]

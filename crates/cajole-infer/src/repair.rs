@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use cajole_core::corpus::together_or_alone;
 use cajole_core::{Job, Model, Outcome, Pass, Sought, Wanted};
 use cajole_rules::Rules;
 
 use crate::attempt::Attempt;
 use crate::engine::{Answer, Engine, Rival, Status};
-use crate::lots::{lots, together_or_alone};
+use crate::lots::lots;
 use crate::progress::Progress;
 use crate::requirement::Requirement;
 use crate::task::{Task, Together};

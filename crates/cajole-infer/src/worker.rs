@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use cajole_core::corpus::together_or_alone;
 use cajole_core::decoders::Beam;
 use cajole_core::{
     Candidate, Decoder, Failure, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
@@ -12,7 +13,7 @@ use cajole_core::{
 };
 
 use crate::engine::Answer;
-use crate::lots::{lots, together_or_alone};
+use crate::lots::lots;
 use crate::settings::Settings;
 use crate::task::{Case, Task};
 use crate::waiter::Awaited;
