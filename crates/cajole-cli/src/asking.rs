@@ -49,7 +49,8 @@ pub(crate) struct Asking {
 
     /// Give up on an input after this long and keep the best output so far, in milliseconds
     ///
-    /// Outputs then depend on how fast and how busy the machine is. An input that runs out of time
+    /// Outputs then depend on how fast and how busy the machine is. While an input waits for others,
+    /// it uses no time. The predicates of a sentence share its time. An input that runs out of time
     /// has the status timed-out.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_DEADLINE_MS))]
     deadline_ms: Option<u64>,

@@ -28,7 +28,8 @@ pub struct Config {
     pub width: usize,
     /// How the inner decoder and masked sources rank outputs of different lengths.
     pub ranking: Ranking,
-    /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam.
+    /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam. Sources that
+    /// the network does not have are left out, so that one preset serves several kinds of network.
     pub sources: Vec<Source>,
     /// What to lower and what to raise.
     pub objective: Objective,

@@ -53,6 +53,18 @@ pub fn in_parallel<S, T: Send + Sync>(
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
+/// Works on inputs together; if that fails, on each of them alone, so that none fails because of
+/// another. Says which fail alone, and why.
+pub fn together_or_alone<I: Copy>(
+    set: &[I],
+    mut work: impl FnMut(&[I]) -> Result<(), Failure>,
+) -> Vec<(I, Failure)> {
+    match work(set) {
+        Ok(()) => Vec::new(),
+        Err(_) => set.iter().filter_map(|one| Some((*one, work(&[*one]).err()?))).collect(),
+    }
+}
+
 /// Decodes every input with `decoder`, in batches.
 ///
 /// # Errors

@@ -63,12 +63,13 @@ impl Descent {
         job: usize,
         config: &Config,
         moving: usize,
-        until: Option<Instant>,
+        (until, within): (Option<Instant>, Option<Duration>),
     ) {
         self.job = job;
         let now = Instant::now();
         self.started = Some(now);
-        let deadline = config.deadline.and_then(|deadline| now.checked_add(deadline));
+        let within = [config.deadline, within].into_iter().flatten().min();
+        let deadline = within.and_then(|within| now.checked_add(within));
         self.until = [until, deadline].into_iter().flatten().min();
         self.violation = None;
         self.targets.clear();

@@ -61,6 +61,21 @@ impl<'a, M: Model> Gbi<'a, M> {
         }
     }
 
+    /// A copy that borrows decoder and sources, so that a builder can replace parts for a while.
+    #[must_use]
+    pub fn lent(&self) -> Gbi<'_, M> {
+        let sources = self.sources.iter().map(|source| Box::new(&**source) as _);
+        Gbi {
+            model: self.model,
+            decoder: Box::new(&self.decoder),
+            sources: sources.collect(),
+            config: self.config.clone(),
+            moving: self.moving.clone(),
+            in_step: self.in_step,
+            cancel: self.cancel.clone(),
+        }
+    }
+
     /// Decodes with `decoder`, overriding `config.width`.
     #[must_use]
     pub fn decoder(self, decoder: impl Decoder<M> + 'a) -> Self {
@@ -83,6 +98,11 @@ impl<'a, M: Model> Gbi<'a, M> {
     #[must_use]
     pub fn cancel(self, cancel: Cancel) -> Self {
         Gbi { cancel, ..self }
+    }
+
+    /// How many inputs run together.
+    pub fn n_in_step(&self) -> usize {
+        self.in_step
     }
 
     /// The settings.

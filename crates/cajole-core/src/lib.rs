@@ -26,6 +26,7 @@
 //! This crate names no tensor type and does no I/O. `cajole-nn` is the CPU backend.
 
 mod cancel;
+mod clock;
 mod config;
 pub mod constraint;
 pub mod constraints;

@@ -6,7 +6,7 @@
 //! [`Stop::Failed`].
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
@@ -28,8 +28,11 @@ pub struct Job<'a, X: ?Sized> {
     pub input: &'a X,
     /// `g(y, Lˣ)`.
     pub constraint: &'a dyn Constraint<X>,
-    /// When to give up, if earlier than [`Config::deadline`](crate::Config::deadline) says.
+    /// When to give up at the latest, even if the work has not begun.
     pub until: Option<Instant>,
+    /// How long to work on it, if less than [`Config::deadline`](crate::Config::deadline) says. Its
+    /// time begins when its work does: while it waits for others, it uses none.
+    pub within: Option<Duration>,
     /// Known satisfying outputs; sources are then not queried. `Some(&[])` says that querying them
     /// would be futile.
     pub targets: Option<&'a [Vec<Symbol>]>,
@@ -40,7 +43,7 @@ pub struct Job<'a, X: ?Sized> {
 impl<'a, X: ?Sized> Job<'a, X> {
     /// An input, and the constraint on its output.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
-        Job { input, constraint, until: None, targets: None, watcher: None }
+        Job { input, constraint, until: None, within: None, targets: None, watcher: None }
     }
 }
 
@@ -110,8 +113,8 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
                 },
             };
             self.waiting.pop_front();
-            let Job { input, constraint, until, targets, watcher } = self.jobs[job];
-            descent.begin(job, config, moving.n_weights(), until);
+            let Job { input, constraint, until, within, targets, watcher } = self.jobs[job];
+            descent.begin(job, config, moving.n_weights(), (until, within));
             if let Some(targets) = targets {
                 targets.iter().for_each(|y| descent.targets.add().output.clone_from(y));
                 descent.is_aimed = true;

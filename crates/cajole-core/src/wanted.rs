@@ -1,9 +1,10 @@
 //! The constraint on the output of one input, as searches query it.
 
 use std::cell::OnceCell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::cancel::Cancel;
+use crate::clock::Clock;
 use crate::constraint::{Constraint, Violation};
 use crate::constraints::Automaton;
 use crate::model::Candidate;
@@ -15,7 +16,8 @@ pub struct Wanted<'a, X: ?Sized> {
     input: &'a X,
     constraint: &'a dyn Constraint<X>,
     automaton: OnceCell<Option<Box<dyn Automaton + 'a>>>,
-    /// The deadline of searches.
+    clock: Clock,
+    /// When searches end at the latest.
     pub until: Option<Instant>,
     /// The caller that waits for what they find.
     pub watcher: Option<&'a dyn Watcher>,
@@ -27,7 +29,19 @@ impl<'a, X: ?Sized> Wanted<'a, X> {
     /// Requires an output for `input` to satisfy `constraint`.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
         let automaton = OnceCell::new();
-        Wanted { input, constraint, automaton, until: None, watcher: None, cancel: None }
+        let clock = Clock::default();
+        Wanted { input, constraint, automaton, clock, until: None, watcher: None, cancel: None }
+    }
+
+    /// How long the next search may take, from when it first asks whether it
+    /// [`is_late`](Wanted::is_late): inputs that it has not begun with use no time.
+    pub fn allow(&mut self, within: Option<Duration>) {
+        self.clock = Clock::new(within);
+    }
+
+    /// How long the search has taken, if its time is limited.
+    pub fn took(&self) -> Duration {
+        self.clock.took()
     }
 
     /// `x`.
@@ -60,10 +74,11 @@ impl<'a, X: ?Sized> Wanted<'a, X> {
         automaton.as_deref().map(|automaton| automaton as &dyn Automaton)
     }
 
-    /// Whether the deadline has passed, the run was cancelled, or nobody waits any more.
+    /// Whether time is up, the run was cancelled, or nobody waits any more.
     pub fn is_late(&self) -> bool {
         let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_set);
-        is_cancelled || self.has_left() || self.until.is_some_and(|until| until <= Instant::now())
+        let is_over = self.until.is_some_and(|until| until <= Instant::now());
+        is_cancelled || self.has_left() || is_over || self.clock.is_up()
     }
 
     /// Whether nobody waits any more.

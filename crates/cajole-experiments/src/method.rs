@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use cajole_core::corpus::{BATCH, in_parallel};
+use cajole_core::corpus::{BATCH, in_parallel, together_or_alone};
 use cajole_core::{
     Candidate, ConstrainedDecoder, Constraint, Decoder, Failure, Found, Gbi, Job, Model, Outcome,
     Pass, Session, Sought, Step, Symbol, Wanted, Workspace,
@@ -206,18 +206,26 @@ pub(crate) fn with_search<M: Model>(
                 .iter()
                 .map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted })
                 .collect();
-            let found = &mut found[..sought.len()];
-            let started = Instant::now();
-            let searched = search.search(&mut workspace.session(model), &sought, found);
-            searched.expect("passes in main memory do not fail");
-            let milliseconds = started.elapsed().as_secs_f64() * 1e3 / sought.len() as f64;
+            let first = |&i: &usize| failures[i].1;
+            let failed = |y| Repair { gave_up: true, milliseconds: 0.0, ..Repair::untouched(y, 0) };
+            let mut repairs: Vec<Repair> = batches[i].iter().map(first).map(failed).collect();
+            let all: Vec<usize> = (0..sought.len()).collect();
+            // What the network fails for stays as it is.
+            together_or_alone(&all, |set| {
+                let sought: Vec<_> = set.iter().map(|&one| sought[one]).collect();
+                let found = &mut found[..set.len()];
+                let started = Instant::now();
+                search.search(&mut workspace.session(model), &sought, found)?;
+                let milliseconds = started.elapsed().as_secs_f64() * 1e3 / set.len() as f64;
+                for (&one, found) in set.iter().zip(found) {
+                    let first = first(&batches[i][one]);
+                    repairs[one] = judged(found, &wanted[one], first, otherwise, milliseconds);
+                }
+                Ok(())
+            });
             let n = sought.len() as u64;
             watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
-            let all = batches[i].iter().zip(found).zip(&wanted);
-            let repair = |((&i, found), wanted): ((&usize, &mut Found), _)| {
-                (i, judged(found, wanted, failures[i].1, otherwise, milliseconds))
-            };
-            all.map(repair).collect::<Vec<_>>()
+            batches[i].iter().copied().zip(repairs).collect::<Vec<_>>()
         },
     );
     let mut repairs: Vec<(usize, Repair)> = repaired.into_iter().flatten().collect();
@@ -245,7 +253,7 @@ fn judged<X: ?Sized>(
     }
 }
 
-/// The mean time a decoder takes for one input at a time.
+/// The mean time a decoder takes for one input at a time, if the network does not fail for it.
 pub(crate) fn mean_milliseconds<M: Model>(
     model: &M,
     decoder: &dyn Decoder<M>,
@@ -261,9 +269,55 @@ where
             let started = Instant::now();
             let decoded =
                 decoder.decode(&mut workspace.session(model), &[Pass::base(&xs[i])], found);
-            decoded.expect("passes in main memory do not fail");
-            started.elapsed().as_secs_f64() * 1e3
+            decoded.ok().map(|()| started.elapsed().as_secs_f64() * 1e3)
         },
     );
+    let times: Vec<f64> = times.into_iter().flatten().collect();
     times.iter().sum::<f64>() / times.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use cajole_core::Symbol;
+    use cajole_core::decoders::Greedy;
+    use cajole_tasks::transduction::{Net, parse};
+    use cajole_tasks::{Checkpoint, Silent};
+
+    use super::*;
+
+    /// Decodes, but fails if this input is in the set.
+    struct Frail(Vec<Symbol>);
+
+    impl ConstrainedDecoder<Net> for Frail {
+        fn search(
+            &self,
+            at: &mut Session<'_, Net>,
+            set: &[Sought<'_, '_, Net>],
+            found: &mut [Found],
+        ) -> Result<(), Failure> {
+            match set.iter().any(|sought| sought.pass.input == self.0) {
+                true => Err(Failure::new("the cache is full")),
+                false => Unconstrained(Greedy).search(at, set, found),
+            }
+        }
+    }
+
+    #[test]
+    fn an_input_that_the_network_fails_for_keeps_its_first_output() {
+        let model = Net::built_in();
+        let inputs = ["azbz", "bzaz", "azazbz"].map(|text| parse(text).unwrap());
+        let first = Candidate { output: vec![1], ..Candidate::default() };
+        let cases: Vec<_> = inputs.iter().map(|x| (x.as_slice(), &first)).collect();
+        let constraint = |_: &[Symbol], _: &[Symbol]| 0.0;
+        let with = |failing: &str| {
+            let search = Frail(parse(failing).unwrap());
+            with_search(&model, &search, &constraint, &cases, Otherwise::First, &Silent)
+        };
+        let (fine, frail) = (with("az"), with("bzaz"));
+        assert_eq!((&frail[1].output, frail[1].converted), (&vec![1], false));
+        assert!(frail[1].gave_up && frail[1].milliseconds == 0.0);
+        for i in [0, 2] {
+            assert_eq!((&frail[i].output, frail[i].converted), (&fine[i].output, true));
+        }
+    }
 }

@@ -16,10 +16,11 @@ use crate::attempt::{g_of, own};
 use crate::engine::{Answer, Status};
 use crate::line::{Line, LineError};
 pub use crate::record::{Answered, Record, faults_json};
+use crate::settings::Settings;
 use crate::task::{Case, Task};
 pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
-use crate::worker::{Failing, First, Settings, Worker};
+use crate::worker::{Failing, First, Worker};
 
 /// The most rule sets from lines that a thread keeps.
 const KEPT_RULES: usize = 256;
@@ -197,16 +198,17 @@ impl<'t, T: Task> Answering<'t, T> {
             let (case, rules, awaited) = &of[i];
             let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
             let First { output, used } = first;
-            let among = n_failing[lines[i]];
+            let (line, among) = (lines[i], n_failing[lines[i]]);
             let awaited = awaited.as_ref();
-            let failing = Failing { case, first: output, used: *used, among, awaited };
+            let failing = Failing { case, first: output, line, used: *used, among, awaited };
             Some((i, (failing, *rules)))
         };
         let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();
         let repaired = self.worker.repair_all(self.settings.engine, &failing);
         which.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
         if self.log_probs {
-            self.worker.judge(&cases, &mut answers, |answer| answer.failure.is_none());
+            let all = cases.into_iter().zip(&mut answers);
+            self.worker.judge(all.filter(|(_, answer)| answer.failure.is_none()).collect());
         }
         answers
     }

@@ -1,21 +1,28 @@
 //! One output under repair: turns the results of engines into answers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cajole_core::{Candidate, Constraint, Fault, Found, Outcome, Stop, Watcher};
-use cajole_rules::{Bound, Rules};
+use cajole_core::{
+    Candidate, Constraint, Fault, Found, Job, Model, Outcome, Stop, Symbol, Wanted, Watcher,
+};
+use cajole_rules::Rules;
 
 use crate::engine::{Answer, Engine, Status};
+use crate::progress::Progress;
+use crate::requirement::Requirement;
+use crate::settings::Settings;
 use crate::task::{Case, Task};
+use crate::time::Time;
 use crate::waiter::Awaited;
-use crate::worker::{Failing, Settings};
+use crate::worker::{Failing, input};
 
 /// One input under repair.
 pub(crate) struct Attempt<'a, 'r, T: Task> {
     pub(crate) of: Failing<'a, T>,
     pub(crate) rules: &'a Rules<'r>,
+    requirement: &'a Requirement<'a>,
     pub(crate) g_before: f32,
-    pub(crate) until: Option<Instant>,
+    pub(crate) time: Time,
 }
 
 impl<T: Task> Clone for Attempt<'_, '_, T> {
@@ -27,24 +34,38 @@ impl<T: Task> Clone for Attempt<'_, '_, T> {
 impl<T: Task> Copy for Attempt<'_, '_, T> {}
 
 impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
-    pub(crate) fn new(of: Failing<'a, T>, rules: &'a Rules<'r>, settings: &Settings) -> Self {
-        let share = |all: Duration| all.saturating_sub(of.used).checked_div(of.among as u32);
-        let waits = of.awaited.and_then(Awaited::until);
-        let until = [settings.until(share), waits].into_iter().flatten().min();
-        Attempt { of, rules, g_before: g_of(rules, of.case, of.first), until }
+    pub(crate) fn new(
+        of: Failing<'a, T>,
+        (rules, requirement): (&'a Rules<'r>, &'a Requirement<'a>),
+        settings: &Settings,
+    ) -> Self {
+        let share = |all: Duration| all.saturating_sub(of.used) / of.among.max(1) as u32;
+        let until = of.awaited.and_then(Awaited::until);
+        let time = Time { until, left: settings.deadline().map(share) };
+        Attempt { of, rules, requirement, g_before: g_of(rules, of.case, of.first), time }
     }
 
     /// Who waits for it.
-    pub(crate) fn watcher(&self) -> Option<&'a dyn Watcher> {
+    fn watcher(&self) -> Option<&'a dyn Watcher> {
         self.of.awaited.map(|awaited| awaited as &dyn Watcher)
     }
 
-    pub(crate) fn bound(&self) -> Bound<'a> {
-        Bound { rule: self.rules, subject: &self.of.case.subject }
+    /// What searches ask.
+    pub(crate) fn wanted(&self, settings: &Settings) -> Wanted<'a, <T::Model as Model>::Input> {
+        let mut wanted = Wanted::new(input::<T>(self.of.case), self.requirement);
+        (wanted.until, wanted.watcher) = (self.time.until, self.watcher());
+        wanted.cancel = Some(settings.cancel.clone());
+        wanted
     }
 
-    pub(crate) fn is_late(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
+    /// What descents ask. `targets` are satisfying outputs that are known already.
+    pub(crate) fn job<'s>(
+        &'s self,
+        targets: Option<&'s [Vec<Symbol>]>,
+        within: Option<Duration>,
+    ) -> Job<'s, <T::Model as Model>::Input> {
+        let job = Job::new(input::<T>(self.of.case), self.requirement);
+        Job { until: self.time.until, within, watcher: self.watcher(), targets, ..job }
     }
 
     /// The network's own output, after this many passes without success.
@@ -98,14 +119,16 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         }
     }
 
-    /// Notes why an answer does not satisfy, and whether time ran out.
-    pub(crate) fn complete(&self, answer: &mut Answer) {
-        if matches!(answer.status, Status::Improved | Status::Unchanged) && self.is_late() {
+    /// The best answer in the end: says why it does not satisfy, and whether time ran out.
+    pub(crate) fn complete(&self, progress: Progress) -> Answer {
+        let (is_late, mut answer) = (progress.time.is_up(), progress.answer);
+        if matches!(answer.status, Status::Improved | Status::Unchanged) && is_late {
             answer.status = Status::TimedOut;
         }
         if answer.status != Status::Satisfied {
-            answer.faults = self.explain(answer);
+            answer.faults = self.explain(&answer);
         }
+        answer
     }
 
     fn explain(&self, answer: &Answer) -> Vec<Fault> {

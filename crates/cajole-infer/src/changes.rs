@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use cajole_core::{Cancel, Config};
+use cajole_core::Config;
 use cajole_tasks::{OverrideError, Preset, overridden};
 
 use crate::engine::Engine;
 use crate::limits::MAX_TOKENS;
 use crate::runnable::Runnable;
-use crate::worker::Settings;
+use crate::settings::Settings;
 
 /// Changes to the settings of a task; by default, none.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,12 +66,11 @@ impl Changes {
             config.schedule.max_steps = max_steps;
             config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
         }
-        let mut limits = network.limits();
+        let mut settings = Settings::with(network, config).by(engine);
+        let limits = &mut settings.limits;
         limits.width = self.width.unwrap_or(limits.width);
-        limits.ranking = config.ranking;
         limits.max_tokens = self.max_tokens;
         limits.deadline = self.deadline;
-        let settings = Settings { engine, config, limits, cancel: Cancel::default() };
         Ok(match self.patience {
             Some(nudges) => settings.patient(nudges),
             None => settings,

@@ -15,9 +15,10 @@ use cajole_tasks::Watch;
 use crate::attempt::g_of;
 use crate::engine::{Answer, Engine, Status};
 use crate::line::{Line, LineError};
+use crate::settings::Settings;
 use crate::study::{self, study};
 use crate::task::{Case, Output, Task};
-use crate::worker::{Failing, Settings, Worker};
+use crate::worker::{Failing, Worker};
 
 /// If the network can read none of this many lines, they are not meant for it.
 const UNREADABLE: usize = 20;
@@ -162,10 +163,10 @@ impl<'t, T: Task> Comparison<'t, T> {
         decoded.into_iter().flatten().collect()
     }
 
-    fn answers(
+    fn answers<'c>(
         &self,
         engine: Engine,
-        failures: &[Failure<'_, T::Input>],
+        failures: &[Failure<'c, T::Input>],
         watch: &dyn Watch,
     ) -> Vec<Answer> {
         let done = AtomicU64::new(0);
@@ -173,22 +174,15 @@ impl<'t, T: Task> Comparison<'t, T> {
         let worker = || Worker::new(self.task, self.settings).ok();
         let answers = in_parallel(lots.len(), worker, |worker, i| {
             let Some(worker) = worker else { return Vec::new() };
-            let (failing, used) = (lots[i].iter(), Duration::ZERO); // each engine has the full time
-            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> = failing
-                .map(|f| {
-                    (
-                        Failing { case: f.case, first: f.first, used, among: 1, awaited: None },
-                        f.rules,
-                    )
-                })
-                .collect();
+            let failing = |(line, failure): (usize, &Failure<'c, T::Input>)| {
+                let Failure { case, first, rules } = *failure;
+                let used = Duration::ZERO; // each engine has all the time
+                (Failing { case, first, line, used, among: 1, awaited: None }, rules)
+            };
+            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> =
+                lots[i].iter().enumerate().map(failing).collect();
             let mut answers = worker.repair_all(engine, &failing);
-            let outputs = lots[i].iter().zip(&answers).map(|(f, a)| (f.case, a.output.as_slice()));
-            if let Ok(log_probs) = worker.log_probs(&outputs.collect::<Vec<_>>()) {
-                for (answer, log_prob) in answers.iter_mut().zip(log_probs) {
-                    answer.log_prob.get_or_insert(log_prob);
-                }
-            }
+            worker.judge(lots[i].iter().map(|failure| failure.case).zip(&mut answers).collect());
             let n = lots[i].len() as u64;
             watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
             answers

@@ -11,10 +11,10 @@ use crate::engine::{Answer, Status};
 use crate::limits::{BYTES_IN_FLIGHT, LOT_BYTES};
 use crate::line::{Line, LineError};
 use crate::ordered::{Bounds, in_order};
+use crate::settings::Settings;
 use crate::sink::Sink;
 use crate::source::{Lines, Numbered};
 use crate::task::Task;
-use crate::worker::Settings;
 
 /// Lots of lines in flight for each thread.
 const AHEAD: usize = 2;

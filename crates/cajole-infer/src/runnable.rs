@@ -10,10 +10,10 @@ use crate::compare::{self, Comparison};
 use crate::engine::{Engine, Limits};
 use crate::infer::{InferError, Inference, Tally};
 use crate::line::{Line, LineError};
+use crate::settings::Settings;
 use crate::sink::Sink;
 use crate::source::Lines;
 use crate::task::{Display, Task};
-use crate::worker::Settings;
 
 /// A network with its task: object-safe, so that one command serves all. Every [`Task`] is one.
 pub trait Runnable: Send + Sync {

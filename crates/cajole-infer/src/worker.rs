@@ -1,75 +1,31 @@
-//! One thread's work: first passes, and engines on the outputs that violate.
+//! One thread's work: first passes here, engines on the outputs that violate in `repair.rs`.
 //!
 //! Everything is done for many inputs at once. Those under the same rules are repaired in step; the
 //! result for one does not depend on the others.
 
 use std::time::{Duration, Instant};
 
+use cajole_core::corpus::together_or_alone;
 use cajole_core::decoders::Beam;
 use cajole_core::{
-    Cancel, Candidate, Config, Decoder, Failure, Force, Found, Gbi, Job, Model, Pass, Sought,
-    Symbol, UnknownParameter, Wanted, Workspace,
+    Candidate, Decoder, Failure, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
+    Workspace,
 };
-use cajole_rules::{Bound, Rules};
 
-use crate::attempt::Attempt;
-use crate::engine::{Answer, Engine, Limits, Rival, Status};
+use crate::engine::Answer;
 use crate::lots::lots;
-use crate::task::{Case, Task, Together};
+use crate::settings::Settings;
+use crate::task::{Case, Task};
 use crate::waiter::Awaited;
-
-/// How engines work, whatever the input.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// How outputs are made to obey.
-    pub engine: Engine,
-    /// The settings of gradient-based inference.
-    pub config: Config,
-    /// How far engines go.
-    pub limits: Limits,
-    /// Ends the work between two steps once it is set.
-    pub cancel: Cancel,
-}
-
-impl Settings {
-    /// The defaults for this task.
-    pub fn of<T: Task>(task: &T) -> Self {
-        let presets = task.presets();
-        let config = presets.get(presets.default).clone();
-        Settings { engine: Engine::Usual, config, limits: task.limits(), cancel: Cancel::default() }
-    }
-
-    /// The same settings with a single descent of this many nudges: an output that the network does
-    /// not give up by then is kept. Searches would always replace it, so the usual engine becomes
-    /// gradient-based inference.
-    #[must_use]
-    pub fn patient(mut self, nudges: usize) -> Self {
-        if self.engine == Engine::Usual {
-            self.engine = Engine::Gbi;
-        }
-        self.config.schedule.max_steps = nudges;
-        self.config.restarts.clear();
-        self
-    }
-
-    /// The deadline of work that starts now and may take this long.
-    pub(crate) fn until(&self, time: impl Fn(Duration) -> Option<Duration>) -> Option<Instant> {
-        Instant::now().checked_add(time(self.deadline()?)?)
-    }
-
-    /// How long a line may take.
-    fn deadline(&self) -> Option<Duration> {
-        self.limits.deadline.or(self.config.deadline)
-    }
-}
 
 /// What one thread works with.
 pub struct Worker<'t, T: Task> {
-    task: &'t T,
-    settings: &'t Settings,
+    pub(crate) task: &'t T,
+    pub(crate) settings: &'t Settings,
     own: Box<dyn Decoder<T::Model> + 't>,
-    workspace: Workspace<T::Model>,
-    found: Vec<Found>,
+    pub(crate) gbi: Gbi<'t, T::Model>,
+    pub(crate) workspace: Workspace<T::Model>,
+    pub(crate) found: Vec<Found>,
 }
 
 /// The network's own output.
@@ -101,6 +57,8 @@ pub struct Failing<'a, T: Task> {
     pub case: &'a Case<T::Input>,
     /// The network's own output.
     pub first: &'a Candidate,
+    /// Which line it is of.
+    pub line: usize,
     /// How much of its line's time is used up.
     pub used: Duration,
     /// How many inputs of its line share the rest.
@@ -135,10 +93,14 @@ impl<'t, T: Task> Worker<'t, T> {
         settings: &'t Settings,
         workspace: Workspace<T::Model>,
     ) -> Result<Self, UnknownParameter> {
-        Gbi::with(task.model(), settings.config.clone())?;
+        let config = &settings.config;
+        let gbi = Gbi::with(task.model(), config.clone())?.cancel(settings.cancel.clone());
+        // Never narrower than what the network itself decodes with.
+        let width = config.width.max(settings.limits.width);
+        let gbi = gbi.decoder(task.decoder(Beam { width, ranking: config.ranking }));
         let own = task.decoder(settings.limits.beam());
         let found = vec![Found::default(); task.together().inputs];
-        Ok(Worker { task, settings, own, workspace, found })
+        Ok(Worker { task, settings, own, gbi, workspace, found })
     }
 
     /// The memory, for reuse.
@@ -171,14 +133,9 @@ impl<'t, T: Task> Worker<'t, T> {
             };
             let (late, batch): (Vec<usize>, Vec<usize>) = batch.iter().partition(is_late);
             late.iter().for_each(|&i| firsts[i] = Ok(First::late(used[lines[i]])));
-            if self.skim(cases, &batch, &until, &mut firsts).is_err() {
-                // One failing input must not cost the others of its batch.
-                for &i in &batch {
-                    if let Err(failure) = self.skim(cases, &[i], &until, &mut firsts) {
-                        firsts[i] = Err(failure);
-                    }
-                }
-            }
+            let failed =
+                together_or_alone(&batch, |set| self.skim(cases, set, &until, &mut firsts));
+            failed.into_iter().for_each(|(i, failure)| firsts[i] = Err(failure));
             for &i in &batch {
                 used[lines[i]] += firsts[i].as_ref().map_or(Duration::ZERO, |first| first.used);
                 firsts[i].iter_mut().for_each(|first| first.used = used[lines[i]]);
@@ -198,7 +155,8 @@ impl<'t, T: Task> Worker<'t, T> {
             return Ok(());
         }
         let (model, started) = (self.task.model(), Instant::now());
-        let all = self.settings.until(|each| each.checked_mul(batch.len() as u32));
+        let all = self.settings.deadline().and_then(|each| each.checked_mul(batch.len() as u32));
+        let all = all.and_then(|all| started.checked_add(all));
         let pass = |&i: &usize| {
             let until = [all, until(i)].into_iter().flatten().min();
             Pass { until, ..Pass::base(input::<T>(cases[i])) }
@@ -214,259 +172,52 @@ impl<'t, T: Task> Worker<'t, T> {
         Ok(())
     }
 
-    /// Makes each output obey the rules that it violates. Outputs under the same rules go together.
-    pub fn repair_all<'r>(
-        &mut self,
-        engine: Engine,
-        failing: &[(Failing<'_, T>, &Rules<'r>)],
-    ) -> Vec<Answer> {
-        let mut answers: Vec<Option<Answer>> = failing.iter().map(|_| None).collect();
-        let mut open: Vec<usize> = (0..failing.len()).collect();
-        while let Some(&one) = open.first() {
-            let rules = failing[one].1;
-            let is_same = |i: &usize| std::ptr::eq(failing[*i].1, rules);
-            let (same, others): (Vec<usize>, Vec<usize>) = open.iter().partition(|i| is_same(i));
-            let Together { inputs, tokens_in_step, .. } = self.task.together();
-            for some in
-                lots(same, (inputs, tokens_in_step), |i| failing[i].0.case.subject.symbols.len())
-            {
-                let outputs: Vec<Failing<'_, T>> = some.iter().map(|&i| failing[i].0).collect();
-                let repaired = self.repair(engine, rules, &outputs);
-                some.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = Some(answer));
-            }
-            open = others;
-        }
-        answers.into_iter().flatten().collect()
-    }
-
-    /// Makes outputs that violate `rules` obey.
-    pub fn repair(
-        &mut self,
-        engine: Engine,
-        rules: &Rules<'_>,
-        failing: &[Failing<'_, T>],
-    ) -> Vec<Answer> {
-        let attempts: Vec<Attempt<'_, '_, T>> =
-            failing.iter().map(|&of| Attempt::new(of, rules, self.settings)).collect();
-        // Inputs whose time the first pass has used up stay as they are.
-        let (late, open): (Vec<usize>, Vec<usize>) =
-            (0..attempts.len()).partition(|&i| attempts[i].is_late());
-        let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
-        let bounds: Vec<Bound<'_>> = some.iter().map(Attempt::bound).collect();
-        let engine = match engine {
-            Engine::Usual => self.usual_engine(&some, &bounds),
-            named => named,
-        };
-        let kept = |attempt: &Attempt<'_, '_, T>| attempt.keep(engine, 0);
-        let answers = match engine {
-            Engine::Usual | Engine::Gbi => self.gbi(rules, &some, &bounds, None),
-            Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
-            Engine::Network => some.iter().map(kept).collect(),
-            Engine::Auto => self.auto(rules, &some, &bounds),
-        };
-        let kept = late.iter().map(|&i| kept(&attempts[i]));
-        let mut all: Vec<(usize, Answer)> =
-            open.iter().copied().zip(answers).chain(late.iter().copied().zip(kept)).collect();
-        all.sort_by_key(|(i, _)| *i);
-        all.iter_mut().for_each(|(i, answer)| attempts[*i].complete(answer));
-        all.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    /// The engine for inputs that share their rules, by the first of them.
-    fn usual_engine(&self, attempts: &[Attempt<'_, '_, T>], bounds: &[Bound<'_>]) -> Engine {
-        let first = attempts.iter().zip(bounds).next();
-        self.task.usual_engine(&|| {
-            first.is_some_and(|(attempt, bound)| {
-                Wanted::new(input::<T>(attempt.of.case), bound as _).automaton().is_some()
-            })
-        })
-    }
-
-    /// `log p(y | x, W)` of every output.
-    ///
-    /// # Errors
-    /// If the network fails.
+    /// `log p(y | x, W)` of every output, or why the network failed.
     pub fn log_probs(
         &mut self,
         outputs: &[(&Case<T::Input>, &[Symbol])],
-    ) -> Result<Vec<f32>, Failure> {
-        let model = self.task.model();
-        let mut log_probs = Vec::new();
-        for batch in outputs.chunks(self.found.len()) {
-            let set: Vec<Pass<'_, T::Model>> =
-                batch.iter().map(|(case, _)| Pass::base(input::<T>(case))).collect();
-            let mut session = self.workspace.session(model);
-            self.own.decode(&mut session, &set, &mut self.found[..set.len()])?;
-            let mut forced = vec![Candidate::default(); set.len()];
-            let mut forces: Vec<Force<'_, T::Model>> = set
-                .iter()
-                .zip(batch)
-                .zip(&mut forced)
-                .enumerate()
-                .map(|(i, ((pass, (_, y)), forced))| Force {
-                    pass: Pass { place: Some(i), ..*pass },
-                    output: y,
-                    forced,
-                    passes: 0,
-                })
-                .collect();
-            model.force(session.scratch, &mut forces)?;
-            drop(forces);
-            log_probs.extend(forced.iter().map(|y| y.log_prob));
-        }
-        Ok(log_probs)
-    }
-
-    /// Gradient-based inference, in step. `targets` are satisfying outputs that are known already.
-    fn gbi(
-        &mut self,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-        targets: Option<&[Vec<Vec<Symbol>>]>,
-    ) -> Vec<Answer> {
-        let Settings { config, cancel, .. } = self.settings;
-        let gbi = Gbi::with(self.task.model(), config.clone());
-        let gbi = gbi.expect("settings were checked").cancel(cancel.clone());
-        // Never narrower than the network's own beam.
-        let width = config.width.max(self.settings.limits.width);
-        let mut gbi = gbi.decoder(self.task.decoder(Beam { width, ranking: config.ranking }));
-        if let Some(sources) = self.task.sources(config, rules) {
-            gbi = gbi.sources(sources);
-        }
-        let jobs: Vec<Job<'_, _>> = attempts
-            .iter()
-            .enumerate()
-            .map(|(i, attempt)| Job {
-                until: attempt.until,
-                watcher: attempt.watcher(),
-                targets: targets.map(|targets| targets[i].as_slice()),
-                ..Job::new(input::<T>(attempt.of.case), &bounds[i])
-            })
-            .collect();
-        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Gbi, 0)).collect();
-        gbi.run_set(&jobs, &mut self.workspace, |i, outcome| {
-            answers[i] = attempts[i].outcome(outcome);
-        });
-        answers
-    }
-
-    fn rival(
-        &mut self,
-        rival: Rival,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-    ) -> Vec<Answer> {
-        const NO_FIT: &str =
-            "the engine does not fit these rules: they cannot be followed symbol by symbol";
-        let engine = Engine::Rival(rival);
-        let mut answers: Vec<Answer> = attempts.iter().map(|a| a.keep(engine, 0)).collect();
-        let Some(search) = self.task.rival(rival, rules, &self.settings.limits) else {
-            answers.iter_mut().for_each(|answer| answer.note = Some(NO_FIT));
-            return answers;
-        };
-        let model = self.task.model();
-        let all: Vec<usize> = (0..attempts.len()).collect();
+    ) -> Vec<Result<f32, Failure>> {
+        let mut log_probs: Vec<Result<f32, Failure>> =
+            outputs.iter().map(|_| Ok(f32::NAN)).collect();
+        let all: Vec<usize> = (0..outputs.len()).collect();
         for batch in all.chunks(self.found.len()) {
-            let started = Instant::now();
-            let wanted = |&i: &usize| {
-                let mut wanted = Wanted::new(input::<T>(attempts[i].of.case), &bounds[i] as _);
-                (wanted.until, wanted.watcher) = (attempts[i].until, attempts[i].watcher());
-                wanted.cancel = Some(self.settings.cancel.clone());
-                wanted
-            };
-            let wanted: Vec<Wanted<'_, _>> = batch.iter().map(wanted).collect();
-            let sought: Vec<Sought<'_, '_, T::Model>> = wanted
-                .iter()
-                .map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted })
-                .collect();
-            let found = &mut self.found[..batch.len()];
-            let mut session = self.workspace.session(model);
-            let searched = search.search(&mut session, &sought, found);
-            let elapsed = started.elapsed() / batch.len() as u32;
-            for ((&i, found), wanted) in batch.iter().zip(found).zip(&wanted) {
-                let answer = &mut answers[i];
-                match &searched {
-                    Ok(()) => *answer = attempts[i].found(engine, found),
-                    Err(failure) => {
-                        (answer.status, answer.failure) = (Status::Failed, Some(failure.clone()));
-                    }
-                }
-                let is_masked = rival == Rival::Masked && answer.status != Status::Satisfied;
-                answer.note = (is_masked && wanted.automaton().is_none()).then_some(NO_FIT);
-                answer.elapsed = elapsed;
-            }
+            let failed = together_or_alone(batch, |set| self.force(outputs, set, &mut log_probs));
+            failed.into_iter().for_each(|(i, failure)| log_probs[i] = Err(failure));
         }
-        answers
+        log_probs
     }
 
-    /// Tries the most promising engine first; the others get the remaining time. Gradient-based
-    /// inference does not repeat a search that has just failed.
-    fn auto(
+    fn force(
         &mut self,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        bounds: &[Bound<'_>],
-    ) -> Vec<Answer> {
-        let mut best: Vec<Answer> = attempts.iter().map(|a| a.keep(Engine::Auto, 0)).collect();
-        let mut targets: Vec<Vec<Vec<Symbol>>> = vec![Vec::new(); attempts.len()];
-        let mut open: Vec<usize> = (0..attempts.len()).collect();
-        let order = [Rival::Masked, Rival::Exact, Rival::Beam].map(Engine::Rival);
-        for engine in order.into_iter().chain([Engine::Gbi]) {
-            open.retain(|&i| !attempts[i].is_late());
-            let some: Vec<Attempt<'_, '_, T>> = open.iter().map(|&i| attempts[i]).collect();
-            let bounds: Vec<Bound<'_>> = open.iter().map(|&i| bounds[i]).collect();
-            let mut answers = match engine {
-                Engine::Rival(rival) => self.rival(rival, rules, &some, &bounds),
-                _ => {
-                    let known: Vec<_> = open.iter().map(|&i| targets[i].clone()).collect();
-                    self.gbi(rules, &some, &bounds, Some(&known))
-                }
-            };
-            let cases: Vec<&Case<T::Input>> = some.iter().map(|attempt| attempt.of.case).collect();
-            self.judge(&cases, &mut answers, |answer| answer.status == Status::Satisfied);
-            let mut settled = Vec::new();
-            for (&i, answer) in open.iter().zip(answers) {
-                let is_satisfied = answer.status == Status::Satisfied;
-                if is_satisfied && !targets[i].contains(&answer.output) {
-                    targets[i].push(answer.output.clone());
-                }
-                // Nothing that satisfies is more probable than the provably best output.
-                settled.push(is_satisfied && engine == Engine::Rival(Rival::Exact));
-                let passes = best[i].passes + answer.passes;
-                let elapsed = best[i].elapsed + answer.elapsed;
-                if answer.is_better_than(&best[i]) || engine == Engine::Gbi && !is_satisfied {
-                    let is_better = answer.is_better_than(&best[i]);
-                    let status = answer.status;
-                    if is_better {
-                        best[i] = answer;
-                    } else if best[i].status == Status::Unchanged {
-                        best[i].status = status;
-                    }
-                }
-                (best[i].passes, best[i].elapsed) = (passes, elapsed);
-            }
-            let mut settled = settled.into_iter();
-            open.retain(|_| !settled.next().unwrap_or(false));
-        }
-        best
+        outputs: &[(&Case<T::Input>, &[Symbol])],
+        batch: &[usize],
+        log_probs: &mut [Result<f32, Failure>],
+    ) -> Result<(), Failure> {
+        let model = self.task.model();
+        let set: Vec<Pass<'_, T::Model>> =
+            batch.iter().map(|&i| Pass::base(input::<T>(outputs[i].0))).collect();
+        let mut session = self.workspace.session(model);
+        self.own.decode(&mut session, &set, &mut self.found[..set.len()])?;
+        let mut forced = vec![Candidate::default(); set.len()];
+        let places = set.iter().enumerate().map(|(i, pass)| Pass { place: Some(i), ..*pass });
+        let mut forces: Vec<Force<'_, T::Model>> = places
+            .zip(batch)
+            .zip(&mut forced)
+            .map(|((pass, &i), forced)| Force { pass, output: outputs[i].1, forced, passes: 0 })
+            .collect();
+        model.force(session.scratch, &mut forces)?;
+        drop(forces);
+        batch.iter().zip(forced).for_each(|(&i, y)| log_probs[i] = Ok(y.log_prob));
+        Ok(())
     }
 
-    /// Fills in how probable outputs are, where that is wanted and the engine did not say.
-    pub(crate) fn judge(
-        &mut self,
-        cases: &[&Case<T::Input>],
-        answers: &mut [Answer],
-        is_asked: impl Fn(&Answer) -> bool,
-    ) {
-        let unknown = |a: &Answer| a.log_prob.is_none() && is_asked(a);
-        let which: Vec<usize> = (0..answers.len()).filter(|&i| unknown(&answers[i])).collect();
+    /// Fills in how probable outputs are, where an engine did not say.
+    pub(crate) fn judge(&mut self, mut answers: Vec<(&Case<T::Input>, &mut Answer)>) {
+        answers.retain(|(_, answer)| answer.log_prob.is_none());
         let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
-            which.iter().map(|&i| (cases[i], answers[i].output.as_slice())).collect();
-        if let Ok(log_probs) = self.log_probs(&outputs) {
-            which.iter().zip(log_probs).for_each(|(&i, p)| answers[i].log_prob = Some(p));
-        }
+            answers.iter().map(|(case, answer)| (*case, answer.output.as_slice())).collect();
+        let log_probs = self.log_probs(&outputs);
+        answers.iter_mut().zip(log_probs).for_each(|((_, a), p)| a.log_prob = p.ok());
     }
 }
 

@@ -1,10 +1,9 @@
 //! The contents of requests: bodies and query parameters, checked field by field.
 
-use cajole_core::{Cancel, Config};
 use cajole_infer::engine::Engine;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
 use cajole_infer::line::Line;
-use cajole_infer::{Runnable, Settings};
+use cajole_infer::{Changes, Runnable, Settings};
 use cajole_tasks::Preset;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -245,19 +244,9 @@ impl Manner {
 
     /// The settings of engines for a network.
     pub(crate) fn settings(&self, network: &dyn Runnable, engine: Engine) -> Settings {
-        let presets = network.presets();
-        let mut config: Config = presets.get(self.preset.unwrap_or(presets.default)).clone();
-        if let Some(max_steps) = self.max_steps {
-            config.schedule.max_steps = max_steps;
-            config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
-        }
-        let mut limits = network.limits();
-        limits.width = self.width.unwrap_or(limits.width);
-        let settings = Settings { engine, config, limits, cancel: Cancel::default() };
-        match self.patience {
-            Some(nudges) => settings.patient(nudges),
-            None => settings,
-        }
+        let Manner { preset, max_steps, patience, width, .. } = *self;
+        let changes = Changes { preset, max_steps, patience, width, ..Changes::default() };
+        changes.settings(network, engine).expect("nothing is overridden")
     }
 }
 

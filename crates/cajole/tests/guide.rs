@@ -75,9 +75,7 @@ fn lines_without_the_command_line() -> Tested {
     std::env::set_current_dir(folder.path())?;
     let network = Registry::standard().open("expressions")?;
     let rules = Rules::read("rules.toml".as_ref(), network.vocabulary())?;
-    let preset = network.presets().best.clone();
-    let (limits, cancel) = (network.limits(), Cancel::default());
-    let settings = Settings { engine: Engine::Gbi, config: preset, limits, cancel };
+    let settings = Settings::of(&*network).by(Engine::Gbi);
     let line = Line::parse(1, r#"{"input": "a + b * c"}"#.to_owned())?.unwrap();
     let records = network.answer(vec![Ok(line)], &Ask::new(Some(&rules), &settings))?;
     println!("{}", records[0].to_json(false));

@@ -9,7 +9,7 @@ use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Dfa, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{
-    Config, ConstrainedDecoder, Decoder, Failure, Found, Gbi, Objective, Pass, Positions,
+    Config, ConstrainedDecoder, Decoder, Failure, Found, Gbi, Job, Objective, Pass, Positions,
     Proposals, Schedule, Session, Sought, StepRule, Stop, Symbol, Wanted, Workspace,
 };
 
@@ -241,4 +241,53 @@ fn every_input_of_a_set_has_its_own_time() {
         assert_eq!(outcome.stop, Stop::Deadline);
         assert!(1 < outcome.steps, "both had time for more than the one step that is always tried");
     }
+}
+
+#[test]
+fn the_time_of_a_job_begins_with_it() {
+    let model = Table::new(&[&[1.0, 0.0]]);
+    let inputs = [0, 1].map(|id| Sentence { id, ..model.plain() });
+    let mut config = Config::paper();
+    config.schedule = Schedule { max_steps: usize::MAX, ..Schedule::unit(1e-9, 1.0, 1.0) };
+    let gbi = Gbi::with(&model, config).unwrap().in_step(1);
+    let (time, jobs) = (Duration::from_millis(60), jobs(&inputs, &never));
+    let each: Vec<Job<'_, _>> = jobs.iter().map(|&j| Job { within: Some(time), ..j }).collect();
+    for outcome in run_set(&gbi, &model, &each) {
+        assert_eq!(outcome.stop, Stop::Deadline);
+        assert!(1 < outcome.steps && time <= outcome.trace.steps().last().unwrap().elapsed);
+    }
+    // Whoever waits does not wait for others either.
+    let until = Some(Instant::now() + time);
+    let both: Vec<Job<'_, _>> = each.iter().map(|&job| Job { until, ..job }).collect();
+    let outcomes = run_set(&gbi, &model, &both);
+    assert!(outcomes.iter().all(|outcome| outcome.stop == Stop::Deadline));
+    assert!(1 < outcomes[0].steps && outcomes[1].steps == 1, "the other's time was up before");
+}
+
+#[test]
+fn searches_of_one_input_after_another_give_each_its_own_time() {
+    let model = Bigram::random(12, 0.1, 1);
+    let inputs = [0, 1, 2].map(|id| Prompt { id, kind: 0, cap: 5 });
+    let slow = |_: &Prompt, _: &[Symbol]| {
+        std::thread::sleep(Duration::from_millis(1));
+        1.0
+    };
+    let time = Duration::from_millis(60);
+    let mut wanted = [0, 1, 2].map(|i| Wanted::new(&inputs[i], &slow));
+    wanted.iter_mut().for_each(|wanted| wanted.allow(Some(time)));
+    let sought = [0, 1, 2].map(|i| Sought { pass: Pass::base(&inputs[i]), wanted: &wanted[i] });
+    let mut found = vec![Found::default(); 3];
+    let search = BestFirst { max_expansions: usize::MAX, ..BestFirst::default() };
+    let mut workspace = Workspace::new(&model);
+    search.search(&mut workspace.session(&model), &sought, &mut found).unwrap();
+    for (found, wanted) in found.iter().zip(&wanted) {
+        assert!(0 < found.passes && time <= wanted.took(), "{:?}", wanted.took());
+    }
+    // A search of all together begins with all of them at once.
+    wanted.iter_mut().for_each(|wanted| wanted.allow(Some(time)));
+    let sought = [0, 1, 2].map(|i| Sought { pass: Pass::base(&inputs[i]), wanted: &wanted[i] });
+    let begun = Instant::now();
+    let wide = DoublingBeam::of(1, usize::MAX);
+    wide.search(&mut workspace.session(&model), &sought, &mut found).unwrap();
+    assert!(wanted.iter().all(|wanted| time <= wanted.took() && wanted.took() <= begun.elapsed()));
 }

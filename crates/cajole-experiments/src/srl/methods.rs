@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cajole_core::constraints::{Brackets, SpansInTree};
-use cajole_core::decoders::tags::{AStar, Exact, Tagged, UniqueExact};
+use cajole_core::decoders::tags::{AStar, Exact, Tagged};
 use cajole_core::{
-    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Source, Symbol, UnknownParameter,
+    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter,
 };
 use cajole_report::{Figure, Row};
 use cajole_tasks::Watch;
@@ -118,24 +118,8 @@ impl<'a> Failures<'a> {
 
     /// The most probable output that satisfies the constraint.
     pub fn exact(&self, watch: &dyn Watch) -> Vec<Repair> {
-        self.with(&self.exact_search(), watch)
-    }
-
-    fn exact_search(&self) -> Tagged<'_, Exact<'_>> {
         let tags = &self.tagger.vocabulary.tags;
-        Tagged { tags, search: Exact { free: &self.constraint.free } }
-    }
-
-    /// The decoder behind one of a preset's sources.
-    fn source(&self, source: &Source) -> Box<dyn ConstrainedDecoder<Net> + '_> {
-        let (tags, free) = (&self.tagger.vocabulary.tags, &self.constraint.free);
-        match *source {
-            Source::Spans { repeated } => {
-                let search = UniqueExact::new(tags, free, repeated);
-                Box::new(Tagged { tags, search })
-            }
-            _ => Box::new(self.exact_search()),
-        }
+        self.with(&Tagged { tags, search: Exact { free: &self.constraint.free } }, watch)
     }
 
     /// The network's own outputs, as a method that changes nothing.
@@ -191,8 +175,7 @@ impl<'a> Failures<'a> {
         watch: &dyn Watch,
     ) -> Result<Vec<Nudged>, UnknownParameter> {
         let model = &self.tagger.model;
-        // The first source always finds something if anything satisfies.
-        let sources: Vec<_> = config.sources.iter().take(1).map(|s| self.source(s)).collect();
+        let sources = self.tagger.sources(&config, Some(&self.constraint.free));
         let gbi =
             Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi())).sources(sources);
         watch.begin(name, xs.len() as u64);

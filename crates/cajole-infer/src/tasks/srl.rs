@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use cajole_core::constraints::Brackets;
 use cajole_core::decoders::tags::{
-    AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged, UniqueExact,
+    AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
 };
 use cajole_core::decoders::{Beam, InTurn};
-use cajole_core::{Config, Decoder, Source, Symbol};
+use cajole_core::{Config, Decoder, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -223,15 +223,8 @@ impl Task for Roles {
         config: &Config,
         rules: &'a Rules<'_>,
     ) -> Option<Vec<Search<'a, Net>>> {
-        let exact = match (config.sources.first()?, rules.only_spans()) {
-            (&Source::Spans { repeated }, Some((_, free))) => {
-                let tags = &self.tagger.vocabulary.tags;
-                let search = UniqueExact::new(tags, free, repeated);
-                Some(Box::new(Tagged { tags, search }) as Search<'a, Net>)
-            }
-            _ => self.rival(Rival::Exact, rules, &Limits::default()),
-        };
-        Some(exact.into_iter().collect())
+        let free = rules.only_spans().map(|(_, free)| free);
+        Some(self.tagger.sources(config, free))
     }
 
     /// srl-eval's F1.

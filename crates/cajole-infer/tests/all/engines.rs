@@ -66,7 +66,7 @@ fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidat
 }
 
 fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
-    worker.log_probs(&[(case, y)]).unwrap()[0]
+    worker.log_probs(&[(case, y)]).remove(0).unwrap()
 }
 
 /// Limits that differ from the usual ones.
@@ -433,4 +433,21 @@ fn tags_that_obey_are_the_most_probable_of_all_that_do() {
         }
     }
     assert!(3 <= failures, "{failures}");
+}
+
+#[test]
+fn all_sources_of_a_preset_that_fit_the_rules_are_asked() {
+    let task = Roles::new(RoleTagger::built_in());
+    let n_sources = |text: &str, sources: &[Source]| {
+        let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
+        let mut config = Settings::of(&task).config;
+        config.sources = sources.to_vec();
+        task.sources(&config, &rules).unwrap().len()
+    };
+    let (spans, masked) = (Source::Spans { repeated: 3.0 }, Source::Masked { width: 1 });
+    let all = [spans, masked, Source::BlackBox { limit: 64 }];
+    let only_spans = "spans-in-tree = 'phrasal'";
+    let roles = "unique-roles = ['ARG0', 'ARG1']";
+    assert_eq!((n_sources(only_spans, &all), n_sources(roles, &all)), (3, 2));
+    assert_eq!((n_sources(only_spans, &[spans]), n_sources(roles, &[spans])), (1, 0));
 }

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 
-use cajole_core::Cancel;
 use cajole_infer::engine::{Engine, Rival, Status};
 use cajole_infer::line::Line;
 use cajole_infer::{Ask, Opened, Registry, Settings};
@@ -36,9 +35,7 @@ fn open(folder: &Path) -> Result<Opened, String> {
 }
 
 fn settings(network: &Opened, engine: Engine) -> Settings {
-    let presets = network.presets();
-    let config = presets.get(presets.default).clone();
-    Settings { engine, config, limits: network.limits(), cancel: Cancel::default() }
+    Settings::of(&**network).by(engine)
 }
 
 fn lines(texts: &[String]) -> Vec<Line> {

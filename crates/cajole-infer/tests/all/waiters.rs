@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
 use cajole_infer::{Ask, Opened, Registry, Settings, Waiter};
 use cajole_rules::Rules;
@@ -39,13 +40,8 @@ impl Waiter for Client {
 
 fn answer(network: &Opened, clients: &[Arc<Client>]) -> Vec<Value> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
-    let (rules, presets) = (rules.unwrap(), network.presets());
-    let settings = Settings {
-        engine: cajole_infer::engine::Engine::Gbi,
-        config: presets.get(presets.default).clone(),
-        limits: network.limits(),
-        cancel: cajole_core::Cancel::default(),
-    };
+    let rules = rules.unwrap();
+    let settings = Settings::of(&**network).by(Engine::Gbi);
     let ask = Ask { traces: true, ..Ask::new(Some(&rules), &settings) };
     let line = |(i, client): (usize, &Arc<Client>)| {
         let line = Line::parse(1 + i as u64, FAILING.to_owned()).unwrap().unwrap();

@@ -2,27 +2,21 @@
 
 use std::sync::Arc;
 
-use cajole_core::Cancel;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::Tally;
 use cajole_infer::runnable::Each;
 use cajole_infer::source::Source;
-use cajole_infer::{Ask, Opened, Registry, Settings};
+use cajole_infer::{Ask, Changes, Opened, Registry};
 use cajole_rules::Rules;
 use serde_json::{Value, json};
 
 use crate::client::{Running, start};
 
 /// What `infer --no-times` writes for these lines, under the model's own rules.
-fn inferred(network: &Opened, lines: &str, traces: bool) -> Vec<String> {
+fn inferred(network: &Opened, lines: &str, changes: &Changes, traces: bool) -> Vec<String> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
-    let (rules, presets) = (rules.unwrap(), network.presets());
-    let settings = Settings {
-        engine: Engine::Gbi,
-        config: presets.get(presets.default).clone(),
-        limits: network.limits(),
-        cancel: Cancel::default(),
-    };
+    let rules = rules.unwrap();
+    let settings = changes.settings(&**network, Engine::Usual).unwrap();
     let ask = Ask { traces, threads: 2, ..Ask::new(Some(&rules), &settings) };
     let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
     let mut source = Source::of("lines".to_owned(), bytes).unwrap();
@@ -60,7 +54,8 @@ fn input_of(line: &str) -> Value {
 fn check(server: &Running, model: &str, others: &[&str]) {
     let lines = lines_of(server, model, others);
     let network = Registry::standard().open(model).unwrap();
-    let expected = inferred(&network, &lines.join("\n"), false);
+    let changes = Changes::default();
+    let expected = inferred(&network, &lines.join("\n"), &changes, false);
     assert!(expected.iter().any(|record| record.contains("\"gbi\"")), "some need a repair");
     // As one body.
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
@@ -84,7 +79,7 @@ fn check(server: &Running, model: &str, others: &[&str]) {
         }
     });
     // With traces.
-    let traced = inferred(&network, &lines.join("\n"), true);
+    let traced = inferred(&network, &lines.join("\n"), &changes, true);
     let whole = format!("{{\"model\":\"{model}\",\"records\":[{}]}}", traced.join(","));
     assert_eq!(server.post("/v1/explain", &body).text(), whole);
 }
@@ -103,6 +98,22 @@ fn of_the_transducer() {
 fn of_the_parser() {
     let server = start(|options| options.threads = 2);
     check(&server, "parser", &["Dogs bark .", "{\"id\": [1], \"tokens\": [\"Stop\", \"!\"]}"]);
+}
+
+/// A beam of the parser's ranks per symbol, as its preset says.
+#[test]
+fn of_a_wider_parser() {
+    let server = start(|options| options.threads = 2);
+    let lines = lines_of(&server, "parser", &["The dog that barked at the cat saw a man ."]);
+    let network = Registry::standard().open("parser").unwrap();
+    let changes = Changes { width: Some(5), max_steps: Some(9), ..Changes::default() };
+    let expected = inferred(&network, &lines.join("\n"), &changes, false);
+    let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
+    let body = json!({
+        "model": "parser", "inputs": inputs, "width": 5, "max_steps": 9, "times": false
+    });
+    let whole = format!("{{\"model\":\"parser\",\"records\":[{}]}}", expected.join(","));
+    assert_eq!(server.post("/v1/infer", &body.to_string()).text(), whole);
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub mod import;
 pub mod input;
 pub mod instance;
 pub mod network;
+mod source;
 pub mod splitter;
 pub mod tagger;
 pub mod training;

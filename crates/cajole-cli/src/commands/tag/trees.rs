@@ -138,13 +138,7 @@ impl<'s> Forest<'s> {
         };
         let rules = RuleFile::of_text("one tree".to_owned(), parser.usual_rules().unwrap_or(""));
         let rules = rules.compile(parser.vocabulary())?;
-        let presets = parser.presets();
-        let settings = Settings {
-            engine: Engine::Network,
-            config: presets.get(presets.default).clone(),
-            limits: parser.limits(),
-            cancel: cajole_core::Cancel::default(),
-        };
+        let settings = Settings::of(&*parser).by(Engine::Network);
         let mut trees = Vec::new();
         let mut put = |records: Vec<Record>| {
             for record in records {

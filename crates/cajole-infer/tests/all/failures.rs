@@ -1,0 +1,177 @@
+//! A network that fails for one input, and counts the decoders it is asked for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cajole_core::decoders::Beam;
+use cajole_core::{ConstrainedDecoder, Decoder, Failure, Found, Pass, Session, Sought, Symbol};
+use cajole_infer::answer::Answering;
+use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::task::{Case, Search, Task};
+use cajole_infer::{Settings, Transduction};
+use cajole_rules::{Rules, Vocabulary};
+use cajole_tasks::transduction::{Net, USUAL_RULES, parse};
+use cajole_tasks::{Checkpoint, Presets};
+
+/// The transducer, but searches and recordings fail if this input is among theirs.
+struct Frail {
+    own: Transduction,
+    input: Vec<Symbol>,
+    n_decoders: AtomicUsize,
+}
+
+impl Frail {
+    fn new(input: &str) -> Self {
+        let (own, input) = (Transduction::new(Net::built_in()), parse(input).unwrap());
+        Frail { own, input, n_decoders: AtomicUsize::new(0) }
+    }
+}
+
+/// A decoder or a search of it.
+struct FrailSearch<'a, D> {
+    own: D,
+    input: &'a [Symbol],
+}
+
+impl<D> FrailSearch<'_, D> {
+    fn call<'s>(&self, mut set: impl Iterator<Item = Pass<'s, Net>>) -> Result<(), Failure> {
+        match set.any(|pass| pass.input == self.input) {
+            true => Err(Failure::new("too much")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
+    fn decode(
+        &self,
+        at: &mut Session<'_, Net>,
+        set: &[Pass<'_, Net>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.call(set.iter().copied())?;
+        self.own.decode(at, set, found)
+    }
+
+    fn skim(
+        &self,
+        at: &mut Session<'_, Net>,
+        set: &[Pass<'_, Net>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.own.skim(at, set, found)
+    }
+}
+
+impl ConstrainedDecoder<Net> for FrailSearch<'_, Search<'_, Net>> {
+    fn search(
+        &self,
+        at: &mut Session<'_, Net>,
+        set: &[Sought<'_, '_, Net>],
+        found: &mut [Found],
+    ) -> Result<(), Failure> {
+        self.call(set.iter().map(|sought| sought.pass))?;
+        self.own.search(at, set, found)
+    }
+}
+
+impl Task for Frail {
+    const NAME: &'static str = "frail";
+    type Model = Net;
+    type Input = Vec<Symbol>;
+
+    fn model(&self) -> &Net {
+        self.own.model()
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        Task::vocabulary(&self.own)
+    }
+
+    fn presets(&self) -> &Presets {
+        Task::presets(&self.own)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        Task::fingerprint(&self.own)
+    }
+
+    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Net> + '_> {
+        self.n_decoders.fetch_add(1, Ordering::Relaxed);
+        Box::new(FrailSearch { own: self.own.decoder(beam), input: &self.input })
+    }
+
+    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+        self.own.cases(line, rules)
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        rules: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, Net>> {
+        let own = self.own.rival(rival, rules, limits)?;
+        Some(Box::new(FrailSearch { own, input: &self.input }))
+    }
+}
+
+/// Inputs whose outputs violate the rule; the second is the one that the network fails for.
+const INPUTS: [&str; 4] = [
+    "azbzazazazazazazazazbz",
+    "azbzazbzazbzazbzazbzazbzazbz",
+    "azbzazbzazbzazbzazbzazbzazbzazbz",
+    "azbzazbzazbzazbzazbzazbzazbzazbzazbz",
+];
+
+fn answers(input: &str, engine: Engine) -> Vec<Answer> {
+    let task = Frail::new(input);
+    let rules = Rules::parse("here", USUAL_RULES, None, Task::vocabulary(&task)).unwrap();
+    let settings = Settings::of(&task).by(engine);
+    let mut answering =
+        Answering::new(&task, Some(&rules), &settings).unwrap().with_log_probs(true);
+    let lines = (1..).zip(INPUTS).map(|(i, text)| Line::parse(i, text.to_owned()));
+    let lines = lines.map(|line| Ok(line.unwrap().unwrap())).collect();
+    let records = answering.answer(lines).into_iter();
+    records.map(|record| record.answers.unwrap().remove(0).answer).collect()
+}
+
+#[test]
+fn an_input_that_fails_costs_nobody_else() {
+    let rivals = [Rival::Masked, Rival::Beam, Rival::Exact, Rival::Sample].map(Engine::Rival);
+    for engine in [Engine::Gbi, Engine::Network].into_iter().chain(rivals) {
+        let (fine, frail) = (answers("bz", engine), answers(INPUTS[1], engine));
+        for (i, (fine, frail)) in fine.iter().zip(&frail).enumerate() {
+            assert!(0.0 < fine.g_before, "{} needs a repair", INPUTS[i]);
+            if i == 1 {
+                let expected = match engine {
+                    Engine::Network => (Status::Unchanged, None),
+                    _ => (Status::Failed, Some(Failure::new("too much"))),
+                };
+                assert_eq!((frail.status, frail.failure.clone()), expected, "{engine:?}");
+                continue;
+            }
+            assert_eq!((&frail.output, frail.status), (&fine.output, fine.status), "{engine:?}");
+            assert_eq!(frail.log_prob, fine.log_prob, "{engine:?}: {}", INPUTS[i]);
+            assert!(fine.log_prob.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_thread_needs_two_decoders_however_many_sets_it_repairs() {
+    let task = Frail::new("bz");
+    let settings = Settings::of(&task).by(Engine::Gbi);
+    let mut answering = Answering::new(&task, None, &settings).unwrap();
+    // Each line has rules of its own and is repaired alone.
+    let line = |i: u64| {
+        let rule = format!("arithmetic = 'len(out) = {i}'");
+        let line = serde_json::json!({"input": "azbz", "constraint": rule});
+        Ok(Line::parse(i, line.to_string()).unwrap().unwrap())
+    };
+    let records = answering.answer((7..10).map(line).collect());
+    let answers = records.iter().flat_map(|record| record.answers.as_ref().unwrap());
+    assert!(answers.clone().count() == 3 && answers.clone().all(|a| 0.0 < a.answer.g_before));
+    let own_and_nudged = 2;
+    assert_eq!(task.n_decoders.load(Ordering::Relaxed), own_and_nudged);
+}
