@@ -40,6 +40,7 @@ pub struct Comparison<'t, T> {
 
 /// What is compared, and what is shown of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The name of the rules.
     pub rules_name: String,
@@ -47,6 +48,19 @@ pub struct Options {
     pub engines: Vec<Engine>,
     /// How many failures are shown one by one.
     pub shown: usize,
+}
+
+impl Options {
+    /// These engines, under rules of this name. No failures are shown.
+    pub fn new(rules_name: impl Into<String>, engines: impl Into<Vec<Engine>>) -> Self {
+        Options { rules_name: rules_name.into(), engines: engines.into(), shown: 0 }
+    }
+
+    /// Shows so many failures one by one.
+    #[must_use]
+    pub fn shown(self, shown: usize) -> Self {
+        Options { shown, ..self }
+    }
 }
 
 /// A failure of the network: an input, its own output, and the rules that it violates.

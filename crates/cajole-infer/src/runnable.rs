@@ -123,7 +123,9 @@ impl<T: Task> Hand for TaskHand<'_, T> {
     }
 }
 
-/// A request to a network.
+/// A request to a network: `Ask::new(Some(&rules), &settings).traces(true)`.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Ask<'a> {
     /// What outputs must satisfy, unless their line says otherwise.
     pub rules: Option<&'a Rules<'a>>,
@@ -155,6 +157,36 @@ impl<'a> Ask<'a> {
             log_probs: false,
             threads,
         }
+    }
+
+    /// Whether a bad line ends the run.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Ask { strict, ..self }
+    }
+
+    /// Whether records say how long each input took.
+    #[must_use]
+    pub fn times(self, times: bool) -> Self {
+        Ask { times, ..self }
+    }
+
+    /// Whether records have the trace of every repair.
+    #[must_use]
+    pub fn traces(self, traces: bool) -> Self {
+        Ask { traces, ..self }
+    }
+
+    /// Whether records say how probable the network finds every output.
+    #[must_use]
+    pub fn log_probs(self, log_probs: bool) -> Self {
+        Ask { log_probs, ..self }
+    }
+
+    /// How many threads work.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Ask { threads, ..self }
     }
 }
 
