@@ -26,16 +26,16 @@ const UNREADABLE: usize = 20;
 /// Inputs that a thread takes at a time.
 const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
-/// What is compared.
-pub struct Comparison<'t, T> {
+/// What [`Runnable::compare`](crate::Runnable::compare) compares.
+pub(crate) struct Comparison<'t, T> {
     /// The network.
-    pub task: &'t T,
+    pub(crate) task: &'t T,
     /// What outputs must satisfy, unless their line says otherwise.
-    pub rules: Option<&'t Rules<'t>>,
+    pub(crate) rules: Option<&'t Rules<'t>>,
     /// How far engines go.
-    pub settings: &'t Settings,
+    pub(crate) settings: &'t Settings,
     /// The rest.
-    pub of: &'t Options,
+    pub(crate) of: &'t Options,
 }
 
 /// What is compared, and what is shown of it.
@@ -102,12 +102,8 @@ struct Tried {
 }
 
 impl<'t, T: Task> Comparison<'t, T> {
-    /// Runs every engine on every input whose own output violates its rules. Bad lines are left out
-    /// and reported. If the first twenty are all bad, it stops there.
-    ///
-    /// # Errors
-    /// If the settings name parameters that the network does not have.
-    pub fn run(
+    /// Runs every engine on every input whose own output violates its rules.
+    pub(crate) fn run(
         &self,
         lines: &[Line],
         watch: &dyn Watch,
