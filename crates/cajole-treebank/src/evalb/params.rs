@@ -4,6 +4,7 @@
 ///
 /// The default, [`Params::collins`], gives scores comparable with the literature.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Params {
     /// `MAX_ERROR`. evalb tolerates one more: with 10, scoring stops at the twelfth error.
     pub most_errors: usize,
