@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The settings of a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CheckerConfig {
     /// The program and its arguments. There is no shell in between.
     pub command: Vec<String>,
@@ -70,6 +71,13 @@ impl CheckerConfig {
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let command = command.into_iter().map(Into::into).collect();
         CheckerConfig { command, ..CheckerConfig::default() }
+    }
+
+    /// These settings with some changed: `CheckerConfig::new(["check"]).with(|c| c.cache = 9)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// Checks the settings.
