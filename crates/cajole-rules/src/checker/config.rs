@@ -84,7 +84,7 @@ impl CheckerConfig {
     ///
     /// # Errors
     /// If no program is named, a limit is zero, or the timeout is longer than a day.
-    pub fn validate(&self) -> Result<(), CheckerError> {
+    pub(super) fn validate(&self) -> Result<(), CheckerError> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(CheckerError::NoProgram { command: self.command.clone() });
         }

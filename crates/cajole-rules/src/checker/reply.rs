@@ -83,7 +83,7 @@ pub enum ReplyError {
 
 impl Verdict {
     /// Rejects the output as a whole, with a loss of 1.
-    pub fn rejection(message: String) -> Self {
+    pub(super) fn rejection(message: String) -> Self {
         Verdict { loss: 1.0, parts: Vec::new(), message }
     }
 

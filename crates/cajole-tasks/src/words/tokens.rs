@@ -12,7 +12,7 @@ use tokenizers::{Encoding, InputSequence, Tokenizer};
 use crate::checkpoint::LoadError;
 
 /// The file of a tokenizer.
-pub const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 
 /// Names that tokenizers have for the unknown piece.
 const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
@@ -152,7 +152,7 @@ impl Tokens {
     ///
     /// # Errors
     /// If the tokenizer fails, or has no such piece.
-    pub fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
+    pub(crate) fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
         let (pieces, firsts) = self.encode_words(words)?;
         if let Some(firsts) = firsts.iter().copied().collect() {
             return Ok(Pieces { pieces, firsts, marked: None });

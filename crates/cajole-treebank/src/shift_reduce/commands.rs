@@ -25,9 +25,9 @@ use crate::limits::MOST_DEPTH;
 /// `s`
 pub const SHIFT: Symbol = 0;
 /// `r`
-pub const REDUCE: Symbol = 1;
+pub(super) const REDUCE: Symbol = 1;
 /// The first `!`; the others follow in label order.
-pub const FIRST_CLOSE: Symbol = 2;
+pub(super) const FIRST_CLOSE: Symbol = 2;
 
 /// What a symbol tells the parser to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

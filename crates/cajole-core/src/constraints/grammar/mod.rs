@@ -82,7 +82,7 @@ pub enum GrammarError {
 }
 
 /// Limit on the length of a grammar's shortest member.
-pub const MAX_SHORTEST: usize = 1 << 14;
+const MAX_SHORTEST: usize = 1 << 14;
 
 /// A context-free grammar over the symbols `0..n_symbols`, without useless productions.
 ///
