@@ -47,6 +47,7 @@ pub enum Pass {
 
 /// Invalid checker settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckerError {
     /// The command is empty.
     #[error("the command names no program: {command:?}")]

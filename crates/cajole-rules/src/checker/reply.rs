@@ -38,6 +38,7 @@ pub struct Verdict {
 
 /// Why a line is not a valid reply.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplyError {
     /// It is not JSON, or not an object with the right fields.
     #[error("{error}")]

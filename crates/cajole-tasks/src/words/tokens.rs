@@ -52,6 +52,7 @@ enum TokensError {
 
 /// Why a text has no pieces.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The tokenizer failed.
     #[error("{path}: {problem}", path = path.display())]

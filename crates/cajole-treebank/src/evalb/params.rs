@@ -28,6 +28,7 @@ pub struct Params {
 
 /// Why a parameter file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParamsError {
     /// An unknown parameter.
     #[error("line {line}: {key:?} is not an evalb parameter")]

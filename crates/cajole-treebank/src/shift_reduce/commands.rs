@@ -82,6 +82,7 @@ pub struct UnknownCommand {
 
 /// Why commands do not build exactly one tree over the tokens. Positions are 0-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Invalid {
     /// The end symbol, or a symbol outside the vocabulary.
     #[error("position {at}: symbol {symbol} is no command")]

@@ -51,6 +51,7 @@ pub struct Production {
 
 /// Why productions are not a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GrammarError {
     /// A symbol outside the alphabet.
     #[error("production {production} has symbol {symbol}, and there are only {n_symbols}")]
