@@ -149,7 +149,8 @@ impl<'t, T: Task> Inference<'t, T> {
         Answering::new(self.task, self.ask.rules, self.ask.settings)?;
         let hand = || {
             let answering = Answering::new(self.task, self.ask.rules, self.ask.settings);
-            answering.map(|answering| answering.with_traces(self.ask.traces))
+            let Ask { traces, log_probs, .. } = self.ask;
+            answering.map(|answering| answering.with_traces(traces).with_log_probs(log_probs))
         };
         let work = |hand: &mut Result<Answering<'t, T>, UnknownParameter>, lot| match hand {
             Ok(hand) => self.records(hand, &name, lot, tally, told),

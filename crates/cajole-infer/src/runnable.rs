@@ -139,7 +139,7 @@ pub struct Ask<'a> {
     pub times: bool,
     /// Whether records have the trace of every repair.
     pub traces: bool,
-    /// Whether records say how probable the network finds every output; see [`Runnable::answer`].
+    /// Whether records say how probable the network finds every output.
     pub log_probs: bool,
     /// How many threads work.
     pub threads: usize,

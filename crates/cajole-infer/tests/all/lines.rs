@@ -121,7 +121,7 @@ fn check_batches(
 ) -> Vec<Value> {
     let rules = rules(network, text);
     let settings = settings(network, engine);
-    let ask = ask(&rules, &settings).traces(true);
+    let ask = ask(&rules, &settings).traces(true).log_probs(true);
     let all = run(network, &ask, lines.join("\n").as_bytes()).records();
     assert_eq!(all.len(), lines.len());
     for (line, together) in lines.iter().zip(&all) {
@@ -135,7 +135,8 @@ fn check_batches(
 #[test]
 fn what_stands_in_a_batch_does_not_matter() {
     let lines: Vec<String> = uneven(100).into_iter().filter(|line| !line.is_empty()).collect();
-    check_batches(&*transducer(), COUNT, Engine::Gbi, &lines);
+    let records = check_batches(&*transducer(), COUNT, Engine::Gbi, &lines);
+    assert!(records.iter().all(|record| record["log_prob"].is_number()), "{records:?}");
 }
 
 /// Sentences of different lengths, with trees that the tagger's outputs violate.
