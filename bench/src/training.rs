@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use cajole_core::{StepRule, Symbol};
+use cajole_core::Symbol;
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::models::Token;
 use cajole_nn::random::Random;
@@ -77,21 +77,13 @@ fn network(dropout: f32) -> Net1 {
 }
 
 fn trainer<'a>(net: &'a Net1, pairs: &'a [Pair]) -> Trainer<'a, Net1> {
-    let config = TrainConfig {
-        epochs: CHECKED,
-        batch_size: BATCH,
-        shard_size: BATCH / THREADS,
-        rule: StepRule::ADAM,
-        step_size: STEP_SIZE,
-        decay: Decay::Constant,
-        clip: CLIP,
-        patience: None,
-        curriculum: None,
-        freeze: vec!["vectors".to_owned()],
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    };
+    let config = TrainConfig::new(CHECKED, STEP_SIZE).with(|config| {
+        config.batch_size = BATCH;
+        config.shard_size = BATCH / THREADS;
+        config.decay = Decay::Constant;
+        config.clip = CLIP;
+        config.freeze = vec!["vectors".to_owned()];
+    });
     let examples = pairs.iter().map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
     Trainer::resume(net, config, examples, 1, TrainState::new(net.fresh_weights()))
 }

@@ -13,7 +13,7 @@ use cajole_core::decoders::Greedy;
 use cajole_core::{Candidate, Config, Constraint, Gbi, Job, Outcome, StepRule, Symbol, Workspace};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
+use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained, Trainer};
 use cajole_tasks::transduction::{ConstraintKind, END, N_SYMBOLS, Splits, transduce};
 use rayon::ThreadPoolBuilder;
 use serde::Deserialize;
@@ -177,21 +177,7 @@ fn train(net: &Transducer) -> Vec<f32> {
     let golds: Vec<_> = train.iter().map(|x| transduce(x)).collect();
     let pairs = train.iter().zip(&golds);
     let examples = pairs.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
-    let config = TrainConfig {
-        epochs: EPOCHS,
-        batch_size: 32,
-        shard_size: 16,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    };
+    let config = TrainConfig::new(EPOCHS, 5e-3);
     let mut trainer = Trainer::new(net, config, examples, SEED);
     while !trainer.is_done() {
         trainer.epoch();

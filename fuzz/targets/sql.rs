@@ -15,10 +15,12 @@ fuzz_target!(|text: &str| {
         let dialect = Some(dialect.to_owned());
         let columns = vec!["id".to_owned(), "name".to_owned()];
         let tables = BTreeMap::from([("users".to_owned(), columns)]);
-        let over = SqlConfig { dialect: dialect.clone(), tables, schema_file: None };
+        let mut given = SqlConfig::default();
+        given.dialect = dialect;
+        let mut over = given.clone();
+        over.tables = tables;
         let rule = Sql::new(over, None, Vocabulary::bytes()).expect("a dialect");
         check(&rule, &x, std::slice::from_ref(&y));
-        let given = SqlConfig { dialect, ..SqlConfig::default() };
         match Sql::new(given, Some(text), Vocabulary::bytes()) {
             Ok(rule) => check(&rule, &x, std::slice::from_ref(&y)),
             Err(error) => assert!(error.starts_with("schema-file"), "{error}"),

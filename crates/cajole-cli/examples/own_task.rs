@@ -7,13 +7,13 @@
 
 use std::process::ExitCode;
 
-use cajole_core::{StepRule, Symbol};
+use cajole_core::Symbol;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Task};
 use cajole_infer::{Registry, fingerprint};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;
-use cajole_nn::{Decay, Example, TrainConfig, Trained, Trainer};
+use cajole_nn::{Example, TrainConfig, Trained, Trainer};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use serde_json::Value;
@@ -88,21 +88,7 @@ fn reverser() -> Reversing {
     let outputs: Vec<Vec<_>> = inputs.iter().map(|x| x.iter().rev().copied().collect()).collect();
     let pairs = inputs.iter().zip(&outputs);
     let examples = pairs.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
-    let config = TrainConfig {
-        epochs: 12,
-        batch_size: 16,
-        shard_size: 16,
-        rule: StepRule::ADAM,
-        step_size: 1e-2,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    };
+    let config = TrainConfig::new(12, 1e-2).with(|config| config.batch_size = 16);
     let mut trainer = Trainer::new(&net, config, examples, 1);
     while !trainer.is_done() {
         trainer.epoch();

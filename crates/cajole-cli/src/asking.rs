@@ -191,15 +191,14 @@ impl Asking {
             PresetName::Best => Preset::Best,
             PresetName::Small => Preset::Small,
         });
-        let changes = Changes {
-            preset,
-            overrides: self.overrides.clone(),
-            max_steps: self.max_steps,
-            patience: self.patience,
-            width: self.width,
-            deadline: self.deadline_ms.map(Duration::from_millis),
-            max_tokens: self.max_tokens,
-        };
+        let mut changes = Changes::default();
+        changes.preset = preset;
+        changes.overrides.clone_from(&self.overrides);
+        changes.max_steps = self.max_steps;
+        changes.patience = self.patience;
+        changes.width = self.width;
+        changes.deadline = self.deadline_ms.map(Duration::from_millis);
+        changes.max_tokens = self.max_tokens;
         Ok(changes.settings(network, engine)?)
     }
 }

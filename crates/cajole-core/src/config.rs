@@ -94,6 +94,7 @@ pub enum Source {
 /// The objective whose gradient is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Objective {
     /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the decoder's best candidates, with `p`
     /// normalised over those candidates. With one candidate this is the paper's `g·Ψ`.

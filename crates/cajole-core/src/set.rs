@@ -22,7 +22,8 @@ use crate::wanted::Wanted;
 use crate::watcher::Watcher;
 use crate::workspace::Workspace;
 
-/// An input, and the constraint on its output.
+/// An input, and the constraint on its output: `Job::new(&x, &constraint).within(second)`.
+#[non_exhaustive]
 pub struct Job<'a, X: ?Sized> {
     /// `x`.
     pub input: &'a X,
@@ -44,6 +45,30 @@ impl<'a, X: ?Sized> Job<'a, X> {
     /// An input, and the constraint on its output.
     pub fn new(input: &'a X, constraint: &'a dyn Constraint<X>) -> Self {
         Job { input, constraint, until: None, within: None, targets: None, watcher: None }
+    }
+
+    /// Gives up at `until` at the latest, even if the work has not begun.
+    #[must_use]
+    pub fn until(self, until: Instant) -> Self {
+        Job { until: Some(until), ..self }
+    }
+
+    /// Gives up after this time, counted from the start of its work.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        Job { within: Some(time), ..self }
+    }
+
+    /// Aims at these satisfying outputs and queries no sources.
+    #[must_use]
+    pub fn targets(self, targets: &'a [Vec<Symbol>]) -> Self {
+        Job { targets: Some(targets), ..self }
+    }
+
+    /// Tells `watcher` of every decode, and ends when it leaves.
+    #[must_use]
+    pub fn watcher(self, watcher: &'a dyn Watcher) -> Self {
+        Job { watcher: Some(watcher), ..self }
     }
 }
 

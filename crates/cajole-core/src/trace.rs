@@ -106,6 +106,7 @@ impl Trace {
 /// Why inference ended. None of these is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stop {
     /// The network's own output satisfied the constraint; nothing was nudged.
     AlreadySatisfied,

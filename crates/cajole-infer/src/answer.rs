@@ -92,10 +92,7 @@ impl<'t, T: Task> Answering<'t, T> {
     }
 
     /// The same, reusing memory.
-    ///
-    /// # Errors
-    /// As [`Answering::new`].
-    pub fn within(
+    pub(crate) fn within(
         task: &'t T,
         rules: Option<&'t Rules<'t>>,
         settings: &'t Settings,
@@ -107,7 +104,7 @@ impl<'t, T: Task> Answering<'t, T> {
     }
 
     /// The memory, for reuse.
-    pub fn into_workspace(self) -> Workspace<T::Model> {
+    pub(crate) fn into_workspace(self) -> Workspace<T::Model> {
         self.worker.into_workspace()
     }
 

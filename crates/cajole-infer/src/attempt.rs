@@ -64,8 +64,10 @@ impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
         targets: Option<&'s [Vec<Symbol>]>,
         within: Option<Duration>,
     ) -> Job<'s, <T::Model as Model>::Input> {
-        let job = Job::new(input::<T>(self.of.case), self.requirement);
-        Job { until: self.time.until, within, watcher: self.watcher(), targets, ..job }
+        let mut job = Job::new(input::<T>(self.of.case), self.requirement);
+        (job.until, job.within) = (self.time.until, within);
+        (job.watcher, job.targets) = (self.watcher(), targets);
+        job
     }
 
     /// The network's own output, after this many passes without success.

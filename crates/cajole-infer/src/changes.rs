@@ -12,6 +12,7 @@ use crate::settings::Settings;
 
 /// Changes to the settings of a task; by default, none.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Changes {
     /// Another preset than the task's.
     pub preset: Option<Preset>,

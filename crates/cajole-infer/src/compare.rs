@@ -26,20 +26,21 @@ const UNREADABLE: usize = 20;
 /// Inputs that a thread takes at a time.
 const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
-/// What is compared.
-pub struct Comparison<'t, T> {
+/// What [`Runnable::compare`](crate::Runnable::compare) compares.
+pub(crate) struct Comparison<'t, T> {
     /// The network.
-    pub task: &'t T,
+    pub(crate) task: &'t T,
     /// What outputs must satisfy, unless their line says otherwise.
-    pub rules: Option<&'t Rules<'t>>,
+    pub(crate) rules: Option<&'t Rules<'t>>,
     /// How far engines go.
-    pub settings: &'t Settings,
+    pub(crate) settings: &'t Settings,
     /// The rest.
-    pub of: &'t Options,
+    pub(crate) of: &'t Options,
 }
 
 /// What is compared, and what is shown of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The name of the rules.
     pub rules_name: String,
@@ -47,6 +48,19 @@ pub struct Options {
     pub engines: Vec<Engine>,
     /// How many failures are shown one by one.
     pub shown: usize,
+}
+
+impl Options {
+    /// These engines, under rules of this name. No failures are shown.
+    pub fn new(rules_name: impl Into<String>, engines: impl Into<Vec<Engine>>) -> Self {
+        Options { rules_name: rules_name.into(), engines: engines.into(), shown: 0 }
+    }
+
+    /// Shows so many failures one by one.
+    #[must_use]
+    pub fn shown(self, shown: usize) -> Self {
+        Options { shown, ..self }
+    }
 }
 
 /// A failure of the network: an input, its own output, and the rules that it violates.
@@ -88,12 +102,8 @@ struct Tried {
 }
 
 impl<'t, T: Task> Comparison<'t, T> {
-    /// Runs every engine on every input whose own output violates its rules. Bad lines are left out
-    /// and reported. If the first twenty are all bad, it stops there.
-    ///
-    /// # Errors
-    /// If the settings name parameters that the network does not have.
-    pub fn run(
+    /// Runs every engine on every input whose own output violates its rules.
+    pub(crate) fn run(
         &self,
         lines: &[Line],
         watch: &dyn Watch,

@@ -159,6 +159,7 @@ pub enum Status {
 
 /// The answer to one input.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Answer {
     /// The output.
     pub output: Vec<Symbol>,

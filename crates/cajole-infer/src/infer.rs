@@ -4,14 +4,13 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cajole_core::UnknownParameter;
-use cajole_rules::Rules;
 
 use crate::answer::{Answering, Record};
 use crate::engine::{Answer, Status};
 use crate::limits::{BYTES_IN_FLIGHT, LOT_BYTES};
 use crate::line::{Line, LineError};
 use crate::ordered::{Bounds, in_order};
-use crate::settings::Settings;
+use crate::runnable::Ask;
 use crate::sink::Sink;
 use crate::source::{Lines, Numbered};
 use crate::task::Task;
@@ -19,23 +18,12 @@ use crate::task::Task;
 /// Lots of lines in flight for each thread.
 const AHEAD: usize = 2;
 
-/// All settings of a run.
-pub struct Inference<'t, T> {
+/// A run of [`Runnable::infer`](crate::Runnable::infer).
+pub(crate) struct Inference<'t, T> {
     /// The network.
-    pub task: &'t T,
-    /// What outputs must satisfy, unless their line says otherwise.
-    pub rules: Option<&'t Rules<'t>>,
-    /// How they are made to obey.
-    pub settings: &'t Settings,
-    /// Whether a bad line ends the run.
-    pub strict: bool,
-    /// Whether records say how long each input took. Without times, the same input gives the same
-    /// bytes.
-    pub times: bool,
-    /// Whether records have the trace of every repair.
-    pub traces: bool,
-    /// How many threads work.
-    pub threads: usize,
+    pub(crate) task: &'t T,
+    /// What is asked of it.
+    pub(crate) ask: Ask<'t>,
 }
 
 /// Why a run ended early.
@@ -113,12 +101,8 @@ fn weight(lot: &[Numbered<LineError>]) -> usize {
 }
 
 impl<'t, T: Task> Inference<'t, T> {
-    /// Answers every line of `source` with a record in `sink`, in order. Calls `told` for bad
-    /// lines, and after every few lines that are done.
-    ///
-    /// # Errors
-    /// If the source cannot be read or the sink cannot be written; or at a bad line, if strict.
-    pub fn run(
+    /// Answers every line of `source` with a record in `sink`, in order.
+    pub(crate) fn run(
         &self,
         source: &mut dyn Lines,
         sink: &mut Sink,
@@ -128,7 +112,7 @@ impl<'t, T: Task> Inference<'t, T> {
         self.each(source, tally, told, &mut |records| {
             let mut bytes = Vec::new();
             for record in records {
-                bytes.extend(record.to_line(self.times).into_bytes());
+                bytes.extend(record.to_line(self.ask.times).into_bytes());
                 bytes.push(b'\n');
             }
             sink.write(&bytes).map_err(InferError::Sink)
@@ -136,10 +120,7 @@ impl<'t, T: Task> Inference<'t, T> {
     }
 
     /// The same, but hands every few records to `put`, in order.
-    ///
-    /// # Errors
-    /// If the source cannot be read, `put` fails, or at a bad line, if strict.
-    pub fn each(
+    pub(crate) fn each(
         &self,
         source: &mut dyn Lines,
         tally: &Tally,
@@ -148,7 +129,7 @@ impl<'t, T: Task> Inference<'t, T> {
     ) -> Result<(), InferError> {
         let name = source.name().to_owned();
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
-        let is_cancelled = || self.settings.cancel.is_set();
+        let is_cancelled = || self.ask.settings.cancel.is_set();
         let most = self.task.together().lines;
         let take = || {
             let (mut lot, mut bytes) = (Vec::with_capacity(most), 0);
@@ -165,10 +146,11 @@ impl<'t, T: Task> Inference<'t, T> {
             Ok((!lot.is_empty()).then_some(lot))
         };
         // A bad setting is an error before any work.
-        Answering::new(self.task, self.rules, self.settings)?;
+        Answering::new(self.task, self.ask.rules, self.ask.settings)?;
         let hand = || {
-            let answering = Answering::new(self.task, self.rules, self.settings);
-            answering.map(|answering| answering.with_traces(self.traces))
+            let answering = Answering::new(self.task, self.ask.rules, self.ask.settings);
+            let Ask { traces, log_probs, .. } = self.ask;
+            answering.map(|answering| answering.with_traces(traces).with_log_probs(log_probs))
         };
         let work = |hand: &mut Result<Answering<'t, T>, UnknownParameter>, lot| match hand {
             Ok(hand) => self.records(hand, &name, lot, tally, told),
@@ -180,8 +162,8 @@ impl<'t, T: Task> Inference<'t, T> {
             Ok(())
         };
         let bounds = Bounds {
-            threads: self.threads,
-            batches: AHEAD * self.threads,
+            threads: self.ask.threads,
+            batches: AHEAD * self.ask.threads,
             weight: BYTES_IN_FLIGHT,
         };
         in_order(bounds, take, |lot| weight(lot), hand, work, &mut put)?;
@@ -204,7 +186,7 @@ impl<'t, T: Task> Inference<'t, T> {
         });
         let mut records = hand.answer(lines.collect());
         // Cancelled lines have no answer, so that a resumed run repeats them.
-        if self.settings.cancel.is_set() {
+        if self.ask.settings.cancel.is_set() {
             return Err(InferError::Interrupted);
         }
         for record in &mut records {
@@ -213,7 +195,7 @@ impl<'t, T: Task> Inference<'t, T> {
                 Err(error) => {
                     let (name, problem) = (name.to_owned(), error.to_string());
                     let bad = InferError::Line { name, line: record.line, problem };
-                    if self.strict {
+                    if self.ask.strict {
                         return Err(bad);
                     }
                     tally.bad.fetch_add(1, Ordering::Relaxed);

@@ -7,8 +7,8 @@
 //!
 //! - [`Registry`]: opens a checkpoint of any task as a [`Runnable`].
 //! - [`Answering::answer`](answer::Answering::answer): lines to records; everything else calls it.
-//! - [`Inference`](infer::Inference): streams of lines, on all cores, in bounded memory.
-//! - [`Comparison`](compare::Comparison): all engines on the same lines.
+//! - [`Runnable::infer`]: streams of lines, on all cores, in bounded memory.
+//! - [`Runnable::compare`]: all engines on the same lines.
 //! - [`Lint`](lint::Lint): what rules say about outputs that are known to be right.
 //! - [`Task`](task::Task): what to implement for a network of your own.
 

@@ -21,7 +21,7 @@ type Searched<'s, 'a, 'r, T> =
 
 impl<T: Task> Worker<'_, T> {
     /// Makes each output obey the rules that it violates. Outputs under the same rules go together.
-    pub fn repair_all<'r>(
+    pub(crate) fn repair_all<'r>(
         &mut self,
         engine: Engine,
         failing: &[(Failing<'_, T>, &Rules<'r>)],
@@ -47,7 +47,7 @@ impl<T: Task> Worker<'_, T> {
 
     /// Makes outputs that violate `rules` obey. Searches run first, then gradient-based inference, in
     /// step, for all inputs whose engine includes it.
-    pub fn repair(
+    pub(crate) fn repair(
         &mut self,
         engine: Engine,
         rules: &Rules<'_>,

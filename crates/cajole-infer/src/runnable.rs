@@ -54,19 +54,21 @@ pub trait Runnable: Send + Sync {
     /// Reusable memory for answering lines.
     fn hand(&self) -> Box<dyn Hand + '_>;
 
-    /// Answers every line of a source: see [`Inference::run`].
+    /// Answers every line of a source with a record in a sink, in order. Works on all cores, in
+    /// bounded memory.
     ///
     /// # Errors
-    /// As [`Inference::run`].
+    /// If the source cannot be read or the sink cannot be written; or at a bad line, if strict.
     fn infer(&self, ask: &Ask<'_>, stream: Stream<'_>) -> Result<(), InferError>;
 
-    /// The same, handing records over: see [`Inference::each`].
+    /// The same, but hands records over, every few at a time.
     ///
     /// # Errors
-    /// As [`Inference::each`].
+    /// If the source cannot be read, whoever takes records fails, or at a bad line, if strict.
     fn infer_each(&self, ask: &Ask<'_>, stream: Each<'_>) -> Result<(), InferError>;
 
-    /// All engines on the same lines: see [`Comparison::run`].
+    /// Runs all engines on every input whose own output violates its rules. Bad lines are left out
+    /// and reported. If the first twenty are all bad, it stops there.
     ///
     /// # Errors
     /// If the settings name parameters that the network does not have.
@@ -123,7 +125,9 @@ impl<T: Task> Hand for TaskHand<'_, T> {
     }
 }
 
-/// A request to a network.
+/// A request to a network: `Ask::new(Some(&rules), &settings).traces(true)`.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Ask<'a> {
     /// What outputs must satisfy, unless their line says otherwise.
     pub rules: Option<&'a Rules<'a>>,
@@ -135,7 +139,7 @@ pub struct Ask<'a> {
     pub times: bool,
     /// Whether records have the trace of every repair.
     pub traces: bool,
-    /// Whether records say how probable the network finds every output; see [`Runnable::answer`].
+    /// Whether records say how probable the network finds every output.
     pub log_probs: bool,
     /// How many threads work.
     pub threads: usize,
@@ -155,6 +159,36 @@ impl<'a> Ask<'a> {
             log_probs: false,
             threads,
         }
+    }
+
+    /// Whether a bad line ends the run.
+    #[must_use]
+    pub fn strict(self, strict: bool) -> Self {
+        Ask { strict, ..self }
+    }
+
+    /// Whether records say how long each input took.
+    #[must_use]
+    pub fn times(self, times: bool) -> Self {
+        Ask { times, ..self }
+    }
+
+    /// Whether records have the trace of every repair.
+    #[must_use]
+    pub fn traces(self, traces: bool) -> Self {
+        Ask { traces, ..self }
+    }
+
+    /// Whether records say how probable the network finds every output.
+    #[must_use]
+    pub fn log_probs(self, log_probs: bool) -> Self {
+        Ask { log_probs, ..self }
+    }
+
+    /// How many threads work.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Ask { threads, ..self }
     }
 }
 
@@ -233,12 +267,12 @@ impl<T: Task> Runnable for T {
 
     fn infer(&self, ask: &Ask<'_>, stream: Stream<'_>) -> Result<(), InferError> {
         let Stream { source, sink, tally, told } = stream;
-        inference(self, ask).run(source, sink, tally, told)
+        Inference { task: self, ask: *ask }.run(source, sink, tally, told)
     }
 
     fn infer_each(&self, ask: &Ask<'_>, stream: Each<'_>) -> Result<(), InferError> {
         let Each { source, put, tally, told } = stream;
-        inference(self, ask).each(source, tally, told, put)
+        Inference { task: self, ask: *ask }.each(source, tally, told, put)
     }
 
     fn compare(
@@ -250,9 +284,4 @@ impl<T: Task> Runnable for T {
     ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
         Comparison { task: self, rules: ask.rules, settings: ask.settings, of }.run(lines, watch)
     }
-}
-
-fn inference<'a, T: Task>(task: &'a T, ask: &Ask<'a>) -> Inference<'a, T> {
-    let Ask { rules, settings, strict, times, traces, threads, .. } = *ask;
-    Inference { task, rules, settings, strict, times, traces, threads }
 }

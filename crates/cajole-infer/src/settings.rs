@@ -9,6 +9,7 @@ use crate::runnable::Runnable;
 
 /// How engines work, whatever the input.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Settings {
     /// How outputs are made to obey.
     pub engine: Engine,

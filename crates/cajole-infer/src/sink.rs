@@ -46,6 +46,7 @@ pub enum Existing {
 
 /// Why an output cannot be written or resumed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SinkError {
     /// An error of the file system.
     #[error("{path}: {source}", path = path.display())]

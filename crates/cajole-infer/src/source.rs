@@ -63,6 +63,7 @@ impl Lines for Listed {
 
 /// Why a line is not text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BadLine {
     /// Its bytes are in no known encoding.
     #[error("the line is not UTF-8")]

@@ -54,6 +54,7 @@ pub enum Display {
 
 /// How much a thread works on together. Outputs do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Together {
     /// Lines that are answered together: enough that their failures fill a set.
     pub lines: usize,

@@ -52,17 +52,17 @@ impl First {
 }
 
 /// An output of the network's own that violates its rules.
-pub struct Failing<'a, T: Task> {
+pub(crate) struct Failing<'a, T: Task> {
     /// The input.
-    pub case: &'a Case<T::Input>,
+    pub(crate) case: &'a Case<T::Input>,
     /// The network's own output.
-    pub first: &'a Candidate,
+    pub(crate) first: &'a Candidate,
     /// Which line it is of.
-    pub line: usize,
+    pub(crate) line: usize,
     /// How much of its line's time is used up.
-    pub used: Duration,
+    pub(crate) used: Duration,
     /// How many inputs of its line share the rest.
-    pub among: usize,
+    pub(crate) among: usize,
     /// Who waits for it.
     pub(crate) awaited: Option<&'a Awaited<'a, T>>,
 }
@@ -85,10 +85,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 
     /// The same, reusing memory.
-    ///
-    /// # Errors
-    /// As [`Worker::new`].
-    pub fn within(
+    pub(crate) fn within(
         task: &'t T,
         settings: &'t Settings,
         workspace: Workspace<T::Model>,
@@ -104,7 +101,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 
     /// The memory, for reuse.
-    pub fn into_workspace(self) -> Workspace<T::Model> {
+    pub(crate) fn into_workspace(self) -> Workspace<T::Model> {
         self.workspace
     }
 

@@ -31,6 +31,7 @@ pub enum Precision {
 
 /// Why a checkpoint could not be read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckpointError {
     /// An I/O error.
     #[error("{path}: {source}", path = path.display())]

@@ -27,6 +27,7 @@ use crate::tape::{Graph, Tape};
 /// How a network is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct TrainConfig {
     /// Passes over the training data.
     #[serde(deserialize_with = "optional_size")]
@@ -66,6 +67,34 @@ pub struct TrainConfig {
     pub label_smoothing: f32,
 }
 
+impl TrainConfig {
+    /// Adam in batches of 32, with steps that decrease linearly and gradients of norm 1 at most.
+    pub fn new(epochs: usize, step_size: f32) -> Self {
+        TrainConfig {
+            epochs,
+            batch_size: 32,
+            shard_size: 16,
+            rule: StepRule::ADAM,
+            step_size,
+            decay: Decay::Linear,
+            clip: 1.0,
+            patience: None,
+            curriculum: None,
+            freeze: Vec::new(),
+            weight_decay: 0.0,
+            rates: Vec::new(),
+            label_smoothing: 0.0,
+        }
+    }
+
+    /// These settings with some changed: `TrainConfig::new(30, 3e-3).with(|c| c.batch_size = 16)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 fn is_zero(share: &f32) -> bool {
     *share == 0.0
 }
@@ -102,6 +131,7 @@ pub struct Curriculum {
 /// Step-size schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Decay {
     /// Constant.
     Constant,

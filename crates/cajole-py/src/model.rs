@@ -107,14 +107,13 @@ impl Network {
                 "say what outputs have to satisfy: rules=…, or \"constraint\" in inputs",
             ));
         }
-        let of = compare::Options {
-            rules_name: rules.as_ref().map_or_else(|| "their own rules".to_owned(), Rules::title),
-            engines: match engines {
-                Some(names) => names.iter().map(|name| engine(name)).collect::<PyResult<_>>()?,
-                None => self.network.engines(),
-            },
-            shown: size("shown", Some(shown), 0, MOST_SHOWN)?.unwrap_or_default(),
+        let rules_name = rules.as_ref().map_or_else(|| "their own rules".to_owned(), Rules::title);
+        let engines = match engines {
+            Some(names) => names.iter().map(|name| engine(name)).collect::<PyResult<_>>()?,
+            None => self.network.engines(),
         };
+        let shown = size("shown", Some(shown), 0, MOST_SHOWN)?.unwrap_or_default();
+        let of = compare::Options::new(rules_name, engines).shown(shown);
         let compared = interruptible(py, &settings.cancel, || {
             let vocabulary = self.network.vocabulary();
             let rules = rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();

@@ -46,15 +46,14 @@ impl Options {
         let overrides = self.settings.as_ref().map(|dict| assignments(dict.bind(py)));
         let deadline = within("deadline_ms", self.deadline_ms, 0, MOST_DEADLINE_MS)?;
         let max_tokens = size("max_tokens", self.max_tokens, 1, MOST_TOKENS)?;
-        let changes = Changes {
-            preset,
-            overrides: overrides.transpose()?.unwrap_or_default(),
-            max_steps: size("max_steps", self.max_steps, 0, MOST_STEPS)?,
-            patience: size("patience", self.patience, 0, MOST_STEPS)?,
-            width: size("width", self.width, 1, MOST_WIDTH)?,
-            deadline: deadline.map(Duration::from_millis),
-            max_tokens: max_tokens.unwrap_or(MAX_TOKENS),
-        };
+        let mut changes = Changes::default();
+        changes.preset = preset;
+        changes.overrides = overrides.transpose()?.unwrap_or_default();
+        changes.max_steps = size("max_steps", self.max_steps, 0, MOST_STEPS)?;
+        changes.patience = size("patience", self.patience, 0, MOST_STEPS)?;
+        changes.width = size("width", self.width, 1, MOST_WIDTH)?;
+        changes.deadline = deadline.map(Duration::from_millis);
+        changes.max_tokens = max_tokens.unwrap_or(MAX_TOKENS);
         changes.settings(network, engine).map_err(|error| settings_error(&error))
     }
 

@@ -170,15 +170,8 @@ impl Run {
         let vocabulary = self.network.vocabulary();
         let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
         let rules = rules.map_err(|error| rule_error(&error))?;
-        let ask = Ask {
-            rules: rules.as_ref(),
-            settings: &self.settings,
-            strict: self.strict,
-            times: self.times,
-            traces: self.trace,
-            log_probs: false,
-            threads: self.threads,
-        };
+        let ask = Ask::new(rules.as_ref(), &self.settings).strict(self.strict).times(self.times);
+        let ask = ask.traces(self.trace).threads(self.threads);
         self.network.answer(Vec::new(), &ask).map_err(|error| settings_error(&error))?;
         let unsatisfiable = rules.iter().flat_map(Compiled::unsatisfiable).collect();
         desk.change(|state| state.begun = Some(unsatisfiable));

@@ -24,7 +24,7 @@ use crate::subject::Subject;
 /// Which labels must be consistent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "expected true or a list of roles")]
-pub enum ConsistentConfig {
+pub(crate) enum ConsistentConfig {
     /// All of them, if true.
     All(bool),
     /// These.

@@ -26,6 +26,7 @@ use crate::vocabulary::Vocabulary;
 /// What must be copied.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct CopiesConfig {
     /// Numbers: digits, with points or commas between them.
     pub numbers: bool,

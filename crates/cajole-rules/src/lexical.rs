@@ -38,6 +38,7 @@ pub struct Lexical<'v> {
 
 /// Why a phrase cannot be required or forbidden.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LexicalError {
     /// It contains a symbol that the network does not have.
     #[error("in the phrase {phrase:?}: {source}")]

@@ -50,7 +50,7 @@ pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, kill_checkers, parse_reply,
 };
-pub use consistent::{Consistent, ConsistentConfig};
+pub use consistent::Consistent;
 pub use copies::{Copies, CopiesConfig};
 pub use file::{OneRule, RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};

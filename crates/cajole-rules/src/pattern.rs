@@ -29,6 +29,7 @@ const MAX_ARCS: usize = 1 << 22;
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PatternError {
     /// It is not a regular expression, or uses features that no automaton supports.
     #[error("pattern {pattern:?}: {reason}")]

@@ -29,6 +29,7 @@ use crate::vocabulary::Vocabulary;
 /// The dialect and the tables.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct SqlConfig {
     /// The dialect, such as `sqlite` or `postgres`; generic if there is none.
     pub dialect: Option<String>,

@@ -32,6 +32,7 @@ use crate::vocabulary::Vocabulary;
 
 /// Why a tokenizer cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenizerError {
     /// Its file cannot be read.
     #[error(transparent)]

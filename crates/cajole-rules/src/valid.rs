@@ -23,6 +23,7 @@ use crate::vocabulary::Vocabulary;
 /// Which spans must be valid, and how.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct ValidConfig {
     /// The roles of these spans.
     pub roles: Vec<String>,
@@ -39,6 +40,7 @@ pub struct ValidConfig {
 /// A checksum over digits and letters; blanks and hyphens do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Checksum {
     /// Card numbers: every second digit from the right is doubled, and the digits add up to a multiple
     /// of 10.

@@ -42,12 +42,8 @@ fn no_thread_outlives_a_checker_even_if_its_pipe_is_held_open() {
         (Mode::ExitCode, format!("{escape} sleep 20")),
     ] {
         let start = Instant::now();
-        let config = CheckerConfig {
-            mode,
-            pass: Pass::Json,
-            timeout_ms: 3000,
-            ..CheckerConfig::new(["sh", "-c", &script])
-        };
+        let config = CheckerConfig::new(["sh", "-c", &script])
+            .with(|c| (c.mode, c.pass, c.timeout_ms) = (mode, Pass::Json, 3000));
         let checker = Checker::new(config, &vocabulary).unwrap();
         let judgement = checker.judge(&subject, &[0]);
         assert_eq!(judgement.is_err(), script.ends_with("sleep 20"), "{judgement:?}");

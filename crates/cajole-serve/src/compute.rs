@@ -97,11 +97,6 @@ fn answer(
     inputs: Vec<Input>,
     terms: &Terms,
 ) -> Result<Vec<Record>, UnknownParameter> {
-    let ask = Ask {
-        traces: terms.traces,
-        log_probs: terms.log_probs,
-        threads: 1,
-        ..Ask::new(terms.rules.as_deref(), &terms.settings)
-    };
-    hand.answer(inputs, &ask)
+    let ask = Ask::new(terms.rules.as_deref(), &terms.settings).threads(1);
+    hand.answer(inputs, &ask.traces(terms.traces).log_probs(terms.log_probs))
 }

@@ -23,6 +23,7 @@ pub struct Token(Arc<[u8]>);
 
 /// Why a text cannot be a token.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenError {
     /// It is easily guessed.
     #[error("the token has {bytes} bytes; expected at least {LEAST_TOKEN_BYTES}")]

@@ -36,6 +36,7 @@ pub(crate) struct Model {
 
 /// Why models cannot be served.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelsError {
     /// Two models would have the same name.
     #[error("two models are called {name:?}: {one} and {other}; rename a folder")]

@@ -11,6 +11,7 @@ use crate::limits::{MAX_DEADLINE_MS, MAX_REQUESTS_PER_CLIENT};
 
 /// The settings of a service.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Built-in networks or checkpoint folders; if empty, all built-in networks.
     pub models: Vec<String>,

@@ -244,8 +244,11 @@ impl Manner {
 
     /// The settings of engines for a network.
     pub(crate) fn settings(&self, network: &dyn Runnable, engine: Engine) -> Settings {
-        let Manner { preset, max_steps, patience, width, .. } = *self;
-        let changes = Changes { preset, max_steps, patience, width, ..Changes::default() };
+        let mut changes = Changes::default();
+        changes.preset = self.preset;
+        changes.max_steps = self.max_steps;
+        changes.patience = self.patience;
+        changes.width = self.width;
         changes.settings(network, engine).expect("nothing is overridden")
     }
 }

@@ -54,6 +54,7 @@ pub(crate) struct Wanted {
 
 /// Why the folder of rules cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RulebookError {
     /// The folder or a file cannot be read.
     #[error("cannot read {path}: {source}")]

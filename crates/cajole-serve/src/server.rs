@@ -54,6 +54,7 @@ pub struct Remote {
 
 /// Why a service cannot run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// The models cannot be served.
     #[error(transparent)]

@@ -9,6 +9,7 @@ use cajole_treebank::ReadError;
 
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The weights are unusable.
     #[error(transparent)]

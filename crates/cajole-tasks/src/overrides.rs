@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 /// Why settings cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OverrideError {
     /// The settings, without overrides, are not valid.
     #[error("in {name}: {source}")]

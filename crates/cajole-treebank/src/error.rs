@@ -14,6 +14,7 @@ pub struct TreeError {
 
 /// What is wrong with a tree. Quoted text comes from the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Fault {
     // === Brackets ===
     /// The text ends inside a tree.

@@ -32,4 +32,4 @@ pub const MOST_WORDS: usize = 100_000;
 pub const MOST_EXPANSION: u64 = 100;
 
 /// Bytes that any gzipped file may hold, whatever its own size: small files can be repetitive.
-pub const UNPACKED_BYTES: u64 = 4 << 20;
+pub(crate) const UNPACKED_BYTES: u64 = 4 << 20;

@@ -14,6 +14,7 @@ use super::{conll2012, jsonl, penn};
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// It is missing or cannot be read.
     #[error("{path}: {source}", path = path.display())]

@@ -7,13 +7,12 @@
 
 use std::sync::Arc;
 
-use cajole::core::StepRule;
 use cajole::nn::kernels;
 use cajole::nn::layers::custom::Operation;
 use cajole::nn::layout::{Init, Layout, Param};
 use cajole::nn::random::Random;
 use cajole::nn::tape::{Graph, Var};
-use cajole::nn::{AutoRegressive, Decay, Encoded, Example, TrainConfig, Trainer, Vars};
+use cajole::nn::{AutoRegressive, Encoded, Example, TrainConfig, Trainer, Vars};
 use cajole::prelude::*;
 
 const DIGITS: usize = 5;
@@ -130,21 +129,7 @@ fn main() {
     let outputs: Vec<_> = inputs.iter().map(reverse).collect();
     let examples = inputs.iter().zip(&outputs);
     let examples = examples.map(|(x, y)| Example { input: x.as_slice(), output: y }).collect();
-    let config = TrainConfig {
-        epochs: 30,
-        batch_size: 32,
-        shard_size: 16,
-        rule: StepRule::ADAM,
-        step_size: 3e-3,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    };
+    let config = TrainConfig::new(30, 3e-3);
     let mut trainer = Trainer::new(&net, config, examples, 1);
     let mut loss = f64::NAN;
     while !trainer.is_done() {

@@ -63,7 +63,7 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     }
     let ask = Ask::new(rules.as_ref(), &settings);
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
-    let of = Options { rules_name, engines, shown: what.shown };
+    let of = Options::new(rules_name, engines).shown(what.shown);
     let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
     if let (0, Some((line, error))) = (report.rows.first().map_or(0, |row| row.total), bad.first())
     {

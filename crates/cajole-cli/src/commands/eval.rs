@@ -63,7 +63,7 @@ pub(crate) fn run(what: &Eval, session: &Session) -> anyhow::Result<()> {
     }
     let ask = Ask::new(rules.as_ref(), &settings);
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
-    let of = Options { rules_name: rules_name.clone(), engines: vec![Engine::Gbi], shown: 0 };
+    let of = Options::new(&rules_name, [Engine::Gbi]);
     let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
     for (line, error) in &bad {
         screen.say(&format!("passed over: {name}:{line}: {error}"));

@@ -59,7 +59,7 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
             screen::complain_of(error);
         }
     };
-    let ask = Ask { traces: true, ..Ask::new(rules.as_ref(), &settings) };
+    let ask = Ask::new(rules.as_ref(), &settings).traces(true);
     let mut put = |records: Vec<cajole_infer::answer::Record>| {
         for record in records {
             if session.json {
@@ -111,7 +111,7 @@ pub(super) fn show_example(
         }
         Ok(())
     };
-    let ask = Ask { traces: true, ..Ask::new(rules, settings) };
+    let ask = Ask::new(rules, settings).traces(true);
     let tally = Tally::default();
     let mut lines = listed(&inputs);
     let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &|_| {} };
@@ -145,7 +145,7 @@ fn some_failures(
     settings: &Settings,
 ) -> anyhow::Result<Vec<String>> {
     let inputs: Vec<String> = Splits::new(0).test.iter().map(|x| line_of(x)).collect();
-    let settings = Settings { engine: Engine::Network, ..settings.clone() };
+    let settings = settings.clone().by(Engine::Network);
     let mut failing = Vec::new();
     let mut put = |records: Vec<cajole_infer::answer::Record>| {
         for record in records {

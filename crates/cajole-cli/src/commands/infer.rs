@@ -100,15 +100,8 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, what.engine)?;
-    let ask = Ask {
-        rules: rules.as_ref(),
-        settings: &settings,
-        strict: what.strict,
-        times: !what.no_times,
-        log_probs: false,
-        traces: what.explain,
-        threads: rayon::current_num_threads(),
-    };
+    let ask = Ask::new(rules.as_ref(), &settings).strict(what.strict);
+    let ask = ask.times(!what.no_times).traces(what.explain);
     // Find all errors before an output is created or replaced.
     network.answer(Vec::new(), &ask)?;
     let mut source = what.asking.source(&what.input)?;

@@ -144,8 +144,7 @@ impl<'a> Obeying<'a> {
     /// The effect on the outputs, file by file.
     fn on(&self, files: &[PathBuf], screen: &Screen) -> anyhow::Result<Vec<Report>> {
         let ask = Ask::new(Some(&self.rules), &self.settings);
-        let rules_name = self.rules_name.clone();
-        let of = Options { rules_name, engines: vec![Engine::Gbi], shown: 0 };
+        let of = Options::new(&self.rules_name, [Engine::Gbi]);
         let of_file = |path: &PathBuf| {
             let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
             let (report, bad) = self.network.compare(&ask, &of, &lines, screen)?;

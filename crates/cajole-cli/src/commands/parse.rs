@@ -56,7 +56,7 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::Gbi)?;
-    let ask = Ask { traces: what.explain, ..Ask::new(rules.as_ref(), &settings) };
+    let ask = Ask::new(rules.as_ref(), &settings).traces(what.explain);
     let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
     let mut is_repaired = false;
     for path in files(&what.files) {

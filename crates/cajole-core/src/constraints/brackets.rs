@@ -17,7 +17,7 @@ impl Brackets {
     }
 
     /// The spans that start at `start`, shortest first, as pairs of start and end.
-    pub fn starting_at(&self, start: usize) -> &[(usize, usize)] {
+    pub(crate) fn starting_at(&self, start: usize) -> &[(usize, usize)] {
         let first = self.spans.partition_point(|span| span.0 < start);
         let spans = &self.spans[first..];
         // Few spans share a start, so a scan is as fast as another binary search.

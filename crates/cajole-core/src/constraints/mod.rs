@@ -68,7 +68,7 @@ pub use brackets::{Bracketed, Brackets};
 pub use count::Count;
 pub use dfa::Dfa;
 pub use edit::{Edit, EditDistance};
-pub use grammar::{ContextFree, Element, Grammar, GrammarError, MAX_SHORTEST, Production};
+pub use grammar::{ContextFree, Element, Grammar, GrammarError, Production};
 pub use language::Language;
 pub use length::Length;
 pub use product::Product;

@@ -60,6 +60,7 @@ impl Span {
 
 /// Why a list of names is not a tag set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TagSetError {
     /// Neither `O`, nor `B-` or `I-` followed by a role.
     #[error("tag {symbol} is {name:?}, which is neither O nor B- or I- and a role")]

@@ -126,11 +126,8 @@ fn whoever_leaves_takes_nobody_along() {
             (0..6).map(|i| Impatient { heard: AtomicUsize::new(0), most: 5 * i }).collect();
         let never = |_: &Sentence, _: &[Symbol]| 1.0;
         let mut jobs = jobs(&inputs, &never);
-        let watched: Vec<Job<'_, Sentence>> = jobs
-            .drain(..)
-            .zip(&watchers)
-            .map(|(job, watcher)| Job { watcher: Some(watcher), ..job })
-            .collect();
+        let watched: Vec<Job<'_, Sentence>> =
+            jobs.drain(..).zip(&watchers).map(|(job, watcher)| job.watcher(watcher)).collect();
         let gbi = Gbi::with(&model, endless()).unwrap().in_step(in_step);
         let outcomes = run_set(&gbi, &model, &watched);
         for (outcome, watcher) in outcomes.iter().zip(&watchers) {

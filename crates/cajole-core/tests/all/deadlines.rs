@@ -251,14 +251,14 @@ fn the_time_of_a_job_begins_with_it() {
     config.schedule = Schedule { max_steps: usize::MAX, ..Schedule::unit(1e-9, 1.0, 1.0) };
     let gbi = Gbi::with(&model, config).unwrap().in_step(1);
     let (time, jobs) = (Duration::from_millis(60), jobs(&inputs, &never));
-    let each: Vec<Job<'_, _>> = jobs.iter().map(|&j| Job { within: Some(time), ..j }).collect();
+    let each: Vec<Job<'_, _>> = jobs.iter().map(|job| job.within(time)).collect();
     for outcome in run_set(&gbi, &model, &each) {
         assert_eq!(outcome.stop, Stop::Deadline);
         assert!(1 < outcome.steps && time <= outcome.trace.steps().last().unwrap().elapsed);
     }
     // Whoever waits does not wait for others either.
-    let until = Some(Instant::now() + time);
-    let both: Vec<Job<'_, _>> = each.iter().map(|&job| Job { until, ..job }).collect();
+    let until = Instant::now() + time;
+    let both: Vec<Job<'_, _>> = each.iter().map(|job| job.until(until)).collect();
     let outcomes = run_set(&gbi, &model, &both);
     assert!(outcomes.iter().all(|outcome| outcome.stop == Stop::Deadline));
     assert!(1 < outcomes[0].steps && outcomes[1].steps == 1, "the other's time was up before");

@@ -107,7 +107,7 @@ pub(super) fn side_by_side(
 
 /// The trace of one sentence as a table: the decoded outputs, with errors marked if the gold tree
 /// is known. Of repeated outputs, only the first and the last are shown.
-pub fn trace_of(
+fn trace_of(
     title: String,
     parser: &Parser,
     gold: Option<&Tree>,

@@ -8,7 +8,6 @@ mod paper;
 mod seeds;
 mod tables;
 
-pub use case_study::trace_of;
 pub use config::{ParsingConfig, Rivals, Tuning};
 pub use experiment::reproduce;
 pub use methods::{Failures, Method};

@@ -90,7 +90,7 @@ pub(super) fn case_study(
 /// The trace of one predicate as a table: the decoded outputs, marking arguments that are not
 /// constituents, and tag accuracy if the gold tags are known. Of repeated outputs, only the first
 /// and the last are shown.
-pub fn trace_of(
+fn trace_of(
     title: String,
     tagger: &RoleTagger,
     tokens: &[String],
@@ -126,7 +126,7 @@ pub fn trace_of(
 }
 
 /// What is wrong with an output: one message per argument that is not a constituent.
-pub fn faults_in_words(
+fn faults_in_words(
     tagger: &RoleTagger,
     tokens: &[String],
     x: &Instance,
@@ -141,7 +141,7 @@ pub fn faults_in_words(
 }
 
 /// The spans of arguments that are not constituents.
-pub fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usize>> {
+fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usize>> {
     tagger.constraint().faults(x, y).map(|fault| fault.at()).collect()
 }
 

@@ -227,7 +227,7 @@ impl<'a> Failures<'a> {
     }
 
     /// For every role: its count, and F1 of all outputs before and after these repairs.
-    pub fn by_role(&self, repairs: &[Repair]) -> Vec<(String, usize, f64, f64)> {
+    pub(super) fn by_role(&self, repairs: &[Repair]) -> Vec<(String, usize, f64, f64)> {
         let before = self.whole(self.cases.iter().map(|(_, first)| first.output.as_slice()));
         let after = self.whole(repairs.iter().map(|r| r.output.as_slice()));
         let f1 = |score: &Score, role: &str| score.roles.get(role).map_or(0.0, Counts::f1);

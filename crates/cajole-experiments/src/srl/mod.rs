@@ -13,7 +13,6 @@ mod search;
 mod seeds;
 mod tables;
 
-pub use case_study::{faults_in_words, trace_of, wrong_spans};
 pub use config::{Rivals, SrlConfig, Tuning};
 pub use experiment::reproduce;
 pub use methods::{AllNudged, Failures};

@@ -44,7 +44,7 @@ pub(super) fn case_study(
 
 /// The trace of one input as a table: the decoded outputs, with errors marked. Of repeated outputs,
 /// only the first and the last are shown.
-pub fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
+fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
     let gold = transduce(x);
     let trace = &outcome.trace;
     let shown = trace.changes().map(|step| {

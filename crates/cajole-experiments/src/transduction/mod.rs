@@ -7,7 +7,6 @@ mod methods;
 mod tables;
 mod tuning;
 
-pub use case_study::trace_of;
 pub use config::{Rivals, TransductionConfig, Tuning};
 pub use experiment::{ExperimentError, reproduce};
 pub use methods::{Failures, Method};

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use cajole_core::StepRule;
 use cajole_experiments::srl::SrlConfig;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::{Decay, TrainConfig};
@@ -23,21 +22,12 @@ const POSITIONS: usize = 1000;
 
 /// A network that is an encoder.
 fn network(config: &SrlConfig) -> NetworkConfig {
-    let training = TrainConfig {
-        epochs: EPOCHS,
-        batch_size: 16,
-        shard_size: 4,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::WarmUp { share: 0.2 },
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.01,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    };
+    let training = TrainConfig::new(EPOCHS, 5e-3).with(|config| {
+        config.batch_size = 16;
+        config.shard_size = 4;
+        config.decay = Decay::WarmUp { share: 0.2 };
+        config.weight_decay = 0.01;
+    });
     let tuning = FineTuning { training, layer_factor: 0.9, top_factor: 2.0, nudges: Vec::new() };
     let (layers, hidden) = (2, 16);
     NetworkConfig {

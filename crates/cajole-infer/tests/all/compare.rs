@@ -46,7 +46,7 @@ fn every_line_is_compared_under_its_own_rules() {
     let usual = Rules::parse("here", COUNT, None, network.vocabulary()).unwrap();
     for (rules, n) in [(Some(&usual), 5), (None, 4)] {
         let settings = Settings::of(&*network);
-        let of = Options { rules_name: "here".to_owned(), engines: ENGINES.to_vec(), shown: 9 };
+        let of = Options::new("here", ENGINES).shown(9);
         let ask = Ask::new(rules, &settings);
         let (report, bad) = network.compare(&ask, &of, &lines(), &Silent).unwrap();
         let bad: Vec<u64> = bad.iter().map(|(line, _)| *line).collect();

@@ -52,7 +52,9 @@ fn transducer() -> Transduction {
 
 /// The task's settings, with this engine and these limits.
 fn settings<T: Task>(task: &T, engine: Engine, limits: &Limits) -> Settings {
-    Settings { engine, limits: limits.clone(), ..Settings::of(task) }
+    let mut settings = Settings::of(task).by(engine);
+    settings.limits = limits.clone();
+    settings
 }
 
 /// The answer to a line with one input.

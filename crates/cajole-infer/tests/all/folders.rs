@@ -167,7 +167,7 @@ fn outputs_do_not_depend_on_threads_or_batches() {
         let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
         let settings = settings(&network, Engine::Gbi);
         let at = |threads: usize, batch: usize| -> Vec<Value> {
-            let ask = Ask { threads, ..Ask::new(Some(&rules), &settings) };
+            let ask = Ask::new(Some(&rules), &settings).threads(threads);
             let lines = lines(&texts);
             let answered = lines.chunks(batch).flat_map(|some| {
                 network.answer(some.iter().cloned().map(Ok).collect(), &ask).unwrap()
@@ -193,11 +193,7 @@ fn comparisons_know_texts_that_are_right() {
     let rules = Rules::parse("here", PAIRS, None, network.vocabulary()).unwrap();
     let settings = settings(&network, Engine::Gbi);
     let ask = Ask::new(Some(&rules), &settings);
-    let of = cajole_infer::compare::Options {
-        rules_name: "pairs".to_owned(),
-        engines: network.engines(),
-        shown: 3,
-    };
+    let of = cajole_infer::compare::Options::new("pairs", network.engines()).shown(3);
     let (report, bad) = network.compare(&ask, &of, &lines, &cajole_tasks::Silent).unwrap();
     assert!(bad.is_empty());
     assert_eq!(report.rows[0].figure(cajole_report::Figure::WholeExact), 100.0);

@@ -43,7 +43,7 @@ fn settings(network: &dyn Runnable, engine: Engine) -> Settings {
 
 /// Without times, on two threads.
 fn ask<'a>(rules: &'a Rules<'a>, settings: &'a Settings) -> Ask<'a> {
-    Ask { threads: 2, ..Ask::new(Some(rules), settings) }
+    Ask::new(Some(rules), settings).threads(2)
 }
 
 fn run(network: &dyn Runnable, ask: &Ask<'_>, lines: &[u8]) -> Ran {
@@ -85,7 +85,7 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
     for engine in [Engine::Gbi, Engine::Rival(Rival::Sample), Engine::Auto] {
         let ran = |threads| {
             let settings = settings(&*task, engine);
-            let ask = Ask { threads, ..ask(&rules, &settings) };
+            let ask = ask(&rules, &settings).threads(threads);
             let ran = run(&*task, &ask, text.as_bytes());
             ran.ended.as_ref().unwrap();
             ran
@@ -121,7 +121,7 @@ fn check_batches(
 ) -> Vec<Value> {
     let rules = rules(network, text);
     let settings = settings(network, engine);
-    let ask = Ask { traces: true, ..ask(&rules, &settings) };
+    let ask = ask(&rules, &settings).traces(true).log_probs(true);
     let all = run(network, &ask, lines.join("\n").as_bytes()).records();
     assert_eq!(all.len(), lines.len());
     for (line, together) in lines.iter().zip(&all) {
@@ -135,7 +135,8 @@ fn check_batches(
 #[test]
 fn what_stands_in_a_batch_does_not_matter() {
     let lines: Vec<String> = uneven(100).into_iter().filter(|line| !line.is_empty()).collect();
-    check_batches(&*transducer(), COUNT, Engine::Gbi, &lines);
+    let records = check_batches(&*transducer(), COUNT, Engine::Gbi, &lines);
+    assert!(records.iter().all(|record| record["log_prob"].is_number()), "{records:?}");
 }
 
 /// Sentences of different lengths, with trees that the tagger's outputs violate.
@@ -278,7 +279,7 @@ fn a_strict_run_stops_at_the_first_bad_line() {
     let text = lines.concat().join("\n");
     let settings = settings(&*task, Engine::Gbi);
     for threads in [1, 4] {
-        let ask = Ask { strict: true, threads, ..ask(&rules, &settings) };
+        let ask = ask(&rules, &settings).strict(true).threads(threads);
         let ran = run(&*task, &ask, text.as_bytes());
         let error = ran.ended.as_ref().unwrap_err().to_string();
         assert!(error.starts_with("lines:151: ") && error.contains("\"q\""), "{error}");
@@ -339,7 +340,7 @@ fn a_line_may_bring_its_own_rules() {
     assert!(output(&records[2]).contains("bbbb"));
     assert_eq!(output(&records[3]), output(&records[0]));
     assert_eq!(output(&records[4]), output(&records[1]));
-    let ran = run(&*task, &Ask { rules: None, ..ask }, text.as_bytes());
+    let ran = run(&*task, &Ask::new(None, &settings).threads(2), text.as_bytes());
     let bad: Vec<bool> = ran.records().iter().map(|r| r["status"] == "bad-line").collect();
     assert_eq!(bad, [true, false, false, true, false]);
     assert!(ran.told[0].contains("no rules"), "{:?}", ran.told);
@@ -355,7 +356,7 @@ fn every_line_may_bring_rules_that_no_other_brings() {
     let rule =
         |i: usize| json!({"arithmetic": format!("len(out) >= {}", i % 3), "name": i.to_string()});
     let line = |i| json!({"input": "azbz", "constraint": rule(i)}).to_string() + "\n";
-    let ask = Ask { threads: 1, ..ask(&usual, &settings) };
+    let ask = ask(&usual, &settings).threads(1);
     let ran = run(&*task, &ask, (0..700).map(line).collect::<String>().as_bytes());
     ran.ended.as_ref().unwrap();
     let records = ran.records();
@@ -416,7 +417,7 @@ fn a_checker_that_fails_costs_only_its_own_input() {
     let of = |then: &str| {
         let rules = checked(folder.path(), &*task, then);
         let config = task.presets().paper.clone();
-        let settings = Settings { config, ..settings(&*task, Engine::Gbi) };
+        let settings = Settings::with(&*task, config).by(Engine::Gbi);
         let ran = run(&*task, &ask(&rules, &settings), text.as_bytes());
         ran.ended.as_ref().unwrap();
         (ran.records(), Tally::get(&ran.tally.unmeasured))

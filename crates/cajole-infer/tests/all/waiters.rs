@@ -42,7 +42,7 @@ fn answer(network: &Opened, clients: &[Arc<Client>]) -> Vec<Value> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
     let rules = rules.unwrap();
     let settings = Settings::of(&**network).by(Engine::Gbi);
-    let ask = Ask { traces: true, ..Ask::new(Some(&rules), &settings) };
+    let ask = Ask::new(Some(&rules), &settings).traces(true);
     let line = |(i, client): (usize, &Arc<Client>)| {
         let line = Line::parse(1 + i as u64, FAILING.to_owned()).unwrap().unwrap();
         Ok(line.with_waiter(client.clone()))

@@ -29,6 +29,7 @@ pub type Tensors = BTreeMap<String, Tensor>;
 
 /// Why weights could not be imported.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImportError {
     /// An I/O error.
     #[error("{path}: {source}", path = path.display())]

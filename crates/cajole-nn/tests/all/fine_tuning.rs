@@ -30,24 +30,17 @@ fn examples(data: &[(Pieces, Vec<Symbol>)]) -> Vec<Example<'_, Pieces>> {
 }
 
 fn training() -> TrainConfig {
-    TrainConfig {
-        epochs: 3,
-        batch_size: 8,
-        shard_size: 3,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::WarmUp { share: 0.25 },
-        clip: f32::INFINITY,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.01,
-        rates: vec![
+    TrainConfig::new(3, 5e-3).with(|config| {
+        config.batch_size = 8;
+        config.shard_size = 3;
+        config.decay = Decay::WarmUp { share: 0.25 };
+        config.clip = f32::INFINITY;
+        config.weight_decay = 0.01;
+        config.rates = vec![
             Rate { of: "output".to_owned(), factor: 2.0 },
             Rate { of: "encoder.0".to_owned(), factor: 0.5 },
-        ],
-        label_smoothing: 0.0,
-    }
+        ];
+    })
 }
 
 /// With dropout, as in training.
@@ -115,17 +108,14 @@ fn a_mark_matters() {
 fn after_a_step(change: impl FnOnce(&mut TrainConfig)) -> Vec<f32> {
     let net = encoder_tagger(NormKind::Layer, 12);
     let data = data(8);
-    let mut config = TrainConfig {
-        epochs: 1,
-        rule: StepRule::Sgd,
-        step_size: 0.5,
-        decay: Decay::Constant,
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-        ..training()
-    };
-    change(&mut config);
+    let plain = training().with(|config| {
+        (config.epochs, config.step_size) = (1, 0.5);
+        config.rule = StepRule::Sgd;
+        config.decay = Decay::Constant;
+        config.weight_decay = 0.0;
+        config.rates.clear();
+    });
+    let config = plain.with(change);
     let mut trainer = Trainer::new(&net, config, examples(&data), 3);
     trainer.epoch();
     trainer.state().weights.to_vec()

@@ -8,7 +8,7 @@ use cajole_core::{
 };
 use cajole_nn::checkpoint::{load_training, save_training};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
-use cajole_nn::{AutoRegressive, Decay, Example, TrainConfig, Trained, Trainer};
+use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained, Trainer};
 
 fn network() -> Transducer {
     Transducer::new(TransducerConfig {
@@ -23,21 +23,7 @@ fn network() -> Transducer {
 }
 
 fn training(epochs: usize) -> TrainConfig {
-    TrainConfig {
-        epochs,
-        batch_size: 16,
-        shard_size: 4,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: Vec::new(),
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    }
+    TrainConfig::new(epochs, 5e-3).with(|c| (c.batch_size, c.shard_size) = (16, 4))
 }
 
 /// Inputs of one to six pairs, and what the paper's transducer makes of them.
@@ -191,7 +177,7 @@ fn a_resumed_run_ends_where_an_uninterrupted_one_does() {
     let file = std::env::temp_dir().join(format!("cajole-resume-{}", std::process::id()));
     let rules = [StepRule::ADAM, StepRule::Sgd, StepRule::Adadelta { rho: 0.95, epsilon: 1e-6 }];
     for rule in rules {
-        let config = TrainConfig { rule, ..training(4) };
+        let config = training(4).with(|config| config.rule = rule);
         let mut whole = Trainer::new(&net, config.clone(), examples(&data), 5);
         let mut first = Trainer::new(&net, config.clone(), examples(&data), 5);
         for _ in 0..4 {
@@ -219,7 +205,7 @@ fn a_resumed_run_ends_where_an_uninterrupted_one_does() {
 #[test]
 fn patience_ends_training_early() {
     let (net, data) = (network(), data());
-    let config = TrainConfig { patience: Some(2), ..training(50) };
+    let config = training(50).with(|config| config.patience = Some(2));
     let mut trainer = Trainer::new(&net, config, examples(&data), 5);
     for score in [1.0, 3.0, 2.0] {
         trainer.epoch();

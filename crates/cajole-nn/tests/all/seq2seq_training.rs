@@ -1,10 +1,10 @@
 //! Training of encoder-decoder networks: the same at any number of threads, resumed, and in order.
 
 use crate::networks::{parser, tokens};
-use cajole_core::{StepRule, Symbol};
+use cajole_core::Symbol;
 use cajole_nn::checkpoint::{load_training, save_training};
 use cajole_nn::models::{Architecture, Seq2Seq, Seq2SeqConfig, Token};
-use cajole_nn::{AutoRegressive, Curriculum, Decay, Example, TrainConfig, Trainer};
+use cajole_nn::{AutoRegressive, Curriculum, Example, TrainConfig, Trainer};
 
 fn tiny(architecture: Architecture) -> Seq2SeqConfig {
     parser(architecture, Some(0), 5).config
@@ -22,21 +22,12 @@ fn examples(data: &[(Vec<Token>, Vec<Symbol>)]) -> Vec<Example<'_, [Token]>> {
 }
 
 fn training() -> TrainConfig {
-    TrainConfig {
-        epochs: 4,
-        batch_size: 16,
-        shard_size: 4,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::Linear,
-        clip: 1.0,
-        patience: None,
-        curriculum: Some(Curriculum { longest: 5, epochs: 3 }),
-        freeze: vec!["vectors".to_owned()],
-        weight_decay: 0.0,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    }
+    TrainConfig::new(4, 5e-3).with(|config| {
+        config.batch_size = 16;
+        config.shard_size = 4;
+        config.curriculum = Some(Curriculum { longest: 5, epochs: 3 });
+        config.freeze = vec!["vectors".to_owned()];
+    })
 }
 
 /// Both architectures with dropout everywhere.

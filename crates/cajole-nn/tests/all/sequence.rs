@@ -70,21 +70,13 @@ fn examples(data: &[(Vec<Token>, Vec<Symbol>)]) -> Vec<Example<'_, [Token]>> {
 }
 
 fn training(epochs: usize) -> TrainConfig {
-    TrainConfig {
-        epochs,
-        batch_size: 20,
-        shard_size: 5,
-        rule: StepRule::ADAM,
-        step_size: 5e-3,
-        decay: Decay::WarmUp { share: 0.1 },
-        clip: 1.0,
-        patience: None,
-        curriculum: None,
-        freeze: vec!["vectors".to_owned()],
-        weight_decay: 0.01,
-        rates: Vec::new(),
-        label_smoothing: 0.0,
-    }
+    TrainConfig::new(epochs, 5e-3).with(|config| {
+        config.batch_size = 20;
+        config.shard_size = 5;
+        config.decay = Decay::WarmUp { share: 0.1 };
+        config.freeze = vec!["vectors".to_owned()];
+        config.weight_decay = 0.01;
+    })
 }
 
 /// What smoothing by `share` lowers, per symbol, summed up from log-probabilities.
@@ -107,16 +99,15 @@ fn smoothed_targets_have_the_gradient_of_their_loss() {
     let (net, data) = (sequence_transformer(12), data());
     let initial = net.layout().initial(3);
     for share in [0.0, 0.3] {
-        let config = TrainConfig {
-            batch_size: data.len(),
-            rule: StepRule::Sgd,
-            step_size: 1.0,
-            decay: Decay::Constant,
-            clip: f32::INFINITY,
-            freeze: Vec::new(),
-            label_smoothing: share,
-            ..training(1)
-        };
+        let config = training(1).with(|config| {
+            config.batch_size = data.len();
+            config.rule = StepRule::Sgd;
+            config.step_size = 1.0;
+            config.decay = Decay::Constant;
+            config.clip = f32::INFINITY;
+            config.freeze.clear();
+            config.label_smoothing = share;
+        });
         let mut trainer = Trainer::new(&net, config, examples(&data), 3);
         trainer.epoch();
         let stepped = trainer.into_state().weights;

@@ -118,21 +118,10 @@ fn training_learns_to_copy() {
     };
     for norm in KINDS {
         let net = encoder_decoder(norm, 24);
-        let config = TrainConfig {
-            epochs: 40,
-            batch_size: 20,
-            shard_size: 5,
-            rule: StepRule::ADAM,
-            step_size: 1e-2,
-            decay: Decay::Constant,
-            clip: 1.0,
-            patience: None,
-            curriculum: None,
-            freeze: Vec::new(),
-            weight_decay: 0.0,
-            rates: Vec::new(),
-            label_smoothing: 0.0,
-        };
+        let config = TrainConfig::new(40, 1e-2).with(|config| {
+            (config.batch_size, config.shard_size) = (20, 5);
+            config.decay = Decay::Constant;
+        });
         let mut trainer = Trainer::new(&net, config, examples(), 1);
         let first = trainer.epoch();
         let last = (0..39).map(|_| trainer.epoch()).last().unwrap();

@@ -46,8 +46,10 @@ impl<M> Torch<M> {
 
 /// How many inputs go through the network together.
 fn together(backend: &Backend) -> Together {
-    let (n, all) = (backend.in_step, usize::MAX);
-    Together { lines: 4 * n, inputs: n, tokens: all, tokens_in_step: all }
+    let mut together = Together::default();
+    (together.lines, together.inputs) = (4 * backend.in_step, backend.in_step);
+    (together.tokens, together.tokens_in_step) = (usize::MAX, usize::MAX);
+    together
 }
 
 /// The input of a line, which must be JSON that the network's `prepare` takes.

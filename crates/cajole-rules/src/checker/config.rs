@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The settings of a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub struct CheckerConfig {
     /// The program and its arguments. There is no shell in between.
     pub command: Vec<String>,
@@ -46,6 +47,7 @@ pub enum Pass {
 
 /// Invalid checker settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckerError {
     /// The command is empty.
     #[error("the command names no program: {command:?}")]
@@ -72,11 +74,18 @@ impl CheckerConfig {
         CheckerConfig { command, ..CheckerConfig::default() }
     }
 
+    /// These settings with some changed: `CheckerConfig::new(["check"]).with(|c| c.cache = 9)`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
     /// If no program is named, a limit is zero, or the timeout is longer than a day.
-    pub fn validate(&self) -> Result<(), CheckerError> {
+    pub(super) fn validate(&self) -> Result<(), CheckerError> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(CheckerError::NoProgram { command: self.command.clone() });
         }

@@ -38,6 +38,7 @@ pub struct Verdict {
 
 /// Why a line is not a valid reply.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplyError {
     /// It is not JSON, or not an object with the right fields.
     #[error("{error}")]
@@ -83,7 +84,7 @@ pub enum ReplyError {
 
 impl Verdict {
     /// Rejects the output as a whole, with a loss of 1.
-    pub fn rejection(message: String) -> Self {
+    pub(super) fn rejection(message: String) -> Self {
         Verdict { loss: 1.0, parts: Vec::new(), message }
     }
 

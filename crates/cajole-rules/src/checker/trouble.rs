@@ -16,6 +16,7 @@ pub struct Trouble {
 
 /// What can go wrong with a checker.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Cause {
     /// The program does not exist or cannot be run.
     #[error("could not be started: {error}")]

@@ -102,6 +102,7 @@ impl Place {
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// An unexpected token.
     #[error("expected {expected}, found {found}")]

@@ -11,6 +11,7 @@ use crate::pattern::PatternError;
 
 /// Why a constraint file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
@@ -100,6 +101,7 @@ impl RuleFileError {
 
 /// Why a table is not a valid rule.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RuleError {
     /// No key determines the kind of the rule.
     #[error("no key says what kind of rule this is; give one of {known}")]

@@ -4,6 +4,7 @@ use crate::UnknownSymbol;
 
 /// Why a text is not a formula. Columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FormulaError {
     /// An unexpected token.
     #[error("column {column}: expected {expected}, found {found}")]

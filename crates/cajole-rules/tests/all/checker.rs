@@ -41,7 +41,7 @@ impl Folder {
         let script = format!("echo started >> \"$1/log\"\n{script}");
         let dir = self.dir.path().to_str().unwrap();
         let command = ["sh", "-c", &script, "sh", dir];
-        CheckerConfig { timeout_ms: 30_000, ..CheckerConfig::new(command) }
+        CheckerConfig::new(command).with(|config| config.timeout_ms = 30_000)
     }
 
     fn checker(&self, script: &str) -> Checker<'_> {
@@ -148,8 +148,8 @@ fn requests_match_the_documentation_and_parts_are_named() {
 fn check_trouble(then: &str, timeout_ms: u64, is_expected: impl Fn(&Cause) -> bool) {
     let folder = Folder::new();
     let script = UNLESS_C.replace("$then", then);
-    let config = folder.config(&script);
-    let checker = folder.with(CheckerConfig { timeout_ms, max_reply_bytes: 10_000, ..config });
+    let limits = |c: &mut CheckerConfig| (c.timeout_ms, c.max_reply_bytes) = (timeout_ms, 10_000);
+    let checker = folder.with(folder.config(&script).with(limits));
     assert_eq!(checker.check(&x(), &folder.y("a")), Violation::NONE, "{then}");
     let cause = folder.cause(&checker, "bc");
     assert!(checker.check(&x(), &folder.y("bc")).total().is_nan(), "{then}");
@@ -246,7 +246,7 @@ fn greeting_first_or_never_reading_is_an_error() {
     let cause = folder.cause(&greeter, "a");
     let is_quoted = matches!(&cause, Cause::Reply { line, .. } if line == "ready");
     assert!(is_quoted || matches!(cause, Cause::Unasked { .. }), "{cause:?}");
-    let config = CheckerConfig { timeout_ms: 500, ..folder.config("sleep 1000") };
+    let config = folder.config("sleep 1000").with(|config| config.timeout_ms = 500);
     let deaf = folder.with(config);
     let large = Subject::new(vec![], json!("x".repeat(1 << 20)));
     let start = Instant::now();
@@ -267,7 +267,7 @@ fn exiting_at_once_or_not_existing_is_an_error() {
     assert_eq!(trouble.last_words, "no licence");
     assert!(trouble.to_string().ends_with("; its last output: no licence"), "{trouble}");
     for mode in [Mode::Lines, Mode::ExitCode] {
-        let config = CheckerConfig { mode, ..CheckerConfig::new(["/no/such/program"]) };
+        let config = CheckerConfig::new(["/no/such/program"]).with(|config| config.mode = mode);
         let missing = folder.with(config);
         assert!(matches!(folder.cause(&missing, "a"), Cause::Start { .. }));
         let message = &missing.explain(&x(), &[0])[0].message;
@@ -290,7 +290,7 @@ fn slow_start_and_limited_replies_are_fine() {
 fn a_small_cache_evicts_the_oldest() {
     let folder = Folder::new();
     let script = "while read -r l; do echo asked >> \"$1/asked\"; echo '{\"loss\": 0}'; done";
-    let checker = folder.with(CheckerConfig { cache: 2, ..folder.config(script) });
+    let checker = folder.with(folder.config(script).with(|config| config.cache = 2));
     for (text, n_asked) in [("a", 1), ("b", 2), ("a", 2), ("c", 3), ("b", 3), ("a", 4)] {
         folder.judge(&checker, text);
         assert_eq!(folder.n_lines("asked"), n_asked, "{text}");
@@ -303,12 +303,9 @@ fn a_small_cache_evicts_the_oldest() {
 /// The judgement of `ab` by a script in [`Mode::ExitCode`].
 fn exit_code(script: &str, pass: Pass) -> Judgement {
     let folder = Folder::new();
-    let config = CheckerConfig {
-        mode: Mode::ExitCode,
-        pass,
-        max_reply_bytes: 10_000,
-        ..folder.config(script)
-    };
+    let config = folder.config(script).with(|config| {
+        (config.mode, config.pass, config.max_reply_bytes) = (Mode::ExitCode, pass, 10_000);
+    });
     let checker = folder.with(config);
     let judgement = folder.judge(&checker, "ab").as_ref().clone();
     assert_eq!(
@@ -342,18 +339,18 @@ fn exit_code_checkers_can_fail_too() {
     assert_eq!(cause("while :; do echo 0123456789; done"), Cause::Flood { limit: 10_000 });
     assert_eq!(cause("printf %20000s x >&2"), Cause::Flood { limit: 10_000 });
     let folder = Folder::new();
-    let mode = Mode::ExitCode;
-    let hanging = CheckerConfig { mode, timeout_ms: 500, ..folder.config("sleep 1000") };
-    assert_eq!(folder.cause(&folder.with(hanging), "a"), Cause::Timeout { ms: 500 });
+    let config = |script| folder.config(script).with(|config| config.mode = Mode::ExitCode);
+    let hanging = folder.with(config("sleep 1000").with(|config| config.timeout_ms = 500));
+    assert_eq!(folder.cause(&hanging, "a"), Cause::Timeout { ms: 500 });
     // An environment variable cannot contain NUL; that must be an error, not a panic.
     let nul = Subject::new(vec![], json!("a\0b"));
-    let checker = folder.with(CheckerConfig { mode, ..folder.config("exit 0") });
+    let checker = folder.with(config("exit 0"));
     let judgement = checker.judge(&nul, &[0]);
     assert!(matches!(judgement.as_ref().as_ref().unwrap_err().cause, Cause::Start { .. }));
     // A large input that nobody reads.
-    let config = CheckerConfig { mode, pass: Pass::Json, ..folder.config("exit 0") };
+    let deaf = folder.with(config("exit 0").with(|config| config.pass = Pass::Json));
     let large = Subject::new(vec![], json!("x".repeat(1 << 20)));
-    assert_eq!(folder.with(config).check(&large, &[0]), Violation::NONE);
+    assert_eq!(deaf.check(&large, &[0]), Violation::NONE);
 }
 
 #[test]

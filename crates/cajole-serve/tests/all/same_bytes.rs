@@ -17,7 +17,7 @@ fn inferred(network: &Opened, lines: &str, changes: &Changes, traces: bool) -> V
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
     let rules = rules.unwrap();
     let settings = changes.settings(&**network, Engine::Usual).unwrap();
-    let ask = Ask { traces, threads: 2, ..Ask::new(Some(&rules), &settings) };
+    let ask = Ask::new(Some(&rules), &settings).traces(traces).threads(2);
     let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
     let mut source = Source::of("lines".to_owned(), bytes).unwrap();
     let mut written = Vec::new();
@@ -106,7 +106,8 @@ fn of_a_wider_parser() {
     let server = start(|options| options.threads = 2);
     let lines = lines_of(&server, "parser", &["The dog that barked at the cat saw a man ."]);
     let network = Registry::standard().open("parser").unwrap();
-    let changes = Changes { width: Some(5), max_steps: Some(9), ..Changes::default() };
+    let mut changes = Changes::default();
+    (changes.width, changes.max_steps) = (Some(5), Some(9));
     let expected = inferred(&network, &lines.join("\n"), &changes, false);
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
     let body = json!({

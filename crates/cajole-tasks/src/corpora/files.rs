@@ -32,6 +32,7 @@ pub struct Selection {
 
 /// Why a corpus cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CorpusError {
     /// A sentence file is unusable.
     #[error(transparent)]

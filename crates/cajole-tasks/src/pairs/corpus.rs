@@ -32,6 +32,7 @@ pub struct Splits {
 
 /// Why a file of pairs cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PairsError {
     /// It cannot be read.
     #[error(transparent)]

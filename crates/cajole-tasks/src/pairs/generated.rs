@@ -34,6 +34,7 @@ pub struct Operands(RangeInclusive<usize>);
 
 /// Why a range of operands is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OperandsError {
     /// It is not a number or a range.
     #[error("{text:?} is neither a number of operands nor a range of them such as 2..=8")]

@@ -22,6 +22,7 @@ pub const MOST_SYMBOLS: usize = 1000;
 
 /// Why a value is not a sequence of symbols. Positions are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpellingError {
     /// It is neither text nor a list.
     #[error("is {found}, neither text nor a list of texts")]

@@ -14,6 +14,7 @@ pub struct Sentence {
 
 /// Why a line is not a sentence.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// It begins like a JSON object but is malformed.
     #[error("no sentence in JSON: {0}")]

@@ -155,12 +155,11 @@ impl Recipe<'_> {
     /// The shared training settings, with what the network overrides.
     fn training(&self, shared: &TrainConfig) -> TrainConfig {
         let NetworkConfig { epochs, step_size, curriculum, .. } = *self.network;
-        TrainConfig {
-            epochs: epochs.unwrap_or(shared.epochs),
-            step_size: step_size.unwrap_or(shared.step_size),
-            curriculum: curriculum.or(shared.curriculum),
-            ..shared.clone()
-        }
+        shared.clone().with(|config| {
+            config.epochs = epochs.unwrap_or(config.epochs);
+            config.step_size = step_size.unwrap_or(config.step_size);
+            config.curriculum = curriculum.or(config.curriculum);
+        })
     }
 }
 

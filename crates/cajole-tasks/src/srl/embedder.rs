@@ -25,7 +25,7 @@ pub struct ElmoFiles {
 
 impl ElmoFiles {
     /// The ELMo files of a checkpoint in `folder`.
-    pub fn within(folder: &Path) -> Self {
+    pub(crate) fn within(folder: &Path) -> Self {
         ElmoFiles { options: folder.join("options.json"), weights: folder.join("weights.hdf5") }
     }
 
@@ -33,7 +33,7 @@ impl ElmoFiles {
     ///
     /// # Errors
     /// If a file cannot be read or written.
-    pub fn copy_to(&self, folder: &Path) -> Result<(), LoadError> {
+    pub(crate) fn copy_to(&self, folder: &Path) -> Result<(), LoadError> {
         fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
         let copies = ElmoFiles::within(folder);
         for (file, copy) in [(&self.options, &copies.options), (&self.weights, &copies.weights)] {
@@ -79,7 +79,7 @@ impl Embedder {
     ///
     /// # Errors
     /// If the folder cannot be created.
-    pub fn kept_in(self, folder: &Path) -> Result<Self, ImportError> {
+    pub(crate) fn kept_in(self, folder: &Path) -> Result<Self, ImportError> {
         let source = match self.source {
             Source::Network(elmo) => Source::Kept(Cache::open(folder, elmo)?),
             kept => kept,
@@ -91,7 +91,7 @@ impl Embedder {
     ///
     /// # Errors
     /// If the mix is for another number of layers.
-    pub fn with_mix(self, mix: Mix) -> Result<Self, ImportError> {
+    pub(crate) fn with_mix(self, mix: Mix) -> Result<Self, ImportError> {
         let (found, layers) = (mix.weights.len(), self.elmo().layers());
         match found == layers {
             true => Ok(Embedder { mix, last: Mutex::default(), ..self }),
@@ -103,7 +103,7 @@ impl Embedder {
     ///
     /// # Errors
     /// If it differs from `dense`.
-    pub fn of_size(self, dense: usize) -> Result<Self, ImportError> {
+    pub(crate) fn of_size(self, dense: usize) -> Result<Self, ImportError> {
         let dim = self.elmo().dim();
         match dim == dense {
             true => Ok(self),
@@ -112,7 +112,7 @@ impl Embedder {
     }
 
     /// The files it was loaded from.
-    pub fn files(&self) -> &ElmoFiles {
+    pub(crate) fn files(&self) -> &ElmoFiles {
         &self.files
     }
 

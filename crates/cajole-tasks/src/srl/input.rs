@@ -30,6 +30,7 @@ pub struct Query {
 
 /// Why a line cannot be tagged.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum QueryError {
     /// Its words, tags or JSON are malformed, or there are none.
     #[error(transparent)]

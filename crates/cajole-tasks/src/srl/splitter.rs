@@ -21,6 +21,7 @@ pub struct Splitter {
 
 /// Why an encoder cannot read a sentence.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SplitError {
     /// It has no pieces.
     #[error(transparent)]

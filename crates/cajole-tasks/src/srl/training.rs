@@ -192,11 +192,10 @@ impl Blank {
 
 /// The training settings of this network.
 fn settings(of: &NetworkConfig, all: &TrainConfig) -> TrainConfig {
-    TrainConfig {
-        epochs: of.epochs.unwrap_or(all.epochs),
-        step_size: of.step_size.unwrap_or(all.step_size),
-        ..all.clone()
-    }
+    all.clone().with(|config| {
+        config.epochs = of.epochs.unwrap_or(config.epochs);
+        config.step_size = of.step_size.unwrap_or(config.step_size);
+    })
 }
 
 /// The initial weights: random, except for pretrained word vectors.

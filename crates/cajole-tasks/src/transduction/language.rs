@@ -34,6 +34,7 @@ impl std::fmt::Display for Text<'_> {
 
 /// Why a text is not an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// A letter outside the alphabet.
     #[error("{text:?} has {letter:?} at position {at}; inputs are made of az and bz")]

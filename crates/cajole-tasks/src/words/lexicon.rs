@@ -27,14 +27,14 @@ pub enum Lookup {
     /// By exact spelling, else in lower case, else by its class.
     #[default]
     Classes,
-    /// By exact spelling, else [`OUT_OF_VOCABULARY`]: AllenNLP's way.
+    /// By exact spelling, else `@@UNKNOWN@@`: AllenNLP's way.
     AsSpelled,
-    /// In lower case, else [`OUT_OF_VOCABULARY`]: AllenNLP's way with `lowercase_tokens`.
+    /// In lower case, else `@@UNKNOWN@@`: AllenNLP's way with `lowercase_tokens`.
     LowerCase,
 }
 
 /// AllenNLP's entry for unknown words.
-pub const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
+pub(crate) const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
 
 /// The input vocabulary of a network.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Lexicon {
 
     /// Changes how words are looked up.
     #[must_use]
-    pub fn with_lookup(self, lookup: Lookup) -> Self {
+    pub(crate) fn with_lookup(self, lookup: Lookup) -> Self {
         Lexicon { lookup, ..self }
     }
 
@@ -115,7 +115,7 @@ impl Lexicon {
     }
 
     /// The number of rows in a vector table for this lexicon; 0 without vectors.
-    pub fn n_vectors(&self) -> usize {
+    pub(crate) fn n_vectors(&self) -> usize {
         if self.vectors.is_empty() { 0 } else { self.vectors.len() + 1 }
     }
 

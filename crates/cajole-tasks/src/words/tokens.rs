@@ -12,7 +12,7 @@ use tokenizers::{Encoding, InputSequence, Tokenizer};
 use crate::checkpoint::LoadError;
 
 /// The file of a tokenizer.
-pub const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
 
 /// Names that tokenizers have for the unknown piece.
 const UNKNOWN: [&str; 2] = ["[UNK]", "<unk>"];
@@ -52,6 +52,7 @@ enum TokensError {
 
 /// Why a text has no pieces.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The tokenizer failed.
     #[error("{path}: {problem}", path = path.display())]
@@ -152,7 +153,7 @@ impl Tokens {
     ///
     /// # Errors
     /// If the tokenizer fails, or has no such piece.
-    pub fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
+    pub(crate) fn read_any_words(&self, words: &[String]) -> Result<Pieces, EncodeError> {
         let (pieces, firsts) = self.encode_words(words)?;
         if let Some(firsts) = firsts.iter().copied().collect() {
             return Ok(Pieces { pieces, firsts, marked: None });

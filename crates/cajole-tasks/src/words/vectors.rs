@@ -20,6 +20,7 @@ pub struct Vectors {
 
 /// Why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum VectorsError {
     /// It is missing, damaged, too large or not text.
     #[error(transparent)]

@@ -43,7 +43,7 @@ impl<'t> Brackets<'t> {
 
     /// The gold and test sides of one sentence. If their word counts differ because a quotation
     /// mark was deleted on one side only, it is restored.
-    pub fn of_pair(gold: &'t [Tree], test: &'t [Tree], params: &Params) -> (Self, Self) {
+    pub(super) fn of_pair(gold: &'t [Tree], test: &'t [Tree], params: &Params) -> (Self, Self) {
         let (mut gold, mut test) = (Outline::of(gold, params), Outline::of(test, params));
         if !test.words.is_empty() && gold.words.len() != test.words.len() {
             restore_quotes(&mut gold, &mut test, params);
@@ -54,7 +54,7 @@ impl<'t> Brackets<'t> {
 
 impl Bracket<'_> {
     /// Whether two brackets overlap without one containing the other.
-    pub fn crosses(&self, other: &Bracket<'_>) -> bool {
+    pub(super) fn crosses(&self, other: &Bracket<'_>) -> bool {
         let enters = |a: &Bracket<'_>, b: &Bracket<'_>| {
             a.start < b.start && b.start < a.end && a.end < b.end
         };

@@ -26,6 +26,7 @@ pub struct Evaluation {
 
 /// Why two files cannot be compared, or a file of parameters cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EvaluationError {
     /// A file cannot be read.
     #[error(transparent)]

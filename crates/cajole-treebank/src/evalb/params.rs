@@ -4,6 +4,7 @@
 ///
 /// The default, [`Params::collins`], gives scores comparable with the literature.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Params {
     /// `MAX_ERROR`. evalb tolerates one more: with 10, scoring stops at the twelfth error.
     pub most_errors: usize,
@@ -27,6 +28,7 @@ pub struct Params {
 
 /// Why a parameter file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParamsError {
     /// An unknown parameter.
     #[error("line {line}: {key:?} is not an evalb parameter")]
@@ -118,32 +120,32 @@ impl Params {
     }
 
     /// Whether words with this tag are deleted.
-    pub fn deletes_tag(&self, tag: &str) -> bool {
+    pub(super) fn deletes_tag(&self, tag: &str) -> bool {
         has(&self.deleted, tag)
     }
 
     /// Whether phrases with this label are deleted; also if it equals a deleted one.
-    pub fn deletes_label(&self, label: &str) -> bool {
+    pub(super) fn deletes_label(&self, label: &str) -> bool {
         self.deleted.iter().any(|deleted| self.same_label(deleted, label))
     }
 
     /// Whether words with this tag count towards sentence length.
-    pub fn counts(&self, tag: &str) -> bool {
+    pub(super) fn counts(&self, tag: &str) -> bool {
         !has(&self.deleted_for_length, tag)
     }
 
     /// Whether this may be a quotation mark with a wrong tag.
-    pub fn may_be_quote(&self, tag: &str, word: &str) -> bool {
+    pub(super) fn may_be_quote(&self, tag: &str, word: &str) -> bool {
         has(&self.quote_labels, tag) && has(&self.quote_terms, word)
     }
 
     /// Whether two labels, or two tags, count as equal.
-    pub fn same_label(&self, a: &str, b: &str) -> bool {
+    pub(super) fn same_label(&self, a: &str, b: &str) -> bool {
         a == b || self.equal_labels.iter().any(|pair| joins(pair, a, b))
     }
 
     /// Whether two words count as equal.
-    pub fn same_word(&self, a: &str, b: &str) -> bool {
+    pub(super) fn same_word(&self, a: &str, b: &str) -> bool {
         a == b || self.equal_words.iter().any(|pair| joins(pair, a, b))
     }
 }

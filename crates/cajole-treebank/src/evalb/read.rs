@@ -5,6 +5,7 @@ use crate::limits::MOST_DEPTH;
 
 /// Why a line is not a sequence of trees.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Malformed {
     /// A word or label outside brackets.
     #[error("column {column}: {text:?} is outside brackets")]

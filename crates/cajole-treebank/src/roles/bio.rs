@@ -21,6 +21,7 @@ impl Argument {
 
 /// Why a tag sequence is not valid BIO.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BioFault {
     /// An `I-` tag that continues no argument.
     #[error("word {at} has the tag {tag:?} {}", after(before.as_deref()))]

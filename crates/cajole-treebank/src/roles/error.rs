@@ -15,6 +15,7 @@ pub struct RoleError {
 
 /// What is wrong with a sentence. Quoted text comes from the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RoleFault {
     /// A fault in its tree, its words, or the whole line.
     #[error(transparent)]

@@ -25,9 +25,9 @@ use crate::limits::MOST_DEPTH;
 /// `s`
 pub const SHIFT: Symbol = 0;
 /// `r`
-pub const REDUCE: Symbol = 1;
+pub(super) const REDUCE: Symbol = 1;
 /// The first `!`; the others follow in label order.
-pub const FIRST_CLOSE: Symbol = 2;
+pub(super) const FIRST_CLOSE: Symbol = 2;
 
 /// What a symbol tells the parser to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,7 @@ pub struct UnknownCommand {
 
 /// Why commands do not build exactly one tree over the tokens. Positions are 0-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Invalid {
     /// The end symbol, or a symbol outside the vocabulary.
     #[error("position {at}: symbol {symbol} is no command")]

@@ -179,7 +179,7 @@ fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyh
         return Ok(Opened { sink: Sink::of(stdout()), last: 0, bad: 0 });
     };
     let model = what.asking.model("tagger");
-    let ask = Ask { traces: job.explain, ..Ask::new(Some(job.rules), &job.given) };
+    let ask = Ask::new(Some(job.rules), &job.given).traces(job.explain);
     let mut reads = note::reads(only(&what.files)?, model, &ask)?;
     if let Trees::File(path) = &what.trees {
         reads.others.push(path.clone());
@@ -345,7 +345,7 @@ impl Job<'_> {
                 Ok(())
             };
             let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
-            let ask = Ask { traces: self.explain, ..Ask::new(Some(self.rules), settings) };
+            let ask = Ask::new(Some(self.rules), settings).traces(self.explain);
             let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
             self.network.infer_each(&ask, each)?;
             bad += Tally::get(&tally.bad);

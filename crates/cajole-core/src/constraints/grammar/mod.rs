@@ -51,6 +51,7 @@ pub struct Production {
 
 /// Why productions are not a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum GrammarError {
     /// A symbol outside the alphabet.
     #[error("production {production} has symbol {symbol}, and there are only {n_symbols}")]
@@ -82,7 +83,7 @@ pub enum GrammarError {
 }
 
 /// Limit on the length of a grammar's shortest member.
-pub const MAX_SHORTEST: usize = 1 << 14;
+const MAX_SHORTEST: usize = 1 << 14;
 
 /// A context-free grammar over the symbols `0..n_symbols`, without useless productions.
 ///

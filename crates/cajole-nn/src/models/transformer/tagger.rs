@@ -57,6 +57,7 @@ pub struct EncoderTagger<X = Pieces> {
 
 /// Why an input does not fit a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PiecesError {
     /// A symbol the network has no row for.
     #[error("piece {at} is {piece}, and the network reads pieces below {n}")]

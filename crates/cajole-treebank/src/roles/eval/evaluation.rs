@@ -56,6 +56,7 @@ impl fmt::Display for Mismatch {
 
 /// Why two files cannot be compared.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EvaluationError {
     /// A file cannot be read.
     #[error(transparent)]
