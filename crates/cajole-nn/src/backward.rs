@@ -20,6 +20,7 @@ use crate::kernels::{self, Panel, Transposed};
 use crate::layers::lstm::Input;
 use crate::layers::multi_head::MultiHead;
 use crate::layout::{Layout, Param};
+use crate::reach::Reach;
 use crate::tape::{Op, Owners, Tape, Var};
 use crate::transposed::{Backwards, Copies};
 use crate::uses::Uses;
@@ -38,19 +39,8 @@ pub(crate) struct WayBack {
     live: Rows,
 }
 
-/// Which operations the backward pass walks, and when.
-#[derive(Default)]
-struct Reach {
-    /// Depends on a parameter that moves.
-    needed: Vec<bool>,
-    /// A mark depends on it; its gradient has been zeroed.
-    live: Vec<bool>,
-    /// At least the level of everything it depends on.
-    levels: Vec<u8>,
-}
-
 /// What to differentiate with respect to.
-enum Of<'a> {
+pub(crate) enum Of<'a> {
     /// Weights that all rows share.
     Weights { layout: &'a Layout, grad: &'a Gradient },
     /// Per-input vectors: `sums (B, S)`.
@@ -224,7 +214,7 @@ impl Op {
     }
 
     /// Whether a parameter of this operation moves.
-    fn has_moving(&self, inputs: &[Input], of: &Of<'_>) -> bool {
+    pub(crate) fn has_moving(&self, inputs: &[Input], of: &Of<'_>) -> bool {
         let is = |p: Param| of.moves(p);
         match self {
             Op::Param(p) => is(*p) && !of.is_small(),
@@ -251,7 +241,7 @@ impl Op {
     }
 
     /// Calls `show` for every matrix this operation depends on.
-    fn each_input(&self, refers: Refers<'_>, mut show: impl FnMut(Var)) {
+    pub(crate) fn each_input(&self, refers: Refers<'_>, mut show: impl FnMut(Var)) {
         match self {
             Op::Leaf | Op::Param(_) | Op::Embedding(_) => {}
             Op::Activation(op) => show(op.x),
@@ -288,47 +278,9 @@ fn kept<'a>(
 
 /// What operations refer to by an index.
 #[derive(Clone, Copy)]
-struct Refers<'a> {
-    inputs: &'a [Input],
+pub(crate) struct Refers<'a> {
+    pub(crate) inputs: &'a [Input],
     heads: &'a [MultiHead],
-}
-
-impl Reach {
-    /// One forward sweep: an operation is needed if a moving parameter or a needed input feeds it.
-    fn begin(&mut self, ops: &[Op], declared: &[u8], refers: Refers<'_>, of: &Of<'_>) {
-        let Reach { needed, live, levels } = self;
-        live.clear();
-        live.resize(ops.len(), false);
-        needed.clear();
-        levels.clear();
-        for (op, &declared) in ops.iter().zip(declared) {
-            let (mut is_needed, mut level) = (op.has_moving(refers.inputs, of), declared);
-            op.each_input(refers, |v| {
-                is_needed |= needed[v.op.index()];
-                level = level.max(levels[v.op.index()]);
-            });
-            needed.push(is_needed);
-            levels.push(level);
-        }
-    }
-
-    /// Sorts operations by level, highest first, and within a level latest first. Everything that
-    /// depends on an operation therefore comes before it.
-    fn sort(&self, order: &mut Vec<u32>) {
-        let mut ends = [0; 1 << u8::BITS];
-        self.levels.iter().for_each(|level| ends[*level as usize] += 1);
-        let mut before = 0;
-        for end in ends.iter_mut().rev() {
-            before += *end;
-            *end = before;
-        }
-        order.clear();
-        order.resize(self.levels.len(), 0);
-        for (i, level) in self.levels.iter().enumerate() {
-            ends[*level as usize] -= 1;
-            order[ends[*level as usize]] = i as u32;
-        }
-    }
 }
 
 /// A backward pass in progress: what an operation may read and write.

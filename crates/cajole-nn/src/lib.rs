@@ -32,6 +32,7 @@ mod network;
 mod nudge;
 mod optimizer;
 mod products;
+mod reach;
 mod regular;
 pub mod settings;
 mod stepwise;
