@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cajole_nn::import::Tensor;
 use cajole_nn::import::allennlp::Archive;
+use cajole_tasks::srl::RoleNetworkConfig;
 use cajole_tasks::srl::import::from_archive;
 use libfuzzer_sys::fuzz_target;
 
@@ -34,7 +35,8 @@ fuzz_target!(|bytes: &[u8]| {
         vocabulary.into_iter().map(|(name, words)| (name.to_owned(), words)).collect();
     let archive = Archive { config, tensors: tensors.collect(), vocabulary };
     if let Ok((tagger, card)) = from_archive(Path::new("model.tar.gz"), &archive, None) {
-        assert_eq!((card.network.words, card.network.tags), (3, 2));
+        let RoleNetworkConfig::Lstm(network) = card.network else { panic!("not LSTMs") };
+        assert_eq!((network.words, network.tags), (3, 2));
         assert_eq!(tagger.vocabulary.lexicon.words().len(), 3);
     }
 });

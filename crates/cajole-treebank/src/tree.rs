@@ -61,6 +61,6 @@ pub fn escape(word: &str) -> String {
 }
 
 /// The inverse of [`escape`], also inside a word: web text has smileys, `:-RRB-`.
-pub(crate) fn unescape(word: &str) -> String {
+pub fn unescape(word: &str) -> String {
     word.replace("-LRB-", "(").replace("-RRB-", ")")
 }
