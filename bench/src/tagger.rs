@@ -120,7 +120,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         "cases": exported,
     });
     let path = dir.join("cases.json");
-    checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
+    fs::write(&path, serde_json::to_vec(&report)?)
         .with_context(|| format!("writing {}", path.display()))?;
     Ok(json!({ "weights": model.weights().len(), "cases": CASES }))
 }

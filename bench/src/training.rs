@@ -51,7 +51,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         "pairs": exported.collect::<Vec<_>>(),
     });
     let path = dir.join("pairs.json");
-    checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
+    fs::write(&path, serde_json::to_vec(&report)?)
         .with_context(|| format!("writing {}", path.display()))?;
     Ok(json!({ "pairs": pairs.len(), "symbols": n_symbols(&pairs), "losses": losses }))
 }

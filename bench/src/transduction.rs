@@ -90,7 +90,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
         "cases": exported,
     });
     let path = dir.join(CASES_FILE);
-    checkpoint::write_atomically(&path, &serde_json::to_vec(&report)?)
+    fs::write(&path, serde_json::to_vec(&report)?)
         .with_context(|| format!("writing {}", path.display()))?;
     let steps: usize = repairs.iter().map(|repair| repair.steps).sum();
     Ok(json!({

@@ -85,7 +85,7 @@ pub(crate) struct Asking {
         default_value_t = MAX_LINE_BYTES,
         value_parser = within(1, MOST_LINE_BYTES)
     )]
-    max_line_bytes: usize,
+    pub(crate) max_line_bytes: usize,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use cajole_files::Reads;
 use cajole_infer::Registry;
 use clap::Parser;
 
@@ -70,7 +71,8 @@ fn run(args: &Args, session: &Session) -> anyhow::Result<()> {
             .build_global()
             .with_context(|| format!("cannot start {threads} threads"))?;
     }
-    args.command.run(session)
+    // What the command reads is noted, so that it never writes there.
+    Reads::during(|| args.command.run(session)).0
 }
 
 /// Whether the reader of our output has gone away, which is its right.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use cajole_files::{is_standard_stream, stdin_is_written};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::source::Source;
 use cajole_tasks::Watch;
@@ -11,7 +12,16 @@ use crate::screen::{self, Screen};
 
 /// A file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Source> {
-    let source = if is_stdin(path) { Source::stdin() } else { Source::open(path) };
+    let is_stdin = is_stdin(path);
+    let written = if is_stdin { stdin_is_written() } else { is_standard_stream(path) };
+    if let Some(stream) = written {
+        let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        bail!(
+            "{name} is the file that {stream} goes to: it would be read while it is written, without \
+             end; send {stream} to another file"
+        );
+    }
+    let source = if is_stdin { Source::stdin() } else { Source::open(path) };
     source.with_context(|| cannot_read(path))
 }
 

@@ -1,9 +1,8 @@
 //! Saves results as they are measured, so that a killed experiment can be resumed.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use cajole_nn::checkpoint::write_atomically;
+use cajole_files::{FileError, Folder};
 use cajole_tasks::changes;
 use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::{ReadError, text_of};
@@ -17,13 +16,8 @@ pub enum KeptError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A file cannot be written.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The I/O error.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Files(#[from] FileError),
     /// A file is damaged.
     #[error("{path} is damaged ({source}); remove it to measure again", path = path.display())]
     Damaged {
@@ -48,7 +42,7 @@ pub enum KeptError {
 
 /// A folder of results; without a folder, nothing is saved.
 pub(crate) struct Kept {
-    folder: Option<PathBuf>,
+    folder: Option<Folder>,
 }
 
 impl Kept {
@@ -57,14 +51,10 @@ impl Kept {
     /// # Errors
     /// If it contains results measured with other settings, or cannot be used.
     pub(crate) fn open(
-        folder: Option<&Path>,
+        folder: Option<Folder>,
         settings: &impl Serialize,
     ) -> Result<Self, KeptError> {
-        let kept = Kept { folder: folder.map(Path::to_owned) };
-        if let Some(folder) = folder {
-            let io = |source| KeptError::Io { path: folder.to_owned(), source };
-            fs::create_dir_all(folder).map_err(io)?;
-        }
+        let kept = Kept { folder };
         kept.claim("settings", settings)?;
         Ok(kept)
     }
@@ -75,11 +65,11 @@ impl Kept {
     /// If that differs from before, or I/O fails.
     pub(crate) fn claim(&self, name: &str, of: &impl Serialize) -> Result<(), KeptError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        let path = folder.join(format!("{}.json", file_name(name)));
+        let file = format!("{}.json", file_name(name));
+        let path = folder.join(&file);
         let now = serde_json::to_value(of).expect("settings always serialise");
         if !path.exists() {
-            let io = |source| KeptError::Io { path: path.clone(), source };
-            return write_atomically(&path, format!("{now:#}\n").as_bytes()).map_err(io);
+            return Ok(folder.put(&file, format!("{now:#}\n").as_bytes())?);
         }
         let text = text_of(&path, MOST_CORPUS_BYTES)?;
         let damaged = |source| KeptError::Damaged { path: path.clone(), source };
@@ -100,8 +90,8 @@ impl Kept {
         measure: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(folder) = &self.folder else { return measure() };
-        let path = folder.join(format!("{}.json", file_name(name)));
-        let io = |source| KeptError::Io { path: path.clone(), source };
+        let file = format!("{}.json", file_name(name));
+        let path = folder.join(&file);
         if path.exists() {
             let text = text_of(&path, MOST_CORPUS_BYTES).map_err(KeptError::from)?;
             let damaged = |source| KeptError::Damaged { path: path.clone(), source };
@@ -109,7 +99,7 @@ impl Kept {
         }
         let result = measure()?;
         let text = serde_json::to_string_pretty(&result).expect("results always serialise") + "\n";
-        write_atomically(&path, text.as_bytes()).map_err(io)?;
+        folder.put(&file, text.as_bytes()).map_err(KeptError::from)?;
         Ok(result)
     }
 }
@@ -121,20 +111,25 @@ pub(super) fn file_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use cajole_files::Reads;
+
     use super::*;
 
     #[test]
     fn a_result_is_measured_once() {
         let folder = tempfile::tempdir().unwrap();
         let measure = |value: u32| move || Ok::<u32, KeptError>(value);
+        let open = || Folder::open(folder.path(), Reads::default(), false).ok();
         for (value, expected) in [(1, 1), (2, 1)] {
-            let kept = Kept::open(Some(folder.path()), &"settings").unwrap();
+            let kept = Kept::open(open(), &"settings").unwrap();
             assert_eq!(kept.get("a b", measure(value)).unwrap(), expected);
         }
-        let other = Kept::open(Some(folder.path()), &"others");
+        let other = Kept::open(open(), &"others");
         assert!(matches!(other, Err(KeptError::OtherSettings { .. })));
         fs::write(folder.path().join("a-b.json"), "{").unwrap();
-        let kept = Kept::open(Some(folder.path()), &"settings").unwrap();
+        let kept = Kept::open(open(), &"settings").unwrap();
         assert!(matches!(kept.get("a b", measure(3)), Err(KeptError::Damaged { .. })));
         for name in ["net 1.5 a", "net 1.5 b"] {
             assert_eq!(kept.get(name, || Ok::<_, KeptError>(name.to_owned())).unwrap(), name);

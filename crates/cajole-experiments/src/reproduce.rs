@@ -3,16 +3,17 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use cajole_nn::checkpoint::MODEL_FILE;
+use cajole_files::Folder;
+use cajole_nn::checkpoint::{MODEL_FILE, Precision};
 use cajole_report::{Axis, CaseStudy, Plot, Report, Series};
 use cajole_tasks::checkpoint::{self, Checkpoint, LoadError};
 use cajole_tasks::corpora::{CorpusError, Splits};
-use cajole_tasks::training::kept_or_trained;
+use cajole_tasks::training::finish;
 use cajole_tasks::{Watch, curve, fingerprint_of};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{ExperimentError, Kept, UnknownCorpus};
+use crate::{ExperimentError, Kept, KeptError, UnknownCorpus};
 
 /// Where an experiment finds things and keeps them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +21,7 @@ pub struct Places<'a> {
     /// The folder of the corpora.
     pub data: Option<&'a Path>,
     /// Where networks and results are kept, and reused.
-    pub out: Option<&'a Path>,
+    pub out: Option<&'a Folder>,
     /// A folder of trained networks, each a checkpoint folder of its name. With it, nothing is
     /// trained, and networks that it does not hold are left out.
     pub nets: Option<&'a Path>,
@@ -73,7 +74,7 @@ pub(crate) trait Experiment: Serialize {
     fn train(
         recipe: &Self::Recipe<'_>,
         splits: &Splits<Self::Sentence>,
-        folder: Option<&Path>,
+        folder: Option<&Folder>,
         watch: &dyn Watch,
     ) -> Result<Trained<Self>, LoadError>;
 
@@ -112,7 +113,8 @@ pub(crate) fn reproduce<E: Experiment>(
 ) -> Result<Report, ExperimentError> {
     let all = config.networks();
     ExperimentError::unless_distinct(all.iter().map(|network| E::names(network).0))?;
-    let kept = Kept::open(places.out.map(|out| out.join("measured")).as_deref(), config)?;
+    let measured = places.out.map(|out| out.within("measured")).transpose();
+    let kept = Kept::open(measured.map_err(KeptError::from)?, config)?;
     let (networks, absent) = chosen::<E>(&all, places)?;
     let mut results = Vec::new();
     let mut notes = Vec::new();
@@ -131,18 +133,20 @@ pub(crate) fn reproduce<E: Experiment>(
             }
         };
         watch.say(&format!("\n{name}: {}", E::describe(network)));
-        let folder = folder_of::<E>(network, places);
-        let folder = folder.as_deref();
-        let trained = kept_or_trained(folder, || E::train(&recipe, &splits, folder, watch))?;
+        let at = folder_of::<E>(network, places);
+        let trained = match &at {
+            Some(at) if checkpoint::exists(at) => E::Trained::load(at)?,
+            _ => trained::<E>(name, &recipe, &splits, places, watch)?,
+        };
         if let Some(difference) = E::differs(network, &trained.1) {
             notes.push(format!("The checkpoint of {name} is not as configured: {difference}."));
             watch.say(&format!("  not as configured: {difference}"));
         }
         watch.say(&format!("  F1 {:.2} on the dev set", E::dev_f1(&trained.1)));
-        let curve = folder.map(curve::read).transpose()?.unwrap_or_default();
+        let curve = at.as_deref().map(curve::read).transpose()?.unwrap_or_default();
         let points = (1..).zip(curve).map(|(i, at)| (at.epoch.unwrap_or(i) as f64, at.f1));
         curves.push((i, Series::line(name.as_str(), points.collect())));
-        let weights = folder.map(|folder| folder.join(MODEL_FILE));
+        let weights = at.map(|folder| folder.join(MODEL_FILE));
         let weights = weights.and_then(|path| File::open(path).and_then(fingerprint_of).ok());
         let inputs = json!({ "files": splits.contents, "weights": weights });
         kept.claim(&format!("{name} inputs"), &inputs)?;
@@ -163,6 +167,23 @@ pub(crate) fn reproduce<E: Experiment>(
     Ok(report)
 }
 
+/// Trains a network, and saves it where the experiment keeps its networks, if anywhere.
+fn trained<E: Experiment>(
+    name: &str,
+    recipe: &E::Recipe<'_>,
+    splits: &Splits<E::Sentence>,
+    places: &Places<'_>,
+    watch: &dyn Watch,
+) -> Result<Trained<E>, LoadError> {
+    let folder = places.out.map(|out| out.within(Path::new("nets").join(name))).transpose()?;
+    let (network, card) = E::train(recipe, splits, folder.as_ref(), watch)?;
+    if let Some(folder) = &folder {
+        network.save(folder, &card, Precision::F32)?;
+        finish(folder)?;
+    }
+    Ok((network, card))
+}
+
 /// The development curves of the networks, by their places in the report; `None` if none was kept.
 fn curve_plot(mut curves: Vec<(usize, Series)>) -> Option<Plot> {
     curves.sort_by_key(|(i, _)| *i);
@@ -177,7 +198,7 @@ fn folder_of<E: Experiment>(network: &E::Network, places: &Places<'_>) -> Option
     let name = E::names(network).0;
     match places.nets {
         Some(nets) => Some(nets.join(name)),
-        None => places.out.map(|out| out.join("nets").join(name)),
+        None => places.out.map(|out| out.path().join("nets").join(name)),
     }
 }
 

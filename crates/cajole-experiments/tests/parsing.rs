@@ -11,6 +11,7 @@ use cajole_core::Source::Masked;
 use cajole_core::{Model, Moving};
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places};
+use cajole_files::Folder;
 use cajole_tasks::corpora::{Selection, Source};
 use cajole_tasks::parsing::{Architecture, NetworkConfig, Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
@@ -53,6 +54,11 @@ fn config() -> ParsingConfig {
     config
 }
 
+/// Everything goes to this folder.
+fn places(out: &Folder) -> Places<'_> {
+    Places { out: Some(out), ..Places::default() }
+}
+
 /// The rows of an experiment's report, without times, which may differ.
 fn rows(
     config: &ParsingConfig,
@@ -62,7 +68,7 @@ fn rows(
 ) -> Result<Vec<Value>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let report =
-        pool.install(|| reproduce(config, &Places { out: Some(out), ..Places::default() }, watch))?;
+        pool.install(|| reproduce(config, &places(&Folder::create(out).unwrap()), watch))?;
     Ok(rows_without(&report, &["milliseconds"]))
 }
 
@@ -129,8 +135,10 @@ fn an_experiment_is_resumed_on_the_same_files_and_weights_only() {
     config.networks.truncate(1);
     config.networks[0].epochs = Some(2);
     let out = at("out");
-    let places = Places { data: Some(folder.path()), out: Some(&out), ..Places::default() };
-    let run = |watch: &dyn Watch| reproduce(&config, &places, watch);
+    let run = |watch: &dyn Watch| {
+        let out = Folder::create(&out).unwrap();
+        reproduce(&config, &Places { data: Some(folder.path()), ..places(&out) }, watch)
+    };
     let check_refused = |what: &str| {
         let error = run(&Silent).unwrap_err().to_string();
         assert!(error.contains("has changed since") && error.contains(what), "{error}");
@@ -165,14 +173,15 @@ fn trained_networks_are_measured_from_their_folder() {
     config.networks.iter_mut().for_each(|network| network.epochs = Some(1));
     config.networks[1].seeds = vec![1, 2];
     let (first, second, nets) = (at("first"), at("second"), at("first").join("nets"));
-    let all = reproduce(&config, &Places { out: Some(&first), ..Places::default() }, &Silent);
+    let all = reproduce(&config, &places(&Folder::create(&first).unwrap()), &Silent);
     let all = rows_without(&all.unwrap(), &["milliseconds"]);
     let seeds = ["gnmt", "simple", "simple-seed2", "transformer"];
     assert!(seeds.iter().all(|net| all.iter().any(|row| row["net"] == *net)), "one for each seed");
     assert!(all.iter().any(|row| row["method"] == "best, no source"), "parts are measured");
 
     fs::remove_dir_all(nets.join("gnmt")).unwrap();
-    let places = Places { out: Some(&second), nets: Some(&nets), ..Places::default() };
+    let out = Folder::create(&second).unwrap();
+    let places = Places { nets: Some(&nets), ..places(&out) };
     let report = reproduce(&config, &places, &Silent).unwrap();
     let rest: Vec<Value> = all.iter().filter(|row| row["net"] != "gnmt").cloned().collect();
     compare(&rows_without(&report, &["milliseconds"]), &rest);

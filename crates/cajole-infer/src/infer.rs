@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cajole_core::UnknownParameter;
 
 use crate::answer::{Answering, Record};
-use crate::engine::{Answer, Status};
+use crate::engine::Status;
 use crate::limits::{BYTES_IN_FLIGHT, LOT_BYTES};
 use crate::line::{Line, LineError};
 use crate::ordered::{Bounds, in_order};
@@ -83,15 +83,15 @@ impl Tally {
         count.load(Ordering::Relaxed)
     }
 
-    fn count(&self, answer: &Answer) {
+    /// Counts an answer of this status, to an input whose own output violated by `g_before`.
+    pub(crate) fn count(&self, status: Status, g_before: f32) {
         let add = |count: &AtomicU64, is: bool| count.fetch_add(u64::from(is), Ordering::Relaxed);
-        let is_failure = 0.0 < answer.g_before; // and was measured
-        let is_satisfied = answer.status == Status::Satisfied;
+        let is_failure = 0.0 < g_before; // and was measured
         add(&self.inputs, true);
         add(&self.failures, is_failure);
-        add(&self.converted, is_failure && is_satisfied);
-        add(&self.timed_out, answer.status == Status::TimedOut);
-        add(&self.unmeasured, answer.status == Status::Unmeasured);
+        add(&self.converted, is_failure && status == Status::Satisfied);
+        add(&self.timed_out, status == Status::TimedOut);
+        add(&self.unmeasured, status == Status::Unmeasured);
     }
 }
 
@@ -191,7 +191,9 @@ impl<'t, T: Task> Inference<'t, T> {
         }
         for record in &mut records {
             match &record.answers {
-                Ok(answers) => answers.iter().for_each(|a| tally.count(&a.answer)),
+                Ok(answers) => {
+                    answers.iter().for_each(|a| tally.count(a.answer.status, a.answer.g_before));
+                }
                 Err(error) => {
                     let (name, problem) = (name.to_owned(), error.to_string());
                     let bad = InferError::Line { name, line: record.line, problem };

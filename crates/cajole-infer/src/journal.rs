@@ -3,9 +3,14 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::sync::atomic::Ordering;
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
+use serde::de::IntoDeserializer;
+
+use crate::engine::Status;
+use crate::infer::Tally;
 
 /// Where the last complete line ends, and that line with its line break, if there is one.
 pub(crate) fn last_record(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
@@ -83,15 +88,11 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// How many of the records up to `end` are of bad lines.
-pub(crate) fn count_bad(file: &mut File, end: u64, is_gz: bool) -> io::Result<u64> {
-    #[derive(Deserialize)]
-    struct Record<'r> {
-        #[serde(borrow)]
-        status: Option<Cow<'r, str>>,
-    }
+/// What the records up to `end` say.
+pub(crate) fn tally(file: &mut File, end: u64, is_gz: bool) -> io::Result<Tally> {
+    let tally = Tally::default();
     if end == 0 {
-        return Ok(0); // an empty file is not gzipped
+        return Ok(tally); // an empty file is not gzipped
     }
     file.seek(SeekFrom::Start(0))?;
     let bytes = BufReader::new(file.take(end));
@@ -99,12 +100,36 @@ pub(crate) fn count_bad(file: &mut File, end: u64, is_gz: bool) -> io::Result<u6
         true => Box::new(BufReader::new(MultiGzDecoder::new(bytes))),
         false => Box::new(bytes),
     };
-    let (mut bad, mut line) = (0, Vec::new());
+    let mut line = Vec::new();
     while 0 < records.read_until(b'\n', &mut line)? {
-        let record = serde_json::from_slice::<Record<'_>>(&line);
-        let is_bad = record.is_ok_and(|record| record.status.as_deref() == Some("bad-line"));
-        bad += u64::from(is_bad);
+        if let Ok(record) = serde_json::from_slice(&line) {
+            count(&record, &tally);
+        }
         line.clear();
     }
-    Ok(bad)
+    Ok(tally)
+}
+
+/// What is counted of a record, or of one of its answers.
+#[derive(Deserialize)]
+struct Written<'r> {
+    #[serde(borrow)]
+    status: Option<Cow<'r, str>>,
+    g_before: Option<f32>,
+    #[serde(borrow)]
+    answers: Option<Vec<Written<'r>>>,
+}
+
+fn count(record: &Written<'_>, tally: &Tally) {
+    let is_bad = record.status.as_deref() == Some("bad-line");
+    tally.bad.fetch_add(u64::from(is_bad), Ordering::Relaxed);
+    let answers = record.answers.as_deref().unwrap_or(std::slice::from_ref(record));
+    for answer in answers.iter().filter(|_| !is_bad) {
+        let status: Result<Status, serde::de::value::Error> =
+            Status::deserialize(answer.status.as_deref().unwrap_or_default().into_deserializer());
+        if let Ok(status) = status {
+            // A measure that is not finite is written as null.
+            tally.count(status, answer.g_before.unwrap_or(f32::NAN));
+        }
+    }
 }

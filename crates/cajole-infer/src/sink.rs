@@ -5,81 +5,53 @@
 //! whatever comes after it was being written when the run ended. A gzipped output is a sequence of
 //! members, each of some complete records: there, the last complete member counts.
 //!
-//! A note beside an unfinished output says what the run was about, so that nobody resumes it with
-//! another network or other rules.
+//! A note beside the output says what the run is about, so that nobody resumes it with another network
+//! or other rules: see [`cajole_files::Output`].
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use cajole_nn::checkpoint::write_atomically;
+use cajole_files::{FileError, Output, Reads};
 use cajole_tasks::changes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::journal::{count_bad, last_member, last_record};
+use crate::infer::Tally;
+use crate::journal::{last_member, last_record, tally};
+
+pub use cajole_files::Existing;
 
 /// Bytes of records that make a member of a gzipped output.
 const MEMBER: usize = 256 << 10;
 
+/// How every record begins, and so what a kill leaves of one.
+const RECORD_BEGINS: &[u8] = b"{\"line\":";
+
+/// How every member of a gzipped output begins.
+const MEMBER_BEGINS: &[u8] = &[0x1f, 0x8b, 8, 0];
+
 /// Where records are written.
 pub struct Sink {
-    to: Box<dyn Write + Send>,
+    to: To,
     /// The next member of a gzipped output.
     member: Option<Vec<u8>>,
-    /// The file of an unfinished run, and the note beside it.
-    files: Option<(File, PathBuf)>,
 }
 
-/// What to do about an output that already exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// Leave it alone: an error.
-    Keep,
-    /// Resume it.
-    Resume,
-    /// Replace it.
-    Replace,
+enum To {
+    Stream(Box<dyn Write + Send>),
+    File(Output),
 }
 
 /// Why an output cannot be written or resumed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// An error of the file system.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What it said.
-        source: io::Error,
-    },
-    /// It exists, and no flag says what to do about it.
-    #[error("{path} exists: --resume goes on with it, --overwrite begins anew", path = path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It belongs to a run over something else, or with other settings.
-    #[error(
-        "{path} is the output of an unfinished run, and this has changed since: {what}; --overwrite \
-         begins anew",
-        path = path.display()
-    )]
-    OtherRun {
-        /// The file.
-        path: PathBuf,
-        /// What has changed.
-        what: String,
-    },
-    /// Another run is writing to it.
-    #[error("{path} is being written by another run: wait for its end, or name another file", path = path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The file cannot be opened or written, or belongs to another run.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// It answers lines that the input does not have.
     #[error(
         "{path} has a record of line {last}, and the input has {lines} lines: it is the output of \
@@ -94,23 +66,11 @@ pub enum SinkError {
         /// How many lines there are.
         lines: u64,
     },
-    /// Nothing says which run it belongs to, and lines are left.
-    #[error(
-        "{path} ends at line {last} of {lines}, and {note} is missing, which says what run it is the \
-         output of; --overwrite begins anew",
-        path = path.display(),
-        note = note_of(path).display()
-    )]
-    Unknown {
-        /// The file.
-        path: PathBuf,
-        /// The line of its last record.
-        last: u64,
-        /// How many lines there are.
-        lines: u64,
-    },
     /// Its last line is not a record.
-    #[error("{path} does not end in a record of `cajole infer`: {end:?}", path = path.display())]
+    #[error(
+        "{path} does not end in a record of `cajole infer`: {end:?}; --overwrite begins anew",
+        path = path.display()
+    )]
     NoRecord {
         /// The file.
         path: PathBuf,
@@ -119,32 +79,32 @@ pub enum SinkError {
     },
 }
 
-impl SinkError {
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> SinkError + use<> {
-        let path = path.to_owned();
-        move |source| SinkError::Io { path, source }
-    }
-}
-
 /// An output that is about to be written.
 pub struct Opened {
     /// Where records go.
     pub sink: Sink,
     /// The last line that is already answered.
     pub last: u64,
-    /// How many of the lines up to there are bad.
-    pub bad: u64,
+    /// What the records up to there say.
+    pub tally: Tally,
+}
+
+impl Opened {
+    /// Standard output, or anything else that cannot be resumed.
+    pub fn stream(to: impl Write + Send + 'static) -> Opened {
+        Opened { sink: Sink::of(to), last: 0, tally: Tally::default() }
+    }
 }
 
 impl Sink {
     /// Standard output, or anything else that cannot be resumed.
     pub fn of(to: impl Write + Send + 'static) -> Sink {
-        Sink { to: Box::new(to), member: None, files: None }
+        Sink { to: To::Stream(Box::new(to)), member: None }
     }
 
     /// A file, gzipped if its name ends in `.gz`, and how far it has been answered. `run` is what
-    /// the run is about; `lines` is the number of the last line that is not blank, if that can be
-    /// known.
+    /// the run is about, and `reads` what it reads; `lines` is the number of the last line that is
+    /// not blank, if that can be known.
     ///
     /// The file stays locked while it is written, and nothing in it changes unless it belongs to
     /// this run.
@@ -155,31 +115,31 @@ impl Sink {
         path: &Path,
         existing: Existing,
         run: &Value,
+        reads: &Reads,
         lines: Option<u64>,
     ) -> Result<Opened, SinkError> {
-        let io = || SinkError::io(path);
-        let is_gz = path.extension().is_some_and(|end| end == "gz");
-        let note = note_of(path);
-        let mut file = open_locked(path, existing)?;
-        let is_resumed = existing == Existing::Resume && 0 < file.metadata().map_err(io())?.len();
-        let (mut end, mut last, mut bad) = (0, 0, 0);
-        if is_resumed {
-            let is_known = check_note(&note, path, run)?;
-            let record;
+        let io = || FileError::io(path);
+        let is_gz = path.as_os_str().as_encoded_bytes().ends_with(b".gz");
+        let mut output = Output::open(path, existing, run, reads, changes)?;
+        let (mut end, mut last, mut before) = (0, 0, Tally::default());
+        if output.is_resumed() {
+            let (file, record);
+            file = output.file();
             (end, record) = match is_gz {
-                false => last_record(&mut file).map_err(io())?,
-                true => last_member(&mut file).map_err(io())?,
+                false => last_record(file).map_err(io())?,
+                true => last_member(file).map_err(io())?,
             };
+            check_torn(path, file, end, is_gz)?;
             last = record.map(|line| number_of(path, &line)).transpose()?.unwrap_or(0);
-            check_last(path, last, lines, is_known)?;
-            bad = count_bad(&mut file, end, is_gz).map_err(io())?;
+            if let Some(lines) = lines.filter(|lines| *lines < last) {
+                return Err(SinkError::Beyond { path: path.to_owned(), last, lines });
+            }
+            before = tally(file, end, is_gz).map_err(io())?;
+            before.lines = last.into();
         }
-        file.set_len(end).map_err(io())?;
-        file.seek(SeekFrom::Start(end)).map_err(io())?;
-        write_atomically(&note, format!("{run:#}\n").as_bytes()).map_err(SinkError::io(&note))?;
-        let to = file.try_clone().map_err(io())?;
-        let member = is_gz.then(Vec::new);
-        Ok(Opened { sink: Sink { to: Box::new(to), member, files: Some((file, note)) }, last, bad })
+        let to = To::File(output.begin(end)?);
+        let sink = Sink { to, member: is_gz.then(Vec::new) };
+        Ok(Opened { sink, last, tally: before })
     }
 
     /// Writes some complete records.
@@ -203,14 +163,17 @@ impl Sink {
     ///
     /// # Errors
     /// If the rest cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> Result<(), SinkError> {
+        let mut rest = Ok(());
         if self.member.as_ref().is_some_and(|member| !member.is_empty()) {
-            self.write_member()?;
+            rest = self.write_member();
         }
-        self.to.flush()?;
-        let Some((file, note)) = self.files else { return Ok(()) };
-        file.sync_all()?;
-        fs::remove_file(note)
+        let rest = rest.and_then(|()| self.to.flush());
+        rest.map_err(|source| FileError::Io { path: self.to.name(), source })?;
+        match self.to {
+            To::Stream(_) => Ok(()),
+            To::File(output) => Ok(output.finish()?),
+        }
     }
 
     fn write_member(&mut self) -> io::Result<()> {
@@ -221,51 +184,41 @@ impl Sink {
     }
 }
 
-/// The file as it is, or empty if it is new; locked until it is closed.
-fn open_locked(path: &Path, existing: Existing) -> Result<File, SinkError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.create_new(existing == Existing::Keep);
-    let file = options.open(path).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => SinkError::Exists { path: path.to_owned() },
-        _ => SinkError::Io { path: path.to_owned(), source },
-    })?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(SinkError::Locked { path: path.to_owned() }),
-        // A file system without locks cannot reveal other runs.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+impl To {
+    fn name(&self) -> PathBuf {
+        match self {
+            To::Stream(_) => PathBuf::from("standard output"),
+            To::File(output) => output.name().to_owned(),
+        }
     }
 }
 
-/// Whether the last record can belong to this run.
-fn check_last(path: &Path, last: u64, lines: Option<u64>, is_known: bool) -> Result<(), SinkError> {
-    let path = path.to_owned();
-    match lines {
-        Some(lines) if lines < last => Err(SinkError::Beyond { path, last, lines }),
-        Some(lines) if !is_known && last < lines => Err(SinkError::Unknown { path, last, lines }),
-        _ => Ok(()),
+impl Write for To {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            To::Stream(stream) => stream.write(bytes),
+            To::File(output) => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            To::Stream(stream) => stream.flush(),
+            To::File(output) => output.flush(),
+        }
     }
 }
 
-/// The file that says what an unfinished run is about.
-fn note_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".run.json");
-    name.into()
-}
-
-/// Compares with the note of the unfinished run. Returns whether there is one: a finished run
-/// leaves no note.
-fn check_note(note: &Path, path: &Path, run: &Value) -> Result<bool, SinkError> {
-    let text = match fs::read_to_string(note) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        text => text.map_err(SinkError::io(note))?,
-    };
-    // A note that was cut off says nothing about its run, which had not written anything yet.
-    let Ok(before) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
-    match changes(&before, run) {
-        none if none.is_empty() => Ok(true),
-        some => Err(SinkError::OtherRun { path: path.to_owned(), what: some.join(", ") }),
+/// What comes after the last complete record is cut off, so it must be the beginning of one.
+fn check_torn(path: &Path, file: &mut File, end: u64, is_gz: bool) -> Result<(), SinkError> {
+    let begins = if is_gz { MEMBER_BEGINS } else { RECORD_BEGINS };
+    let mut torn = Vec::new();
+    file.seek(SeekFrom::Start(end))
+        .and_then(|_| file.take(64).read_to_end(&mut torn))
+        .map_err(FileError::io(path))?;
+    match begins.iter().zip(&torn).all(|(expected, found)| expected == found) {
+        true => Ok(()),
+        false => Err(no_record(path, &torn)),
     }
 }
 
@@ -275,17 +228,38 @@ fn number_of(path: &Path, record: &[u8]) -> Result<u64, SinkError> {
     struct Record {
         line: u64,
     }
-    let end = || String::from_utf8_lossy(record.trim_ascii_end()).chars().take(60).collect();
     let line = record.strip_suffix(b"\n").and_then(|record| serde_json::from_slice(record).ok());
-    line.map(|Record { line }| line)
-        .ok_or_else(|| SinkError::NoRecord { path: path.to_owned(), end: end() })
+    line.map(|Record { line }| line).ok_or_else(|| no_record(path, record))
+}
+
+fn no_record(path: &Path, end: &[u8]) -> SinkError {
+    let end = String::from_utf8_lossy(end.trim_ascii_end()).chars().take(60).collect();
+    SinkError::NoRecord { path: path.to_owned(), end }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use cajole_files::note_of;
     use serde_json::json;
 
     use super::*;
+
+    fn open(
+        path: &Path,
+        existing: Existing,
+        run: &Value,
+        lines: Option<u64>,
+    ) -> Result<Opened, SinkError> {
+        Sink::open(path, existing, run, &Reads::default(), lines)
+    }
+
+    /// A file as a killed run would have left it, with its note.
+    fn leave(path: &Path, bytes: &[u8]) {
+        drop(open(path, Existing::Replace, &json!({}), None));
+        fs::write(path, bytes).unwrap();
+    }
 
     fn record(line: u64) -> String {
         format!("{{\"line\":{line},\"text\":\"{}\"}}\n", "x".repeat(line as usize % 50))
@@ -297,7 +271,7 @@ mod tests {
         let path = folder.path().join(name);
         let run = json!({"rule": "r"});
         let write = |existing, from: Option<u64>| {
-            let Opened { mut sink, last, .. } = Sink::open(&path, existing, &run, None).unwrap();
+            let Opened { mut sink, last, .. } = open(&path, existing, &run, None).unwrap();
             assert!(from.is_none_or(|from| last <= from));
             for line in last + 1..=records {
                 sink.write(record(line).as_bytes()).unwrap();
@@ -314,7 +288,7 @@ mod tests {
             write(Existing::Resume, Some(records));
             assert!(fs::read(&path).unwrap() == whole, "cut at {cut}");
         }
-        assert!(!note_of(&path).exists());
+        assert!(note_of(&path).exists(), "it says what run the output is of");
     }
 
     #[test]
@@ -328,8 +302,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
         let long = format!("{{\"line\":7,\"text\":\"{}\"}}\n", "x".repeat(200_000));
-        fs::write(&path, record(6) + &long + "{\"li").unwrap();
-        let opened = Sink::open(&path, Existing::Resume, &json!({}), None).unwrap();
+        leave(&path, (record(6) + &long + "{\"li").as_bytes());
+        let opened = open(&path, Existing::Resume, &json!({}), None).unwrap();
         assert_eq!(opened.last, 7);
         assert_eq!(fs::metadata(&path).unwrap().len() as usize, record(6).len() + long.len());
     }
@@ -344,8 +318,8 @@ mod tests {
             encoder.finish().unwrap()
         };
         let open = |members: &[Vec<u8>]| {
-            fs::write(&path, members.concat()).unwrap();
-            Sink::open(&path, Existing::Resume, &json!({}), None).map(|opened| opened.last)
+            leave(&path, &members.concat());
+            open(&path, Existing::Resume, &json!({}), None).map(|opened| opened.last)
         };
         let (whole, unended) = (packed(&record(1)), packed("{\"line\":2}"));
         assert_eq!(open(&[whole.clone(), packed(&record(2))]).unwrap(), 2);
@@ -361,7 +335,7 @@ mod tests {
     fn two_runs_do_not_write_to_one_output() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
-        let open = |existing| Sink::open(&path, existing, &json!({}), None);
+        let open = |existing| open(&path, existing, &json!({}), None);
         let mut first = open(Existing::Keep).unwrap();
         first.sink.write(record(1).as_bytes()).unwrap();
         for existing in [Existing::Resume, Existing::Replace] {
@@ -377,34 +351,65 @@ mod tests {
     fn a_record_beyond_the_input_and_one_of_nobody_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
-        let open = |lines| Sink::open(&path, Existing::Resume, &json!({}), Some(lines));
+        let open = |lines| open(&path, Existing::Resume, &json!({}), Some(lines));
         let text = record(1) + "{\"line\":3,\"status\":\"bad-line\"}\n";
         fs::write(&path, &text).unwrap();
+        let error = open(4).err().unwrap().to_string();
+        assert!(error.contains("out.jsonl.run.json is missing"), "{error}");
+        leave(&path, text.as_bytes());
         let error = open(2).err().unwrap().to_string();
         assert!(error.contains("a record of line 3, and the input has 2 lines"), "{error}");
-        let error = open(4).err().unwrap().to_string();
-        assert!(error.contains("ends at line 3 of 4") && error.contains(".run.json"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is left alone");
-        let opened = open(3).unwrap();
-        assert_eq!((opened.last, opened.bad), (3, 1));
+        let opened = open(4).unwrap();
+        assert_eq!((opened.last, Tally::get(&opened.tally.bad)), (3, 1));
     }
 
     #[test]
     fn what_is_there_is_neither_lost_nor_mixed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
-        let open = |existing, rule: &str| Sink::open(&path, existing, &json!({"rule": rule}), None);
+        let open = |existing, rule: &str| open(&path, existing, &json!({"rule": rule}), None);
         let Opened { mut sink, last, .. } = open(Existing::Resume, "a").unwrap();
         assert_eq!(last, 0);
         sink.write(record(1).as_bytes()).unwrap();
         drop(sink);
-        assert!(matches!(open(Existing::Keep, "a"), Err(SinkError::Exists { .. })));
+        let kept = open(Existing::Keep, "a");
+        assert!(matches!(kept, Err(SinkError::File(FileError::Exists { .. }))));
         let error = open(Existing::Resume, "b").err().unwrap().to_string();
         assert!(error.contains("has changed since: rule;"), "{error}");
         assert_eq!(open(Existing::Resume, "a").unwrap().last, 1);
         assert_eq!(open(Existing::Replace, "b").unwrap().last, 0);
-        fs::write(&path, "something else\n").unwrap();
-        let error = open(Existing::Resume, "b").err().unwrap().to_string();
-        assert!(error.contains("\"something else\""), "{error}");
+        // Whole lines, no line at all, and what follows a record.
+        for other in ["something else\n", "precious", "\n", "{\"line\":1}\nprecious"] {
+            fs::write(&path, other).unwrap();
+            let error = open(Existing::Resume, "b").err().unwrap().to_string();
+            assert!(error.contains("does not end in a record"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), other, "it is left alone");
+        }
+    }
+
+    #[test]
+    fn a_resumed_run_counts_what_was_done_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = concat!(
+            r#"{"line":1,"status":"satisfied","g_before":2.0}"#,
+            "\n",
+            r#"{"line":3,"answers":[{"status":"timed-out","g_before":1.5},{"status":"satisfied","g_before":0.0}]}"#,
+            "\n",
+            r#"{"line":4,"status":"unmeasured","g_before":null}"#,
+            "\n",
+            r#"{"line":6,"status":"bad-line","error":"no"}"#,
+            "\n",
+        );
+        for name in ["out.jsonl", "out.jsonl.gz"] {
+            let path = folder.path().join(name);
+            let mut sink = open(&path, Existing::Keep, &json!({}), None).unwrap().sink;
+            sink.write(answers.as_bytes()).unwrap();
+            sink.finish().unwrap();
+            let Opened { tally, .. } = open(&path, Existing::Resume, &json!({}), None).unwrap();
+            let Tally { lines, inputs, failures, converted, timed_out, unmeasured, bad } = tally;
+            let counts = [lines, inputs, failures, converted, timed_out, unmeasured, bad];
+            assert_eq!(counts.map(|count| count.into_inner()), [6, 4, 2, 1, 1, 1, 1], "{name}");
+        }
     }
 }

@@ -4,7 +4,6 @@
 //! without line ends takes more memory than a few lines.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -97,7 +96,7 @@ impl Source {
     /// # Errors
     /// If it cannot be read.
     pub fn open(path: &Path) -> io::Result<Source> {
-        Source::of(path.display().to_string(), File::open(path)?)
+        Source::of(path.display().to_string(), cajole_files::open(path)?)
     }
 
     /// The lines of standard input.
@@ -105,7 +104,7 @@ impl Source {
     /// # Errors
     /// If it cannot be read.
     pub fn stdin() -> io::Result<Source> {
-        Source::of("standard input".to_owned(), io::stdin())
+        Source::of("standard input".to_owned(), cajole_files::stdin())
     }
 
     /// The lines of any reader; input that begins like a gzipped file is unpacked.

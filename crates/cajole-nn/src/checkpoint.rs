@@ -5,9 +5,9 @@
 //! temporary name and renamed, so a killed process never leaves a partial file.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use cajole_files::replace_whole;
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 
@@ -81,10 +81,18 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 /// # Errors
 /// If the file cannot be written, or a weight is not finite in this precision.
 pub fn save(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Result<()> {
+    write(path, &to_bytes(path, layout, w, precision)?)
+}
+
+/// The weights `w` of a network with this layout as the bytes of a file.
+///
+/// # Errors
+/// If a weight is not finite in this precision; `path` is used in the message.
+pub fn to_bytes(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -> Result<Vec<u8>> {
     check_finite(path, layout, w, precision)?;
     let tensors =
         layout.entries().iter().map(|entry| (entry.name.clone(), tensor(entry, w, precision)));
-    write(path, tensors)
+    serialized(path, tensors)
 }
 
 /// Reads the weights of a network with this layout.
@@ -115,6 +123,14 @@ pub fn from_bytes(path: &Path, bytes: &[u8], layout: &Layout) -> Result<Vec<f32>
 /// # Errors
 /// If the file cannot be written, or a weight is not finite.
 pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result<()> {
+    write(path, &training_to_bytes(path, layout, state)?)
+}
+
+/// The state of a training run as the bytes of a file.
+///
+/// # Errors
+/// If a weight is not finite; `path` is used in the message.
+pub fn training_to_bytes(path: &Path, layout: &Layout, state: &TrainState) -> Result<Vec<u8>> {
     check_finite(path, layout, &state.weights, Precision::F32)?;
     let Progress { epoch, step, best_score, best_epoch, batch, loss, symbols } = state.progress;
     let [epoch, step, best_epoch] = [epoch, step, best_epoch].map(|n| n as f64);
@@ -134,7 +150,7 @@ pub fn save_training(path: &Path, layout: &Layout, state: &TrainState) -> Result
         let entries = layout.entries().iter();
         entries.map(move |e| (format!("{prefix}{}", e.name), tensor(e, w, Precision::F32)))
     });
-    write(path, tensors.chain([("progress".to_owned(), progress)]))
+    serialized(path, tensors.chain([("progress".to_owned(), progress)]))
 }
 
 /// Reads the state of a training run.
@@ -308,20 +324,13 @@ fn parse<'b>(path: &Path, bytes: &'b [u8]) -> Result<SafeTensors<'b>> {
     SafeTensors::deserialize(bytes).map_err(|e| damaged(path, &e))
 }
 
-fn write(path: &Path, tensors: impl Iterator<Item = (String, Owned)>) -> Result<()> {
-    let bytes = safetensors::serialize(tensors, None).map_err(|e| damaged(path, &e))?;
-    write_atomically(path, &bytes)
-        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
+fn serialized(path: &Path, tensors: impl Iterator<Item = (String, Owned)>) -> Result<Vec<u8>> {
+    safetensors::serialize(tensors, None).map_err(|e| damaged(path, &e))
 }
 
-/// Writes a file atomically: a reader sees the old or the new contents, never a part.
-///
-/// # Errors
-/// On any I/O error.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let beside = path.with_extension("partial");
-    fs::write(&beside, bytes)?;
-    fs::rename(&beside, path)
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_whole(path, bytes)
+        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
 }
 
 fn damaged(path: &Path, problem: &dyn std::fmt::Display) -> CheckpointError {

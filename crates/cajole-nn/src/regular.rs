@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A regular file and its length.
 pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
-    let file = File::open(path)?;
+    let file = cajole_files::open(path)?;
     let meta: fs::Metadata = file.metadata()?;
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));

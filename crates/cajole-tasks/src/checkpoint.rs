@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cajole_nn::checkpoint::{self, MODEL_FILE, Precision, write_atomically};
+use cajole_files::Folder;
+use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::{Network, Trainable, Trained};
 use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
 use cajole_treebank::text_of;
@@ -36,6 +36,10 @@ pub trait Checkpoint: Sized {
     /// The bare network.
     type Network: Network;
 
+    /// The names of its vocabularies, and of whatever else [`Checkpoint::save`] writes besides weights
+    /// and card.
+    const VOCABULARIES: &'static [&'static str];
+
     /// The files of the built-in network, by name.
     const BUILT_IN: &'static [(&'static str, &'static [u8])];
 
@@ -55,30 +59,37 @@ pub trait Checkpoint: Sized {
     ///
     /// # Errors
     /// If a file cannot be written.
-    fn save_more(&self, _folder: &Path) -> Result<(), LoadError> {
+    fn save_more(&self, _folder: &Folder) -> Result<(), LoadError> {
         Ok(())
+    }
+
+    /// Checks that a folder has room for the checkpoint, before any work is done for it.
+    ///
+    /// # Errors
+    /// If it holds a file that would be replaced and may not be.
+    fn claim(folder: &Folder) -> Result<(), LoadError> {
+        let all = [MODEL_FILE, CONFIG_FILE, CARD_FILE];
+        Ok(folder.claim(all.iter().chain(Self::VOCABULARIES).copied())?)
     }
 
     /// Writes a checkpoint folder.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// If a file cannot be written, or would replace one that may not be.
     fn save(
         &self,
-        folder: &Path,
+        folder: &Folder,
         card: &Self::Card,
         precision: Precision,
     ) -> Result<(), LoadError> {
         self.save_more(folder)?;
-        fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
-        let model = self.trained();
-        let weights = folder.join(MODEL_FILE);
-        checkpoint::save(&weights, model.net.layout(), model.weights(), precision)?;
+        let (model, path) = (self.trained(), folder.join(MODEL_FILE));
+        let weights = checkpoint::to_bytes(&path, model.net.layout(), model.weights(), precision)?;
+        folder.put(MODEL_FILE, &weights)?;
         let config = serde_json::to_string_pretty(card).expect("a card always serialises") + "\n";
         let others = [(CONFIG_FILE, config), (CARD_FILE, card.to_markdown())];
         for (name, text) in self.vocabularies().iter().chain(&others) {
-            let path = folder.join(name);
-            write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))?;
+            folder.put(name, text.as_bytes())?;
         }
         Ok(())
     }
@@ -284,6 +295,8 @@ pub fn task_of(folder: &Path) -> Result<String, LoadError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::{pairs, parsing, srl, transduction};
 
@@ -309,7 +322,7 @@ mod tests {
         assert!(words.contains(facts.trim_end()), "the model card agrees with its settings");
 
         let folder = tempfile::tempdir().unwrap();
-        network.save(folder.path(), &card, Precision::F32).unwrap();
+        network.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
         assert!(exists(folder.path()));
         assert_eq!(task_of(folder.path()).unwrap(), C::Card::TASK);
         let (loaded, _) = C::load(folder.path()).unwrap();
@@ -322,7 +335,7 @@ mod tests {
     fn check_refused<C: Checkpoint>(file: &str, change: impl Fn(&str) -> String, expected: &str) {
         let (network, card): (C, C::Card) = Files::BuiltIn(C::BUILT_IN).read().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        network.save(folder.path(), &card, Precision::F32).unwrap();
+        network.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
         let path = folder.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
         let changed = change(&text);

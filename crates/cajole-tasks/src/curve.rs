@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use cajole_nn::checkpoint::write_atomically;
+use cajole_files::Folder;
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::LoadError;
 
-const CURVE_FILE: &str = "curve.json";
+pub(crate) const CURVE_FILE: &str = "curve.json";
 
 /// One epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,13 +40,12 @@ pub fn read(folder: &Path) -> Result<Vec<Epoch>, LoadError> {
 
 /// Adds the epoch of this number, from 1. Later epochs, which a killed run has written, are
 /// dropped.
-pub(crate) fn add(folder: &Path, number: usize, epoch: Epoch) -> Result<(), LoadError> {
-    let mut curve = read(folder)?;
+pub(crate) fn add(folder: &Folder, number: usize, epoch: Epoch) -> Result<(), LoadError> {
+    let mut curve = if number == 1 { Vec::new() } else { read(folder.path())? };
     curve.truncate(number.saturating_sub(1));
     curve.push(epoch);
-    let path = folder.join(CURVE_FILE);
     let text = serde_json::to_string(&curve).expect("numbers always serialise") + "\n";
-    write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))
+    Ok(folder.replace(CURVE_FILE, text.as_bytes())?)
 }
 
 #[cfg(test)]
@@ -58,11 +57,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let epoch = |f1| Epoch { epoch: None, f1, loss: Some(1.0) };
         assert_eq!(read(folder.path()).unwrap(), []);
+        let into = Folder::create(folder.path()).unwrap();
         for (number, f1) in [(1, 10.0), (2, 20.0), (3, 30.0), (3, 31.0), (4, 40.0)] {
-            add(folder.path(), number, epoch(f1)).unwrap();
+            add(&into, number, epoch(f1)).unwrap();
         }
         assert_eq!(read(folder.path()).unwrap(), [10.0, 20.0, 31.0, 40.0].map(epoch));
-        add(folder.path(), 1, epoch(5.0)).unwrap();
+        add(&into, 1, epoch(5.0)).unwrap();
         assert_eq!(read(folder.path()).unwrap(), [epoch(5.0)], "begun anew");
         std::fs::write(folder.path().join(CURVE_FILE), r#"[{"epoch": 5, "f1": 7.0, "failed": 1}]"#)
             .unwrap();

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cajole_files::FileError;
 use cajole_nn::checkpoint::CheckpointError;
 use cajole_nn::import::ImportError;
 use cajole_treebank::ReadError;
@@ -36,6 +37,9 @@ pub enum LoadError {
         /// The JSON error, with its position.
         source: serde_json::Error,
     },
+    /// A file cannot be written, or may not be replaced.
+    #[error(transparent)]
+    Files(#[from] FileError),
     /// The size of a vocabulary disagrees with the architecture.
     #[error("{path} has {entries} entries, but the network has {expected}", path = path.display())]
     Vocabulary {
@@ -79,7 +83,7 @@ pub enum LoadError {
     /// The folder contains an unfinished training run with other settings.
     #[error(
         "{path} belongs to an unfinished run, and this has changed since: {what}; name another \
-         folder, or remove this one",
+         folder, or begin anew with --overwrite",
         path = path.display()
     )]
     OtherRun {

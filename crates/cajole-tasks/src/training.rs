@@ -1,24 +1,28 @@
 //! A training run that can be watched, killed and resumed, whatever the task.
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cajole_files::Folder;
 use cajole_nn::checkpoint::{
     CheckpointError, MODEL_FILE, Precision, TRAINING_FILE, check_finite, load_training,
-    save_training, write_atomically,
+    training_to_bytes,
 };
 use cajole_nn::{Example, Progress, TrainConfig, TrainState, Trainable, Trainer};
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::text_of;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::checkpoint::{self, Checkpoint, LoadError};
-use crate::curve::{self, Epoch};
+use crate::checkpoint::LoadError;
+use crate::curve::{self, CURVE_FILE, Epoch};
 use crate::{Watch, changes};
 
 /// Identifies the run that the state next to it belongs to.
 const RUN_FILE: &str = "training.json";
+
+/// The first field of that file, by which it is recognised: a file of that name may be the user's.
+const MARK: (&str, &str) = ("cajole", "an unfinished training run");
 
 /// Time between two saved states within an epoch.
 const SAVE_AFTER: Duration = Duration::from_secs(600);
@@ -38,7 +42,9 @@ pub(crate) struct Training<'a, N: Trainable> {
     /// Epochs between two dev evaluations, each of which saves the state.
     pub(crate) every: usize,
     /// The folder for the state; `None` saves nothing.
-    pub(crate) folder: Option<&'a Path>,
+    pub(crate) folder: Option<&'a Folder>,
+    /// Checks that the folder has room for the checkpoint of the trained network.
+    pub(crate) claim: fn(&Folder) -> Result<(), LoadError>,
 }
 
 impl<'a, N: Trainable> Training<'a, N> {
@@ -54,13 +60,12 @@ impl<'a, N: Trainable> Training<'a, N> {
         mut score: impl FnMut(&[f32]) -> (f64, String),
         watch: &dyn Watch,
     ) -> Result<TrainState, LoadError> {
-        let Training { net, config, examples, seed, initial, every, folder } = self;
-        let file = folder.map(|folder| folder.join(TRAINING_FILE));
+        let Training { net, config, examples, seed, initial, every, folder, claim } = self;
         if let Some(folder) = folder {
-            claim(folder, settings)?;
+            begin(folder, settings, claim)?;
         }
-        let kept = file.as_ref().filter(|file| file.exists());
-        let kept = kept.map(|file| load_training(file, net.layout())).transpose()?;
+        let kept = folder.map(|folder| folder.join(TRAINING_FILE)).filter(|file| file.exists());
+        let kept = kept.map(|file| load_training(&file, net.layout())).transpose()?;
         if let Some(state) = &kept {
             watch.say(&resuming(&state.progress));
         }
@@ -74,11 +79,11 @@ impl<'a, N: Trainable> Training<'a, N> {
             let loss = trainer.epoch_with(|state| {
                 let (progress, loss) = (&state.progress, state.progress.mean_loss());
                 watch.advance(clock.done(progress) as u64, &format!("loss {loss:.3}{note}"));
-                match &file {
+                match folder {
                     // The end of an epoch saves the state anyway.
-                    Some(file) if progress.batch < steps && clock.is_due() => {
+                    Some(folder) if progress.batch < steps && clock.is_due() => {
                         check_diverged(net, &state.weights, progress.epoch + 1)?;
-                        save_training(file, net.layout(), state)?;
+                        save(folder, net, state)?;
                         watch.say(&clock.to_text(progress));
                         Ok(())
                     }
@@ -96,8 +101,8 @@ impl<'a, N: Trainable> Training<'a, N> {
                     let of_epoch = Epoch { epoch: None, f1: measured, loss: Some(loss) };
                     folder.map(|folder| curve::add(folder, epoch, of_epoch)).transpose()?;
                 }
-                if let Some(file) = &file {
-                    save_training(file, net.layout(), trainer.state())?;
+                if let Some(folder) = folder {
+                    save(folder, net, trainer.state())?;
                 }
             }
         }
@@ -108,6 +113,12 @@ impl<'a, N: Trainable> Training<'a, N> {
         }
         Ok(trainer.into_state())
     }
+}
+
+/// Saves the state of a run.
+fn save<N: Trainable>(folder: &Folder, net: &N, state: &TrainState) -> Result<(), LoadError> {
+    let bytes = training_to_bytes(&folder.join(TRAINING_FILE), net.layout(), state)?;
+    Ok(folder.replace(TRAINING_FILE, &bytes)?)
 }
 
 /// Says where a run resumes.
@@ -191,58 +202,64 @@ pub(crate) fn initial<N: Trainable>(net: &N, seed: u64) -> Result<Vec<f32>, Load
     }
 }
 
-/// Records in `folder` which run it belongs to; an error if another unfinished run owns it.
-fn claim(folder: &Path, settings: &impl Serialize) -> Result<(), LoadError> {
-    fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
-    let path = folder.join(RUN_FILE);
+/// Records in `folder` which run it belongs to, and that the run may write there; an error if
+/// another unfinished run owns it, or a file of the user's would be lost.
+fn begin(
+    folder: &Folder,
+    settings: &impl Serialize,
+    claim: fn(&Folder) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
     let settings = serde_json::to_value(settings).expect("settings always serialise");
-    let text = format!("{settings:#}\n");
-    if folder.join(TRAINING_FILE).exists() {
-        let before = serde_json::from_str(&text_of(&path, MOST_SETTINGS_BYTES)?);
-        let before = before.map_err(|source| LoadError::Config { path: path.clone(), source })?;
-        let changed = changes(&before, &settings);
-        if !changed.is_empty() {
-            return Err(LoadError::OtherRun { path, what: changed.join(", ") });
+    match Unfinished::read(folder.path()) {
+        None => {
+            folder.claim([RUN_FILE, TRAINING_FILE, CURVE_FILE])?;
+            claim(folder)?;
+        }
+        Some(before) => {
+            if before.overwrites {
+                folder.allow_overwriting();
+            }
+            let changed = changes(&before.settings, &settings);
+            if folder.join(TRAINING_FILE).exists() && !changed.is_empty() {
+                let (path, what) = (folder.join(RUN_FILE), changed.join(", "));
+                return Err(LoadError::OtherRun { path, what });
+            }
         }
     }
-    write_atomically(&path, text.as_bytes()).map_err(LoadError::io(&path))
+    let overwrites = folder.overwrites();
+    let run = json!({MARK.0: MARK.1, "overwrites": overwrites, "settings": settings});
+    Ok(folder.replace(RUN_FILE, format!("{run:#}\n").as_bytes())?)
 }
 
-/// Loads the network in `folder`; otherwise trains one and saves it there, if a folder is given.
-///
-/// # Errors
-/// If the folder cannot be used.
-pub fn kept_or_trained<C: Checkpoint>(
-    folder: Option<&Path>,
-    train: impl FnOnce() -> Result<(C, C::Card), LoadError>,
-) -> Result<(C, C::Card), LoadError> {
-    match folder {
-        Some(folder) if checkpoint::exists(folder) => C::load(folder),
-        Some(folder) => {
-            let (network, card) = train()?;
-            network.save(folder, &card, Precision::F32)?;
-            finish(folder)?;
-            Ok((network, card))
-        }
-        None => train(),
+/// A run that has not come to its end.
+struct Unfinished {
+    /// Whether the user allowed it to replace files.
+    overwrites: bool,
+    settings: Value,
+}
+
+impl Unfinished {
+    /// The unfinished run in a folder, if there is one.
+    fn read(folder: &Path) -> Option<Unfinished> {
+        let text = text_of(&folder.join(RUN_FILE), MOST_SETTINGS_BYTES).ok()?;
+        let run: Value = serde_json::from_str(&text).ok()?;
+        let is_ours = run.get(MARK.0)?.as_str()? == MARK.1;
+        let overwrites = run.get("overwrites")?.as_bool()?;
+        let settings = run.get("settings")?.clone();
+        is_ours.then_some(Unfinished { overwrites, settings })
     }
 }
 
 /// Whether `folder` holds a run that has not come to its end.
 pub fn is_unfinished(folder: &Path) -> bool {
-    folder.join(RUN_FILE).exists()
+    Unfinished::read(folder).is_some()
 }
 
 /// Removes the files that only an unfinished run needs.
 ///
 /// # Errors
 /// If a file cannot be removed.
-pub fn finish(folder: &Path) -> Result<(), LoadError> {
-    for name in [TRAINING_FILE, RUN_FILE] {
-        let path = folder.join(name);
-        if path.exists() {
-            fs::remove_file(&path).map_err(LoadError::io(&path))?;
-        }
-    }
-    Ok(())
+pub fn finish(folder: &Folder) -> Result<(), LoadError> {
+    folder.remove(TRAINING_FILE)?;
+    Ok(folder.remove(RUN_FILE)?)
 }

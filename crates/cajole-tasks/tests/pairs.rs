@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cajole_core::StepRule;
 use cajole_core::decoders::Greedy;
+use cajole_files::Folder;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::pairs::generated::{Split, generate};
@@ -45,7 +46,8 @@ fn run(
 ) -> Result<(PairsModel, Card), LoadError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let config = PairsConfig { kind, ..config() };
-    pool.install(|| train(&config, splits, 3, folder, watch))
+    let folder = folder.map(|folder| Folder::create(folder).unwrap());
+    pool.install(|| train(&config, splits, 3, folder.as_ref(), watch))
 }
 
 #[test]
@@ -98,7 +100,8 @@ fn a_run_that_diverges_writes_no_checkpoint() {
     let (mut config, folder) = (config(), tempfile::tempdir().unwrap());
     // Adam divides by 1 − beta1.
     config.training.rule = StepRule::Adam { beta1: 1.0, beta2: 0.999, epsilon: 1e-8 };
-    let diverged = train(&config, &splits(), 1, Some(folder.path()), &Silent).err().unwrap();
+    let into = Folder::create(folder.path()).unwrap();
+    let diverged = train(&config, &splits(), 1, Some(&into), &Silent).err().unwrap();
     let said = diverged.to_string();
     assert!(matches!(diverged, LoadError::Diverged { epoch: 1, .. }), "{said}");
     assert!(said.contains("has NaN") && said.contains("training.step-size"), "{said}");
@@ -140,7 +143,7 @@ fn a_checkpoint_round_trips() {
 fn check_round_trip(kind: Kind) {
     let (splits, folder) = (splits(), tempfile::tempdir().unwrap());
     let (trained, card) = run(kind, &splits, None, 1, &Silent).unwrap();
-    trained.save(folder.path(), &card, Precision::F32).unwrap();
+    trained.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
     let (loaded, loaded_card) = PairsModel::load(folder.path()).unwrap();
     assert_eq!(loaded_card, card);
     assert_eq!(loaded.model.weights(), trained.model.weights());
@@ -178,7 +181,7 @@ fn unusual_characters_survive_a_checkpoint() {
     assert!(splits.problems.is_empty());
     let config = PairsConfig { symbols: Spelling::Characters, ..config() };
     let (trained, card) = train(&config, &splits, 1, None, &Silent).unwrap();
-    trained.save(folder.path(), &card, Precision::F32).unwrap();
+    trained.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
     let (loaded, _) = PairsModel::load(folder.path()).unwrap();
     assert_eq!((&loaded.source, &loaded.target), (&trained.source, &trained.target));
     let symbol = |name: &String| loaded.target.symbol(name).unwrap();

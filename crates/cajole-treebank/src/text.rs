@@ -42,7 +42,7 @@ impl Lines {
     /// If it cannot be opened.
     pub fn open(path: &Path, most: u64) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
+        let file = cajole_files::open(path).map_err(io)?;
         let bytes = match path.extension().is_some_and(|end| end == "gz") {
             true => Bytes::Packed(BufReader::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
             false => Bytes::Plain(BufReader::new(file)),

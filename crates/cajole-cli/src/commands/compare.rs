@@ -1,19 +1,19 @@
 //! `cajole compare`: all engines on one file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use cajole_files::{FileError, Folder};
 use cajole_infer::Ask;
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
-use cajole_nn::checkpoint::write_atomically;
 use cajole_nn::settings::MOST_SIZE;
 use cajole_report::Report;
 use cajole_tasks::Watch;
 
 use crate::Session;
 use crate::asking::{self, Asking};
-use crate::output::lock_folder;
+use crate::output::folder;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines};
@@ -43,7 +43,14 @@ pub(crate) struct Compare {
     /// Where compare.json, compare.md and compare.html go
     #[arg(long, short, value_name = "FOLDER")]
     out: Option<PathBuf>,
+
+    /// Replace a report that is there; what the command reads is never replaced
+    #[arg(long, requires = "out")]
+    overwrite: bool,
 }
+
+/// The files of a report.
+const FILES: [&str; 3] = ["compare.json", "compare.md", "compare.html"];
 
 pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
@@ -62,6 +69,11 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
         bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
     }
     let ask = Ask::new(rules.as_ref(), &settings);
+    // Find out that nothing can be written before anything is computed.
+    let folder = what.out.as_deref().map(|out| folder(out, what.overwrite)).transpose()?;
+    if let Some(folder) = &folder {
+        folder.claim(FILES)?;
+    }
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
     let of = Options::new(rules_name, engines).shown(what.shown);
     let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
@@ -76,10 +88,9 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     for (line, error) in &bad {
         screen.say(&format!("passed over: {name}:{line}: {error}"));
     }
-    if let Some(folder) = &what.out {
-        write(&report, folder)?;
-    }
+    let written = folder.map_or(Ok(()), |folder| write(&report, &folder));
     show(&report, what, session)?;
+    written?;
     check_bad((unreadable + bad.len()) as u64, "worked on")
 }
 
@@ -108,16 +119,7 @@ fn show(report: &Report, what: &Compare, session: &Session) -> anyhow::Result<()
     }
 }
 
-fn write(report: &Report, folder: &Path) -> anyhow::Result<()> {
-    let _locked = lock_folder(folder)?;
-    for (name, text) in [
-        ("compare.json", report.to_json()),
-        ("compare.md", report.to_markdown()),
-        ("compare.html", report.to_html()),
-    ] {
-        let path = folder.join(name);
-        write_atomically(&path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+fn write(report: &Report, folder: &Folder) -> Result<(), FileError> {
+    let texts = [report.to_json(), report.to_markdown(), report.to_html()];
+    FILES.iter().zip(texts).try_for_each(|(name, text)| folder.put(name, text.as_bytes()))
 }

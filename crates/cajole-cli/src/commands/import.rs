@@ -1,16 +1,16 @@
 //! `cajole import`: networks that were trained elsewhere, as checkpoints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::models::transformer::EncoderDecoderConfig;
-use cajole_tasks::checkpoint::{self, Checkpoint};
+use cajole_tasks::Checkpoint;
 use cajole_tasks::srl::{self, ElmoFiles};
 use cajole_tasks::writer;
 
 use crate::Session;
-use crate::output::lock_folder;
+use crate::output::folder;
 use crate::screen;
 
 /// Make a checkpoint from a network that was trained elsewhere
@@ -78,6 +78,10 @@ pub(crate) struct Torch {
     /// Where the checkpoint goes
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
+
+    /// Replace files of a checkpoint that are there; what is imported is never replaced
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 }
 
 #[derive(clap::Args, Debug)]
@@ -88,6 +92,10 @@ pub(crate) struct Allennlp {
     /// Where the checkpoint goes
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
+
+    /// Replace files of a checkpoint that are there; what is imported is never replaced
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 
     /// The options of the ELMo that the network reads
     #[arg(long, value_name = "FILE", requires = "weights")]
@@ -105,15 +113,23 @@ pub(crate) fn run(what: &Import, session: &Session) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a checkpoint folder, all of it or nothing.
+fn save<C: Checkpoint>(
+    network: &C,
+    card: &C::Card,
+    out: &Path,
+    overwrite: bool,
+) -> anyhow::Result<()> {
+    let folder = folder(out, overwrite)?;
+    C::claim(&folder)?;
+    Ok(network.save(&folder, card, Precision::F32)?)
+}
+
 fn torch(what: &Torch, session: &Session) -> anyhow::Result<()> {
-    let Torch { file, mapping, out } = what;
-    if checkpoint::exists(out) {
-        bail!("{} holds a checkpoint already: name another folder", out.display());
-    }
+    let Torch { file, mapping, out, overwrite } = what;
     let (writer, card) = writer::import::torch(file, mapping)
         .with_context(|| format!("cannot import {}", file.display()))?;
-    let _locked = lock_folder(out)?;
-    writer.save(out, &card, Precision::F32)?;
+    save(&writer, &card, out, *overwrite)?;
     if session.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
@@ -130,16 +146,12 @@ fn torch(what: &Torch, session: &Session) -> anyhow::Result<()> {
 }
 
 fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
-    let Allennlp { archive, out, options, weights } = what;
-    if checkpoint::exists(out) {
-        bail!("{} holds a checkpoint already: name another folder", out.display());
-    }
+    let Allennlp { archive, out, overwrite, options, weights } = what;
     let elmo = options.clone().zip(weights.clone());
     let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
     let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())
         .with_context(|| format!("cannot import {}", archive.display()))?;
-    let _locked = lock_folder(out)?;
-    tagger.save(out, &card, Precision::F32)?;
+    save(&tagger, &card, out, *overwrite)?;
     if session.json {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }

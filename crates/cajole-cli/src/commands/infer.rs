@@ -8,7 +8,7 @@ use cajole_infer::Ask;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::runnable::Stream;
-use cajole_infer::sink::{Opened, Sink};
+use cajole_infer::sink::Opened;
 use cajole_tasks::Watch;
 use serde_json::json;
 
@@ -105,43 +105,41 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     // Find all errors before an output is created or replaced.
     network.answer(Vec::new(), &ask)?;
     let mut source = what.asking.source(&what.input)?;
-    let out = what.output.out.as_deref();
-    let Opened { mut sink, last, bad } = match out {
-        None => Opened { sink: Sink::of(stdout()), last: 0, bad: 0 },
+    let out = what.output.file()?;
+    let Opened { mut sink, last, tally } = match out {
+        None => Opened::stream(stdout()),
         Some(out) => {
-            let model = what.asking.model(DEFAULT);
-            let mut reads = note::reads(&what.input, model, &ask)?;
-            let note = note::note(&reads, model, &*network, file.as_ref(), &ask)?;
-            reads.others.extend(what.asking.constraint.clone());
+            let (input, asking, model) = (&what.input, &what.asking, what.asking.model(DEFAULT));
+            let note = note::note(input, model, asking, &*network, file.as_ref(), &ask)?;
             session.interrupt.cancels(&settings.cancel);
             session.interrupt.advise(&format!(
                 ": {} is whole up to here, and the same command with --resume goes on",
                 out.display()
             ));
-            what.output.open(out, &reads, &note)?
+            what.output.open(out, input, &note)?
         }
     };
     source.skip_to(last).with_context(|| cannot_read(&what.input))?;
-    let (screen, tally) = (Screen::new(), Tally::default());
+    let screen = Screen::new();
     let is_watched = out.is_some() || !stdout().is_terminal();
     if is_watched && stderr().is_terminal() {
         screen.begin("lines", n_lines(&what.input)?);
     }
     let told = |error: Option<&InferError>| match error {
         Some(error) => screen.say(&format!("passed over: {error}")),
-        None => screen.advance(last + Tally::get(&tally.lines), &progress(&tally)),
+        None => screen.advance(Tally::get(&tally.lines), &progress(&tally)),
     };
     let stream = Stream { source: &mut source, sink: &mut sink, tally: &tally, told: &told };
     let ended = network.infer(&ask, stream);
     screen.end();
     ended?;
-    sink.finish().context("cannot write the output")?;
+    sink.finish()?;
     match out {
         Some(out) => tell(out, last, &tally, session)?,
         None => warn_of_time(Tally::get(&tally.timed_out)),
     }
     check_measured(Tally::get(&tally.unmeasured))?;
-    check_bad(bad + Tally::get(&tally.bad), "worked on")
+    check_bad(Tally::get(&tally.bad), "worked on")
 }
 
 /// How many lines there are, as far as that can be known: only a file can be read twice.

@@ -50,7 +50,7 @@ pub(crate) struct Parse {
 
 pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open_for(session, "parser", "parsing")?;
-    if what.output.out.is_some() {
+    if what.output.file()?.is_some() {
         return infer::run(&to_file(what)?, session);
     }
     let file = what.asking.rule_file(&*network)?;

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cajole_experiments::transduction::TransductionConfig;
 use cajole_experiments::{Places, parsing, srl, transduction};
-use cajole_nn::checkpoint::write_atomically;
+use cajole_files::Folder;
 use cajole_report::Report;
 use cajole_tasks::Watch;
 
 use super::train::{parsing_config, srl_config};
 use crate::Session;
-use crate::output::lock_folder;
+use crate::output::folder;
 use crate::screen::{self, Screen};
 use crate::settings::{self, Data, Settings};
 
@@ -29,6 +29,10 @@ pub(crate) struct Reproduce {
     /// Where report.json, report.md, report.html and the networks go
     #[arg(long, value_name = "FOLDER", default_value = "report")]
     pub(crate) out: PathBuf,
+
+    /// Replace a report that is there; what has been measured is kept and reused
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 
     /// Train one network per kind from this seed, instead of the configured ones
     #[arg(long, value_name = "N")]
@@ -58,17 +62,20 @@ pub(crate) enum Experiment {
     Srl,
 }
 
+/// The files of a report.
+const FILES: [&str; 3] = ["report.json", "report.md", "report.html"];
+
 pub(crate) fn run(what: &Reproduce, session: &Session) -> anyhow::Result<()> {
     let started = Instant::now();
-    let _locked = lock_folder(&what.out)?;
     session.interrupt.advise(": the same command goes on where it was");
     let screen = Screen::new();
-    let report = match what.task {
+    let (report, out) = match what.task {
         Experiment::Transduction => transduction(what, &screen)?,
         Experiment::Parsing => parsing(what, &screen)?,
         Experiment::Srl => srl(what, &screen)?,
     };
-    write(&report, what)?;
+    let texts = [report.to_json(), report.to_markdown(), report.to_html()];
+    FILES.iter().zip(texts).try_for_each(|(name, text)| out.put(name, text.as_bytes()))?;
     if session.json {
         return screen::print(&report.to_json());
     }
@@ -81,7 +88,7 @@ pub(crate) fn run(what: &Reproduce, session: &Session) -> anyhow::Result<()> {
     ))
 }
 
-fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<(Report, Folder)> {
     if what.nets.is_some() || !what.networks.is_empty() {
         bail!("--nets and --networks are for parsing and srl; transducers are trained in seconds");
     }
@@ -94,34 +101,44 @@ fn transduction(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
         "Sequence transduction: {} networks to train and cajole, about 20 s each.",
         config.seeds.len() * config.start_states.len()
     ));
-    Ok(transduction::reproduce(&config, Some(&what.out), screen)?)
+    let out = what.folder()?;
+    Ok((transduction::reproduce(&config, Some(&out), screen)?, out))
 }
 
-fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+fn parsing(what: &Reproduce, screen: &Screen) -> anyhow::Result<(Report, Folder)> {
     let mut config = parsing_config(&what.settings, &what.data)?;
     if let Some(seed) = what.seed {
         config.seed = seed;
         config.networks.iter_mut().for_each(|network| network.seeds.clear());
     }
     announce("Constituency parsing", config.seeded().len(), what, screen);
-    Ok(parsing::reproduce(&config, &what.places(), screen)?)
+    let out = what.folder()?;
+    Ok((parsing::reproduce(&config, &what.places(&out), screen)?, out))
 }
 
-fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<Report> {
+fn srl(what: &Reproduce, screen: &Screen) -> anyhow::Result<(Report, Folder)> {
     let mut config = srl_config(&what.settings, &what.data)?;
     if let Some(seed) = what.seed {
         config.seed = seed;
         config.networks.iter_mut().for_each(|network| network.seeds.clear());
     }
     announce("Semantic role labeling", config.seeded().len(), what, screen);
-    Ok(srl::reproduce(&config, &what.places(), screen)?)
+    let out = what.folder()?;
+    Ok((srl::reproduce(&config, &what.places(&out), screen)?, out))
 }
 
 impl Reproduce {
-    fn places(&self) -> Places<'_> {
+    /// Where everything goes. The settings have been read.
+    fn folder(&self) -> anyhow::Result<Folder> {
+        let out = folder(&self.out, self.overwrite)?;
+        out.claim(FILES)?;
+        Ok(out)
+    }
+
+    fn places<'a>(&'a self, out: &'a Folder) -> Places<'a> {
         Places {
             data: self.data.folder.as_deref(),
-            out: Some(&self.out),
+            out: Some(out),
             nets: self.nets.as_deref(),
             only: &self.networks,
         }
@@ -150,19 +167,6 @@ fn print(report: &Report) -> anyhow::Result<()> {
     }
     for case in &report.cases {
         screen::print(&format!("\n{}", case.to_text(width, colour)))?;
-    }
-    Ok(())
-}
-
-fn write(report: &Report, what: &Reproduce) -> anyhow::Result<()> {
-    for (name, text) in [
-        ("report.json", report.to_json()),
-        ("report.md", report.to_markdown()),
-        ("report.html", report.to_html()),
-    ] {
-        let path = what.out.join(name);
-        write_atomically(&path, text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use cajole_experiments::parsing::ParsingConfig;
 use cajole_experiments::srl::SrlConfig;
 use cajole_experiments::transduction::TransductionConfig;
+use cajole_files::{Folder, Reads};
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::checkpoint;
 use cajole_tasks::pairs::{self, Kind, PairsConfig};
@@ -14,7 +15,6 @@ use cajole_tasks::training::{finish, is_unfinished};
 use cajole_tasks::{Checkpoint, Watch, parsing, srl, transduction};
 
 use crate::Session;
-use crate::output::{Locked, lock_folder};
 use crate::screen::{self, Screen};
 use crate::settings::{self, Data, Settings};
 
@@ -112,31 +112,34 @@ fn unless_meant(what: &Train) -> anyhow::Result<()> {
 
 /// The folder of the run, created if necessary, and locked against other runs. A finished
 /// checkpoint in it is left alone.
-fn folder(what: &Train, name: &str, session: &Session) -> anyhow::Result<(PathBuf, Locked)> {
-    let folder = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
-    let locked = lock_folder(&folder)?;
+fn folder(what: &Train, name: &str, session: &Session) -> anyhow::Result<Folder> {
+    let path = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
+    let mut reads = Reads::so_far();
+    if let Some(encoder) = &what.encoder {
+        reads.add_folder(encoder)?;
+    }
+    let folder = Folder::open(&path, reads, what.overwrite)?;
     if what.overwrite {
         finish(&folder)?;
-    } else if checkpoint::exists(&folder) && !is_unfinished(&folder) {
+    } else if checkpoint::exists(&path) && !is_unfinished(&path) {
         bail!(
             "{} holds a finished checkpoint already: --overwrite begins anew, --out names another \
              folder",
-            folder.display()
+            path.display()
         );
     }
     session.interrupt.advise(": the same command goes on after the last epoch that was kept");
-    Ok((folder, locked))
+    Ok(folder)
 }
 
 fn transducer(what: &Train, session: &Session) -> anyhow::Result<()> {
     let config: TransductionConfig = settings::read(TransductionConfig::DEFAULT, &what.settings)?;
-    let (folder, _locked) = folder(what, "transducer", session)?;
+    let folder = folder(what, "transducer", session)?;
     let splits = transduction::Splits::new(0);
     let screen = Screen::new();
     let (network, training) = (&config.network, &config.training);
     let (model, card) =
-        transduction::train(network, training, &splits, what.seed, Some(&folder), &screen)
-            .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+        transduction::train(network, training, &splits, what.seed, Some(&folder), &screen)?;
     model.save(&folder, &card, Precision::F32)?;
     finish(&folder)?;
     if session.json {
@@ -145,7 +148,7 @@ fn transducer(what: &Train, session: &Session) -> anyhow::Result<()> {
     screen::print(&format!(
         "{}: {:.1} % of the training inputs come out right, {:.1} % of the held-out ones.\n\
          Try `cajole explain --model {0}` or `cajole eval --model {0}`.",
-        folder.display(),
+        folder.path().display(),
         card.train_exact,
         card.dev_exact
     ))
@@ -159,10 +162,9 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(recipe.treebank, what.data.folder.as_deref(), config.seed)?;
-    let (folder, _locked) = folder(what, &network.name, session)?;
+    let folder = folder(what, &network.name, session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
-    let (parser, card) = parsing::train(&recipe, &splits, Some(&folder), &screen)
-        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let (parser, card) = parsing::train(&recipe, &splits, Some(&folder), &screen)?;
     let precision = if what.half { Precision::F16 } else { Precision::F32 };
     parser.save(&folder, &card, precision)?;
     finish(&folder)?;
@@ -170,7 +172,7 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
     let epochs = (card.best_epoch, card.epochs);
-    tell(&folder, card.dev_f1, epochs, "echo \"The old man the boats .\" | cajole parse")
+    tell(folder.path(), card.dev_f1, epochs, "echo \"The old man the boats .\" | cajole parse")
 }
 
 fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
@@ -191,10 +193,9 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
     let recipe = Recipe { encoder: what.encoder.as_deref(), ..config.recipe(network)? };
     let screen = Screen::new();
     let splits = srl::Splits::load(recipe.corpus, what.data.folder.as_deref(), config.seed)?;
-    let (folder, _locked) = folder(what, &network.name, session)?;
+    let folder = folder(what, &network.name, session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
-    let (tagger, card) = srl::train(&recipe, &splits, Some(&folder), &screen)
-        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let (tagger, card) = srl::train(&recipe, &splits, Some(&folder), &screen)?;
     let precision = if what.half { Precision::F16 } else { Precision::F32 };
     tagger.save(&folder, &card, precision)?;
     finish(&folder)?;
@@ -202,7 +203,7 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
         return screen::print(&serde_json::to_string_pretty(&card)?);
     }
     let epochs = (card.best_epoch, card.epochs);
-    tell(&folder, card.dev_f1, epochs, "echo \"The dog chased the cat .\" | cajole tag")
+    tell(folder.path(), card.dev_f1, epochs, "echo \"The dog chased the cat .\" | cajole tag")
 }
 
 fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
@@ -218,10 +219,9 @@ fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
     };
     let screen = Screen::new();
     let splits = pairs::Splits::load(train, dev, config.symbols)?;
-    let (folder, _locked) = folder(what, "pairs", session)?;
+    let folder = folder(what, "pairs", session)?;
     splits.problems.iter().for_each(|problem| screen.say(&format!("left out: {problem}")));
-    let (model, card) = pairs::train(&config, &splits, what.seed, Some(&folder), &screen)
-        .with_context(|| format!("remove {} to start afresh", folder.display()))?;
+    let (model, card) = pairs::train(&config, &splits, what.seed, Some(&folder), &screen)?;
     let precision = if what.half { Precision::F16 } else { Precision::F32 };
     model.save(&folder, &card, precision)?;
     finish(&folder)?;
@@ -230,7 +230,7 @@ fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
     }
     screen::print(&format!(
         "{}: {:.1} % of the development pairs come out right, in epoch {} of {}.",
-        folder.display(),
+        folder.path().display(),
         card.dev_exact,
         card.best_epoch,
         card.epochs

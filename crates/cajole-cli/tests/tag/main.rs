@@ -12,6 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use cajole_experiments::srl::SrlConfig;
+use cajole_files::Folder;
 use cajole_nn::checkpoint::Precision;
 use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::{CorpusConfig, NetworkConfig, Recipe, Splits};
@@ -115,7 +116,7 @@ fn train(folder: &Path, reads: Reads, epochs: usize) {
     let (network, corpus, reading) = (&network, &corpus, readings[0]);
     let recipe = Recipe { network, sizes, training, corpus, reading, seed: *seed, encoder: None };
     let (trained, card) = cajole_tasks::srl::train(&recipe, &splits, None, &Silent).unwrap();
-    trained.save(folder, &card, Precision::F32).unwrap();
+    trained.save(&Folder::create(folder).unwrap(), &card, Precision::F32).unwrap();
 }
 
 /// Sentences that were not trained on, with trees and roles.

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use cajole_files::Folder;
 use cajole_nn::models::{SequenceConfig, SequenceNetwork};
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
@@ -100,7 +101,7 @@ impl Experiment for ParsingConfig {
     fn train(
         recipe: &Recipe<'_>,
         splits: &Splits,
-        folder: Option<&Path>,
+        folder: Option<&Folder>,
         watch: &dyn Watch,
     ) -> Result<(Parser, Card), LoadError> {
         train(recipe, splits, folder, watch)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cajole_core::Candidate;
 use cajole_core::decoders::Greedy;
+use cajole_files::Folder;
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
@@ -98,7 +99,7 @@ impl Experiment for SrlConfig {
     fn train(
         recipe: &Recipe<'_>,
         splits: &Splits,
-        folder: Option<&Path>,
+        folder: Option<&Folder>,
         watch: &dyn Watch,
     ) -> Result<(RoleTagger, Card), LoadError> {
         train(recipe, splits, folder, watch)

@@ -1,8 +1,7 @@
 //! The whole transduction experiment: train, find failures, repair them by every method, report.
 
-use std::path::Path;
-
 use cajole_core::{Gbi, Symbol, UnknownParameter};
+use cajole_files::Folder;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::models::StartState;
 use cajole_report::{Figure, Report, Row};
@@ -47,7 +46,7 @@ pub(super) struct Measured {
 /// If a network cannot be saved, or a preset does not fit it.
 pub fn reproduce(
     config: &TransductionConfig,
-    out: Option<&Path>,
+    out: Option<&Folder>,
     watch: &dyn Watch,
 ) -> Result<Report, ExperimentError> {
     let mut splits = Splits::new(config.tuning.inputs);
@@ -71,7 +70,8 @@ pub fn reproduce(
                 card.train_exact, card.dev_exact
             ));
             if let Some(out) = out {
-                model.save(&out.join("nets").join(&name), &card, Precision::F32)?;
+                let folder = out.within(format!("nets/{name}")).map_err(LoadError::from)?;
+                model.save(&folder, &card, Precision::F32)?;
             }
             for kind in ConstraintKind::ALL {
                 measured.push(measure(&name, &model, kind, config, &splits, watch)?);

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cajole_experiments::srl::SrlConfig;
+use cajole_files::Folder;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::{Decay, TrainConfig};
 use cajole_tasks::srl::{
@@ -49,7 +50,8 @@ fn trained(
     let config = config();
     let network = network(&config);
     let recipe = Recipe { encoder: Some(from), ..config.recipe(&network).unwrap() };
-    train(&recipe, splits, folder, watch).map_err(|error| error.to_string())
+    let folder = folder.map(|folder| Folder::create(folder).unwrap());
+    train(&recipe, splits, folder.as_ref(), watch).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -80,7 +82,7 @@ fn training_learns_and_a_killed_run_ends_with_the_same_weights() {
     assert!(bits(other.model.weights()) == bits(whole.model.weights()));
 
     // As a checkpoint, without the folder that it came from.
-    whole.save(folder.path(), &card, Precision::F32).unwrap();
+    whole.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
     drop(from);
     let (loaded, loaded_card) = RoleTagger::load(folder.path()).unwrap();
     assert_eq!(loaded_card, card);

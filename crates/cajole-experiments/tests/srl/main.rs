@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use cajole_core::{Config, Outcome, Symbol};
 use cajole_experiments::srl::{Failures, Searching, SrlConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places, Repair};
+use cajole_files::Folder;
 use cajole_report::Figure;
 use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::training::{evaluate, propositions};
@@ -58,7 +59,10 @@ fn rows(
     watch: &dyn Watch,
 ) -> Result<Vec<Value>, ExperimentError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let report = pool.install(|| reproduce(config, &Places { out, ..Places::default() }, watch))?;
+    let report = pool.install(|| {
+        let out = out.map(|out| Folder::create(out).unwrap());
+        reproduce(config, &Places { out: out.as_ref(), ..Places::default() }, watch)
+    })?;
     Ok(rows_without(&report, &["milliseconds", "viterbi_ms", "repair_cost"]))
 }
 
@@ -148,8 +152,9 @@ fn a_killed_training_run_resumes_and_ends_with_the_same_weights() {
     for network in &config.networks {
         let folder = tempfile::tempdir().unwrap();
         let train = |folder: Option<&Path>, watch: &dyn Watch| {
-            let (tagger, card) =
-                train(&config.recipe(network).unwrap(), &splits, folder, watch).unwrap();
+            let folder = folder.map(|folder| Folder::create(folder).unwrap());
+            let recipe = config.recipe(network).unwrap();
+            let (tagger, card) = train(&recipe, &splits, folder.as_ref(), watch).unwrap();
             (bits(tagger.model.weights()), card)
         };
         let count = Killer::after(usize::MAX);

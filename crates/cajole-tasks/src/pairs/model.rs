@@ -89,6 +89,7 @@ const TARGET: &str = "vocab.target.txt";
 impl Checkpoint for PairsModel {
     type Card = Card;
     type Network = SequenceNetwork;
+    const VOCABULARIES: &'static [&'static str] = &[SOURCE, TARGET];
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_expressions::FILES;
 
     fn trained(&self) -> &Net {

@@ -1,9 +1,8 @@
 //! Trains a network on pairs, evaluating on the dev set after every epoch.
 
-use std::path::Path;
-
 use cajole_core::Symbol;
 use cajole_core::decoders::Greedy;
+use cajole_files::Folder;
 use cajole_nn::models::{Seq2SeqConfig, SequenceConfig, SequenceNetwork, Token};
 use cajole_nn::random::Random;
 use cajole_nn::{Example, TrainConfig, Trained};
@@ -15,7 +14,7 @@ use super::metric::Score;
 use super::model::{Card, PairsModel};
 use super::symbols::Symbols;
 use crate::Watch;
-use crate::checkpoint::LoadError;
+use crate::checkpoint::{Checkpoint, LoadError};
 use crate::sequence::{self, Shape};
 use crate::training::{Training, initial};
 
@@ -38,7 +37,7 @@ pub fn train(
     config: &PairsConfig,
     splits: &Splits,
     seed: u64,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
     watch: &dyn Watch,
 ) -> Result<(PairsModel, Card), LoadError> {
     let source = Symbols::of_inputs(splits.train.iter().map(|p| p.input.as_slice()), config.often);
@@ -74,7 +73,9 @@ pub fn train(
     };
     let dev = fingerprint(&splits.dev);
     let run = Run { network: &network, training, seed, train: fingerprint(&splits.train), dev };
-    let job = Training { net: &net, config: training, examples, seed, initial, every: 1, folder };
+    let claim = PairsModel::claim;
+    let job =
+        Training { net: &net, config: training, examples, seed, initial, every: 1, folder, claim };
     let state = job.run(&run, measure, watch)?;
     let model = model(&state.best_weights);
     let score = evaluate(&model, &splits.dev);

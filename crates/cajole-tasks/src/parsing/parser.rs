@@ -85,6 +85,7 @@ const VECTORS: &str = "vocab.vectors.txt";
 impl Checkpoint for Parser {
     type Card = Card;
     type Network = SequenceNetwork;
+    const VOCABULARIES: &'static [&'static str] = &[LABELS, WORDS, VECTORS];
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_parser::FILES;
 
     fn trained(&self) -> &Net {

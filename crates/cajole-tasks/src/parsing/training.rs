@@ -1,8 +1,7 @@
 //! Trains a parser, evaluating dev F1 after every epoch.
 
-use std::path::Path;
-
 use cajole_core::decoders::Greedy;
+use cajole_files::Folder;
 use cajole_nn::models::{Seq2SeqConfig, SequenceConfig, SequenceNetwork, Token};
 use cajole_nn::{Example, TrainConfig, Trained};
 use cajole_treebank::evalb::Params;
@@ -15,7 +14,7 @@ use super::corpora::Splits;
 use super::metric::{Score, scores};
 use super::parser::{Card, Parser};
 use crate::Watch;
-use crate::checkpoint::LoadError;
+use crate::checkpoint::{Checkpoint, LoadError};
 use crate::corpora::Contents;
 use crate::sequence::{Shape, Symbols, TransformerSettings, UnevenHeads};
 use crate::training::{Training, initial};
@@ -57,7 +56,7 @@ struct Run<'a> {
 pub fn train(
     recipe: &Recipe<'_>,
     splits: &Splits,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
     watch: &dyn Watch,
 ) -> Result<(Parser, Card), LoadError> {
     let Recipe { network: of, treebank, seed, .. } = *recipe;
@@ -99,7 +98,8 @@ pub fn train(
     let share = of.share;
     let files = &splits.contents;
     let run = Run { network: &network, training: &training, treebank, files, share, seed };
-    let job = Training { net: &net, config: &training, examples, seed, initial, every: 1, folder };
+    let (config, claim) = (&training, Parser::claim);
+    let job = Training { net: &net, config, examples, seed, initial, every: 1, folder, claim };
     let state = job.run(&run, measure, watch)?;
     let card = Card {
         task: "parsing".to_owned(),

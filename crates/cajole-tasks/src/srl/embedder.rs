@@ -5,14 +5,17 @@
 //! the sentence.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cajole_files::Folder;
 use cajole_nn::import::ImportError;
 use cajole_nn::models::elmo::{Cache, Elmo, Mix};
 
 use crate::checkpoint::LoadError;
+
+const OPTIONS: &str = "options.json";
+const WEIGHTS: &str = "weights.hdf5";
 
 /// The files of a published ELMo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,24 +29,16 @@ pub struct ElmoFiles {
 impl ElmoFiles {
     /// The ELMo files of a checkpoint in `folder`.
     pub(crate) fn within(folder: &Path) -> Self {
-        ElmoFiles { options: folder.join("options.json"), weights: folder.join("weights.hdf5") }
+        ElmoFiles { options: folder.join(OPTIONS), weights: folder.join(WEIGHTS) }
     }
 
     /// Copies them into `folder`, unless they are already there.
     ///
     /// # Errors
     /// If a file cannot be read or written.
-    pub(crate) fn copy_to(&self, folder: &Path) -> Result<(), LoadError> {
-        fs::create_dir_all(folder).map_err(LoadError::io(folder))?;
-        let copies = ElmoFiles::within(folder);
-        for (file, copy) in [(&self.options, &copies.options), (&self.weights, &copies.weights)] {
-            // Copying a file onto itself would truncate it.
-            let same = fs::canonicalize(file).ok() == fs::canonicalize(copy).ok() && copy.exists();
-            if !same {
-                fs::copy(file, copy).map_err(LoadError::io(file))?;
-            }
-        }
-        Ok(())
+    pub(crate) fn copy_to(&self, folder: &Folder) -> Result<(), LoadError> {
+        folder.copy(OPTIONS, &self.options)?;
+        Ok(folder.copy(WEIGHTS, &self.weights)?)
     }
 }
 

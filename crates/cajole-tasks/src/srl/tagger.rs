@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cajole_core::Symbol;
 use cajole_core::constraints::{PREDICATE_ROLES, RoleSet, SpansInTree, TagSet};
 use cajole_core::decoders::tags::{Space, Tagged, Viterbi};
+use cajole_files::Folder;
 use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::transformer::EncoderTaggerConfig;
 use cajole_nn::models::{CellKind, Features, Reading, TaggerConfig};
@@ -188,6 +189,16 @@ const ELMO: &str = "elmo";
 impl Checkpoint for RoleTagger {
     type Card = Card;
     type Network = Tagging<RoleNetwork>;
+    const VOCABULARIES: &'static [&'static str] = &[
+        WORDS,
+        VECTORS,
+        LEMMAS,
+        PREDICATES,
+        TAGS,
+        TOKENIZER,
+        "elmo/options.json",
+        "elmo/weights.hdf5",
+    ];
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_tagger::FILES;
 
     fn trained(&self) -> &Net {
@@ -219,9 +230,9 @@ impl Checkpoint for RoleTagger {
         Ok(RoleTagger { model, vocabulary })
     }
 
-    fn save_more(&self, folder: &Path) -> Result<(), LoadError> {
+    fn save_more(&self, folder: &Folder) -> Result<(), LoadError> {
         match &self.vocabulary.embedder {
-            Some(embedder) => embedder.files().copy_to(&folder.join(ELMO)),
+            Some(embedder) => embedder.files().copy_to(&folder.within(ELMO)?),
             None => Ok(()),
         }
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::TagSet;
-use cajole_nn::import::huggingface::Folder;
+use cajole_files::Folder;
+use cajole_nn::import::huggingface;
 use cajole_nn::models::TaggerConfig;
 use cajole_nn::{Example, Tagging, TrainConfig, Trained};
 use cajole_treebank::roles::Reading;
@@ -22,7 +23,7 @@ use super::network::{RoleNetwork, RoleNetworkConfig};
 use super::splitter::{SplitError, Splitter};
 use super::tagger::{Card, RoleTagger, Vocabulary};
 use crate::Watch;
-use crate::checkpoint::LoadError;
+use crate::checkpoint::{Checkpoint, LoadError};
 use crate::corpora::Contents;
 use crate::fingerprint;
 use crate::training::{Training, initial};
@@ -93,7 +94,7 @@ struct Blank {
 pub fn train(
     recipe: &Recipe<'_>,
     splits: &Splits,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
     watch: &dyn Watch,
 ) -> Result<(RoleTagger, Card), LoadError> {
     let Recipe { network: of, corpus, seed, .. } = *recipe;
@@ -118,7 +119,8 @@ pub fn train(
     let files = &splits.contents;
     let run = Run { network: &network, training: &training, corpus, files, of, seed, encoder };
     let initial = blank.model.weights().to_vec();
-    let job = Training { net: &loss, config: &training, examples, seed, initial, every: 1, folder };
+    let (config, claim) = (&training, RoleTagger::claim);
+    let job = Training { net: &loss, config, examples, seed, initial, every: 1, folder, claim };
     let state = job.run(&run, measure, watch)?;
     let card = Card {
         task: "srl".to_owned(),
@@ -176,7 +178,7 @@ impl Blank {
         }
         let sentences = splits.train_share(of.share);
         let tags = tags(sentences, corpus);
-        let (net, weights) = Folder::open(folder)?.encoder(tags.n_tags(), seed)?;
+        let (net, weights) = huggingface::Folder::open(folder)?.encoder(tags.n_tags(), seed)?;
         let splitter = Splitter::open(folder, net.config.embedding)?;
         let lexicon = Lexicon::new(corpus.reads, Vec::new(), Vec::new());
         let mut vocabulary =

@@ -36,6 +36,7 @@ const END: &str = "</s>";
 impl Checkpoint for Net {
     type Card = Card;
     type Network = Transducer;
+    const VOCABULARIES: &'static [&'static str] = &[SOURCE, TARGET];
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = cajole_model_transducer::FILES;
 
     fn trained(&self) -> &Net {

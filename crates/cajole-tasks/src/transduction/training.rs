@@ -1,9 +1,8 @@
 //! Trains a transducer in a run that can be watched, stopped and resumed.
 
-use std::path::Path;
-
 use cajole_core::Symbol;
 use cajole_core::decoders::Greedy;
+use cajole_files::Folder;
 use cajole_nn::models::{Transducer, TransducerConfig};
 use cajole_nn::{Example, TrainConfig, Trained};
 use serde::Serialize;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use super::checkpoint::Card;
 use super::language::{Splits, transduce};
 use crate::Watch;
-use crate::checkpoint::LoadError;
+use crate::checkpoint::{Checkpoint, LoadError};
 use crate::training::{Training, initial};
 
 /// Trains a transducer from `seed`. With a `folder`, checkpoints the run there after every tenth
@@ -24,7 +23,7 @@ pub fn train(
     config: &TrainConfig,
     splits: &Splits,
     seed: u64,
-    folder: Option<&Path>,
+    folder: Option<&Folder>,
     watch: &dyn Watch,
 ) -> Result<(Trained<Transducer>, Card), LoadError> {
     let net = Transducer::new(network.clone());
@@ -37,7 +36,9 @@ pub fn train(
         (dev, format!("held-out exact {dev:.1} %"))
     };
     let (examples, initial) = (examples.collect(), initial(&net, seed)?);
-    let training = Training { net: &net, config, examples, seed, initial, every: 10, folder };
+    let claim = Trained::<Transducer>::claim;
+    let training =
+        Training { net: &net, config, examples, seed, initial, every: 10, folder, claim };
     let state = training.run(&Run { network, training: config, seed }, score, watch)?;
     let model = model(&state.weights);
     let card = Card {

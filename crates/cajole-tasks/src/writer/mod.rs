@@ -36,6 +36,7 @@ const TOKENIZER: &str = "tokenizer.json";
 impl Checkpoint for TextWriter {
     type Card = Card;
     type Network = EncoderDecoder;
+    const VOCABULARIES: &'static [&'static str] = &[TOKENIZER];
     const BUILT_IN: &'static [(&'static str, &'static [u8])] = &[];
 
     fn trained(&self) -> &Trained<EncoderDecoder> {

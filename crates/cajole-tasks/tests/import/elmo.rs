@@ -131,7 +131,7 @@ fn sentences_are_kept_where_there_is_a_folder_for_them() {
     let Some((archive, files)) = with_elmo() else { return };
     let (tagger, card) = from_archive(Path::new("model.tar.gz"), &archive, Some(&files)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    tagger.save(folder.path(), &card, Precision::F32).unwrap();
+    tagger.save(&Folder::create(folder.path()).unwrap(), &card, Precision::F32).unwrap();
     let cache = folder.path().join("elmo/cache");
     fs::create_dir(&cache).unwrap();
     let dense = |tagger: &RoleTagger| instance(tagger, "He told nobody .", 1).features.dense;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cajole_core::decoders::tags::Space;
 use cajole_core::{Model, Pass, Recording, TagScorer};
+use cajole_files::Folder;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::import::allennlp::Archive;
 use cajole_nn::import::{Tensor, Tensors};
@@ -55,13 +56,13 @@ fn check(ours: &[f32], theirs: &[f32]) {
 /// Writes a checkpoint and reads it again.
 fn through_a_folder(tagger: &RoleTagger, card: &Card) -> (RoleTagger, String) {
     let folder = tempfile::tempdir().unwrap();
-    tagger.save(folder.path(), card, Precision::F32).unwrap();
+    tagger.save(&Folder::create(folder.path()).unwrap(), card, Precision::F32).unwrap();
     let (loaded, same_card) = RoleTagger::load(folder.path()).unwrap();
     assert_eq!(*card, same_card);
     assert_eq!(loaded.vocabulary.tags, tagger.vocabulary.tags);
     assert_eq!(loaded.viterbi().search.space, Space::Probability);
     // Save it again over itself, as after a change of precision.
-    loaded.save(folder.path(), &same_card, Precision::F32).unwrap();
+    loaded.save(&Folder::create(folder.path()).unwrap(), &same_card, Precision::F32).unwrap();
     RoleTagger::load(folder.path()).unwrap();
     (loaded, fs::read_to_string(folder.path().join("README.md")).unwrap())
 }

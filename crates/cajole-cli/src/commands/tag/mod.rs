@@ -33,7 +33,7 @@ use crate::commands::explain::show_example;
 use crate::note;
 use crate::output::Output;
 use crate::screen;
-use crate::source::{cannot_read, check_bad, check_measured, files, only, warn_of_time};
+use crate::source::{self, cannot_read, check_bad, check_measured, files, only, warn_of_time};
 
 /// Nudges before an output is left alone if its tree is predicted; chosen on development data.
 const CAUTION: usize = 1;
@@ -147,7 +147,10 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let mut forest = Forest::new(&what.trees, session)?;
     let printer =
         Printer { vocabulary: network.vocabulary(), format, several: 1 < what.files.len() };
-    let Opened { mut sink, last, mut bad } = output(what, session, &job, &file)?;
+    let Opened { mut sink, last, tally } = output(what, session, &job, &file)?;
+    let mut bad = Tally::get(&tally.bad);
+    job.unmeasured.set(Tally::get(&tally.unmeasured));
+    job.timed_out.set(Tally::get(&tally.timed_out));
     let mut answer = |name: &str, some: Vec<Read>| {
         let (done, some): (Vec<Read>, Vec<Read>) = some.into_iter().partition(|r| r.line <= last);
         // A file of trees has one for every sentence, even for those that are already answered.
@@ -163,8 +166,8 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         }
     }
     forest.finish()?;
-    sink.finish().context("cannot write the output")?;
-    let is_shown = what.output.out.is_none() && format == Format::Text;
+    sink.finish()?;
+    let is_shown = what.output.file()?.is_none() && format == Format::Text;
     if what.explain && is_shown && !job.is_repaired.get() {
         show_example(&network, "tagger", Some(&rules), &job.given)?;
     }
@@ -175,34 +178,30 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
 
 /// Where answers go.
 fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyhow::Result<Opened> {
-    let Some(out) = &what.output.out else {
-        return Ok(Opened { sink: Sink::of(stdout()), last: 0, bad: 0 });
-    };
-    let model = what.asking.model("tagger");
+    let Some(out) = what.output.file()? else { return Ok(Opened::stream(stdout())) };
+    let (input, asking, model) = (only(&what.files)?, &what.asking, what.asking.model("tagger"));
     let ask = Ask::new(Some(job.rules), &job.given).traces(job.explain);
-    let mut reads = note::reads(only(&what.files)?, model, &ask)?;
-    if let Trees::File(path) = &what.trees {
-        reads.others.push(path.clone());
-    }
-    let mut note = note::note(&reads, model, &**job.network, Some(file), &ask)?;
+    // The lines are opened later.
+    drop(source::open(input)?);
+    let mut note = note::note(input, model, asking, &**job.network, Some(file), &ask)?;
     note["trees"] = json!(format!("{:?}", what.trees));
     note["patience"] = json!(what.asking.patience);
-    reads.others.extend(what.asking.constraint.clone());
     // All settings of a run share one cancel flag.
     session.interrupt.cancels(&job.given.cancel);
     session.interrupt.advise(&format!(
         ": {} is whole up to here, and the same command with --resume goes on",
         out.display()
     ));
-    what.output.open(out, &reads, &note)
+    what.output.open(out, input, &note)
 }
 
 fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
+    let is_filed = what.output.file()?.is_some();
     let format = match (what.format, session.json) {
         (Some(Format::Json) | None, true) => Format::Json,
         (Some(_), true) => bail!("--json is a format of its own, and another is given"),
-        (Some(Format::Json) | None, false) if what.output.out.is_some() => Format::Json,
-        (Some(_), false) if what.output.out.is_some() => {
+        (Some(Format::Json) | None, false) if is_filed => Format::Json,
+        (Some(_), false) if is_filed => {
             bail!("--out takes records as JSON only, and another format is given")
         }
         (format, false) => format.unwrap_or(Format::Text),

@@ -5,7 +5,6 @@
 //! a mapped file that another process truncates kills this one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -179,7 +178,7 @@ impl Source for Weights {
         let cols = place.shape.last().copied().unwrap_or(1);
         let rows = place.shape.iter().rev().skip(1).product::<usize>();
         let Some((size, decode)) = decoder(place.dtype).filter(|_| 0 < cols) else { return Ok(()) };
-        let mut file = File::open(path).map_err(|e| io(path, e))?;
+        let mut file = cajole_files::open(path).map_err(|e| io(path, e))?;
         file.seek(SeekFrom::Start(place.at)).map_err(|e| io(path, e))?;
         let at_once = (CHUNK_BYTES / (cols * size)).clamp(1, rows.max(1));
         let mut bytes = vec![0; at_once * cols * size];

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cajole_files::replace_whole;
+
 use super::{Elmo, Layers};
-use crate::checkpoint::write_atomically;
 use crate::import::{ImportError, io};
 
 /// Sentences embedded before results are written.
@@ -85,7 +86,7 @@ impl Cache {
         let file = [&hash([body.as_slice()]).to_le_bytes()[..], &body].concat();
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
-        match write_atomically(&path, &file) {
+        match replace_whole(&path, &file) {
             // Another process may have written the same entry first.
             Err(e) if self.find(words).is_none() => Err(io(&path, e)),
             _ => Ok(()),

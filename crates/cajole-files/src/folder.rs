@@ -1,0 +1,241 @@
+//! A folder that a run writes to, file by file.
+//!
+//! A file that is written [once](Folder::put) never replaces one with other contents, unless the user
+//! said that it may: a resumed run writes the same bytes again. Files that change while the run goes
+//! on, such as its state, are [claimed](Folder::claim) when it begins and are the run's own from then
+//! on.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::FileError;
+use crate::reads::Reads;
+use crate::whole::Whole;
+
+/// A folder that this run alone writes to, for as long as the value lives.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    reads: Reads,
+    /// Whether files of other contents may be replaced.
+    overwrites: AtomicBool,
+    _lock: Option<File>,
+}
+
+impl Folder {
+    /// Creates a folder if necessary, and locks it. Nothing in it is replaced.
+    ///
+    /// # Errors
+    /// If it cannot be created, or another run writes to it.
+    pub fn create(path: &Path) -> Result<Folder, FileError> {
+        Folder::open(path, Reads::default(), false)
+    }
+
+    /// Creates a folder if necessary, and locks it against other runs. What the run reads is never
+    /// replaced; other files are if `overwrites` is set.
+    ///
+    /// # Errors
+    /// If it cannot be created, or another run writes to it.
+    pub fn open(path: &Path, reads: Reads, overwrites: bool) -> Result<Folder, FileError> {
+        fs::create_dir_all(path).map_err(FileError::io(path))?;
+        // If folders cannot be opened or locked, other runs cannot be detected.
+        let lock = File::open(path).ok();
+        if let Some(Err(TryLockError::WouldBlock)) = lock.as_ref().map(File::try_lock) {
+            return Err(FileError::Locked { path: path.to_owned() });
+        }
+        let overwrites = AtomicBool::new(overwrites);
+        Ok(Folder { path: path.to_owned(), reads, overwrites, _lock: lock })
+    }
+
+    /// A folder within, locked on its own.
+    ///
+    /// # Errors
+    /// If it cannot be created, or another run writes to it.
+    pub fn within(&self, name: impl AsRef<Path>) -> Result<Folder, FileError> {
+        Folder::open(&self.path.join(name), self.reads.clone(), self.overwrites())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Whether files of other contents may be replaced.
+    pub fn overwrites(&self) -> bool {
+        self.overwrites.load(Ordering::Relaxed)
+    }
+
+    /// Allows that files of other contents are replaced: the user said so when the run began.
+    pub fn allow_overwriting(&self) {
+        self.overwrites.store(true, Ordering::Relaxed);
+    }
+
+    /// Checks that files of these names can be written, before any work is done for them.
+    ///
+    /// # Errors
+    /// If one is there and may not be replaced, or is read by the run.
+    pub fn claim<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), FileError> {
+        for name in names {
+            let path = self.path.join(name);
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            self.reads.check(&path)?;
+            if !self.overwrites() || !meta.is_file() {
+                return Err(FileError::Taken { path });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file that is written once. It appears when it is complete.
+    ///
+    /// # Errors
+    /// If there is one with other contents that may not be replaced, or it cannot be written.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+        self.put_all(name, bytes)
+    }
+
+    /// Copies a file into the folder, under the same rules as [`Folder::put`].
+    ///
+    /// # Errors
+    /// If it cannot be read, or under the same conditions.
+    pub fn copy(&self, name: &str, from: &Path) -> Result<(), FileError> {
+        self.put_all(name, File::open(from).map_err(FileError::io(from))?)
+    }
+
+    /// Replaces a file that this run has claimed.
+    ///
+    /// # Errors
+    /// If it is read by the run, or cannot be written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+        let path = self.path.join(name);
+        self.reads.check(&path)?;
+        crate::replace_whole(&path, bytes).map_err(FileError::io(&path))
+    }
+
+    /// Removes a file that this run has claimed, if it is there.
+    ///
+    /// # Errors
+    /// If it is read by the run, or cannot be removed.
+    pub fn remove(&self, name: &str) -> Result<(), FileError> {
+        let path = self.path.join(name);
+        self.reads.check(&path)?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FileError::Io { path, source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn put_all(&self, name: &str, mut contents: impl Read) -> Result<(), FileError> {
+        let path = self.path.join(name);
+        let io = || FileError::io(&path);
+        let mut file = Whole::begin(&path).map_err(io())?;
+        io::copy(&mut contents, &mut file).and_then(|_| file.flush()).map_err(io())?;
+        if fs::metadata(&path).is_err() {
+            match file.create() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(FileError::Taken { path });
+                }
+                created => return created.map_err(io()),
+            }
+        }
+        if file.holds_what(&path).map_err(io())? {
+            return Ok(());
+        }
+        self.reads.check(&path)?;
+        match self.overwrites() {
+            true => file.replace().map_err(io()),
+            false => Err(FileError::Taken { path }),
+        }
+    }
+}
+
+/// Whether two readers have the same contents.
+pub(crate) fn are_equal(a: impl Read, b: impl Read) -> io::Result<bool> {
+    const BLOCK: u64 = 1 << 16;
+    let (mut a, mut b) = (BufReader::new(a), BufReader::new(b));
+    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    loop {
+        of_a.clear();
+        of_b.clear();
+        a.by_ref().take(BLOCK).read_to_end(&mut of_a)?;
+        b.by_ref().take(BLOCK).read_to_end(&mut of_b)?;
+        if of_a != of_b || of_a.is_empty() {
+            return Ok(of_a == of_b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: &Path, overwrites: bool) -> Folder {
+        Folder::open(path, Reads::default(), overwrites).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_written_once_unless_the_user_says_otherwise() {
+        let at = tempfile::tempdir().unwrap();
+        let read = || fs::read_to_string(at.path().join("a")).unwrap();
+        let keeping = folder(at.path(), false);
+        keeping.claim(["a"]).unwrap();
+        keeping.put("a", b"one").unwrap();
+        keeping.put("a", b"one").unwrap();
+        assert!(matches!(keeping.put("a", b"two"), Err(FileError::Taken { .. })));
+        assert!(matches!(keeping.claim(["a"]), Err(FileError::Taken { .. })));
+        assert_eq!(read(), "one");
+        keeping.allow_overwriting();
+        keeping.claim(["a"]).unwrap();
+        keeping.put("a", b"two").unwrap();
+        assert_eq!(read(), "two");
+        fs::create_dir(at.path().join("b")).unwrap();
+        assert!(keeping.claim(["b"]).is_err(), "a folder is never replaced");
+    }
+
+    #[test]
+    fn what_is_read_is_not_replaced_even_on_purpose() {
+        let at = tempfile::tempdir().unwrap();
+        fs::write(at.path().join("read"), "precious").unwrap();
+        let mut reads = Reads::default();
+        reads.add_folder(at.path()).unwrap();
+        let folder = Folder::open(at.path(), reads, true).unwrap();
+        assert!(folder.claim(["read"]).is_err());
+        assert!(folder.put("read", b"other").is_err());
+        assert!(folder.replace("read", b"other").is_err());
+        assert!(folder.remove("read").is_err());
+        assert_eq!(fs::read_to_string(at.path().join("read")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn one_run_at_a_time() {
+        let at = tempfile::tempdir().unwrap();
+        let first = folder(at.path(), false);
+        let second = Folder::open(at.path(), Reads::default(), false);
+        assert!(matches!(second, Err(FileError::Locked { .. })));
+        drop(first);
+        folder(at.path(), false);
+    }
+
+    #[test]
+    fn copies_are_compared_by_content() {
+        let at = tempfile::tempdir().unwrap();
+        let from = at.path().join("from");
+        fs::write(&from, vec![7; 200_000]).unwrap();
+        let to = folder(&at.path().join("to"), false);
+        to.copy("file", &from).unwrap();
+        to.copy("file", &from).unwrap();
+        to.copy("file", &to.join("file")).unwrap();
+        fs::write(&from, vec![7; 199_999]).unwrap();
+        assert!(matches!(to.copy("file", &from), Err(FileError::Taken { .. })));
+        assert_eq!(fs::read(to.join("file")).unwrap(), vec![7; 200_000]);
+    }
+}

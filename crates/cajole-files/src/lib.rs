@@ -1,0 +1,30 @@
+//! The files of a run: what it reads, and what it writes without destroying anything.
+//!
+//! - [`Reads`]: what a run reads, by device and inode.
+//! - [`Output`]: a file that records are appended to, with a note that says which run it belongs to.
+//! - [`Folder`]: a folder that one run at a time writes to, file by file.
+//! - [`Whole`]: a file that appears when it is complete.
+//!
+//! Three rules hold for everything that is written:
+//!
+//! 1. What the run reads is never written to, whatever flags say. Two names of one file are the same
+//!    file, and so are a name and a redirected standard stream.
+//! 2. What is there is replaced only if the user said so (`--overwrite`), or if its content shows that
+//!    this run wrote it.
+//! 3. Everything that can fail is tried before anything is emptied.
+
+mod error;
+mod folder;
+mod identity;
+mod note;
+mod output;
+mod reads;
+mod whole;
+
+pub use error::FileError;
+pub use folder::Folder;
+pub use identity::{is_standard_stream, stdin_is_written};
+pub use note::note_of;
+pub use output::{Existing, Output};
+pub use reads::{Reads, open, stdin};
+pub use whole::{Whole, replace_whole};
