@@ -1,7 +1,7 @@
 """The native half of the package."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, final
 
@@ -23,6 +23,7 @@ __all__ = [
     "Results",
     "Rules",
     "Scores",
+    "WholeFile",
     "evalb",
     "lint",
     "srl_eval",
@@ -35,6 +36,21 @@ class InputError(CajoleError): ...
 class LoadError(CajoleError): ...
 class RuleError(CajoleError): ...
 class SettingsError(CajoleError): ...
+
+@final
+class WholeFile:
+    """A file that appears when it is complete. It never replaces what is in `reads`, and other files
+    only if `overwrite` is set."""
+
+    def __new__(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        reads: Sequence[str | os.PathLike[str]],
+        overwrite: bool = False,
+    ) -> Self: ...
+    def write(self, bytes: bytes) -> None: ...
+    def finish(self) -> None: ...
 
 @final
 class Network:

@@ -6,13 +6,13 @@
 //! on.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::FileError;
+use crate::once::{Once, claim};
 use crate::reads::Reads;
-use crate::whole::Whole;
 
 /// A folder that this run alone writes to, for as long as the value lives.
 #[derive(Debug)]
@@ -83,12 +83,7 @@ impl Folder {
     /// If one is there and may not be replaced, or is read by the run.
     pub fn claim<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), FileError> {
         for name in names {
-            let path = self.path.join(name);
-            let Ok(meta) = fs::metadata(&path) else { continue };
-            self.reads.check(&path)?;
-            if !self.overwrites() || !meta.is_file() {
-                return Err(FileError::Taken { path });
-            }
+            claim(&self.path.join(name), &self.reads, self.overwrites())?;
         }
         Ok(())
     }
@@ -136,41 +131,9 @@ impl Folder {
 
     fn put_all(&self, name: &str, mut contents: impl Read) -> Result<(), FileError> {
         let path = self.path.join(name);
-        let io = || FileError::io(&path);
-        let mut file = Whole::begin(&path).map_err(io())?;
-        io::copy(&mut contents, &mut file).and_then(|_| file.flush()).map_err(io())?;
-        if fs::metadata(&path).is_err() {
-            match file.create() {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Err(FileError::Taken { path });
-                }
-                created => return created.map_err(io()),
-            }
-        }
-        if file.holds_what(&path).map_err(io())? {
-            return Ok(());
-        }
-        self.reads.check(&path)?;
-        match self.overwrites() {
-            true => file.replace().map_err(io()),
-            false => Err(FileError::Taken { path }),
-        }
-    }
-}
-
-/// Whether two readers have the same contents.
-pub(crate) fn are_equal(a: impl Read, b: impl Read) -> io::Result<bool> {
-    const BLOCK: u64 = 1 << 16;
-    let (mut a, mut b) = (BufReader::new(a), BufReader::new(b));
-    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
-    loop {
-        of_a.clear();
-        of_b.clear();
-        a.by_ref().take(BLOCK).read_to_end(&mut of_a)?;
-        b.by_ref().take(BLOCK).read_to_end(&mut of_b)?;
-        if of_a != of_b || of_a.is_empty() {
-            return Ok(of_a == of_b);
-        }
+        let mut file = Once::begin(&path, self.reads.clone(), self.overwrites())?;
+        io::copy(&mut contents, &mut file).map_err(FileError::io(&path))?;
+        file.finish()
     }
 }
 
@@ -206,7 +169,7 @@ mod tests {
         let at = tempfile::tempdir().unwrap();
         fs::write(at.path().join("read"), "precious").unwrap();
         let mut reads = Reads::default();
-        reads.add_folder(at.path()).unwrap();
+        reads.add_folder(at.path());
         let folder = Folder::open(at.path(), reads, true).unwrap();
         assert!(folder.claim(["read"]).is_err());
         assert!(folder.put("read", b"other").is_err());

@@ -3,7 +3,7 @@
 //! - [`Reads`]: what a run reads, by device and inode.
 //! - [`Output`]: a file that records are appended to, with a note that says which run it belongs to.
 //! - [`Folder`]: a folder that one run at a time writes to, file by file.
-//! - [`Whole`]: a file that appears when it is complete.
+//! - [`Once`]: a file that is written once, and appears when it is complete.
 //!
 //! Three rules hold for everything that is written:
 //!
@@ -17,6 +17,7 @@ mod error;
 mod folder;
 mod identity;
 mod note;
+mod once;
 mod output;
 mod reads;
 mod whole;
@@ -25,6 +26,7 @@ pub use error::FileError;
 pub use folder::Folder;
 pub use identity::{is_standard_stream, stdin_is_written};
 pub use note::note_of;
+pub use once::{Once, claim};
 pub use output::{Existing, Output};
 pub use reads::{Reads, open, stdin};
-pub use whole::{Whole, replace_whole};
+pub use whole::replace_whole;

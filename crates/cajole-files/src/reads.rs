@@ -72,16 +72,11 @@ impl Reads {
         self.push(path, FileId::of_path(path));
     }
 
-    /// Adds the files in a folder, but not those in folders within.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
-    pub fn add_folder(&mut self, folder: &Path) -> Result<(), FileError> {
-        let io = || FileError::io(folder);
-        for entry in fs::read_dir(folder).map_err(io())? {
-            self.add(&entry.map_err(io())?.path());
-        }
-        Ok(())
+    /// Adds the files in a folder, but not those in folders within. Whoever reads them hears of it if
+    /// there is no such folder.
+    pub fn add_folder(&mut self, folder: &Path) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.for_each(|entry| self.add(&entry.path()));
     }
 
     /// Adds all files of another list.

@@ -5,11 +5,9 @@
 //! systems that cannot do that, it has a name of its own that no other file has.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use crate::folder::are_equal;
 
 /// A file that is being written, and appears when it is complete.
 pub struct Whole {
@@ -128,6 +126,22 @@ pub fn replace_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Whole::begin(path)?;
     file.write_all(bytes)?;
     file.replace()
+}
+
+/// Whether two readers have the same contents.
+fn are_equal(a: impl Read, b: impl Read) -> io::Result<bool> {
+    const BLOCK: u64 = 1 << 16;
+    let (mut a, mut b) = (BufReader::new(a), BufReader::new(b));
+    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    loop {
+        of_a.clear();
+        of_b.clear();
+        a.by_ref().take(BLOCK).read_to_end(&mut of_a)?;
+        b.by_ref().take(BLOCK).read_to_end(&mut of_b)?;
+        if of_a != of_b || of_a.is_empty() {
+            return Ok(of_a == of_b);
+        }
+    }
 }
 
 /// The file that a name leads to through links, whether or not it exists.

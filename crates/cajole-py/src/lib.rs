@@ -12,6 +12,7 @@
 mod answer;
 mod callable;
 mod error;
+mod files;
 mod inputs;
 mod interrupt;
 mod model;
@@ -36,6 +37,8 @@ mod _native {
     use crate::answer::{Answer, Answered as Result, Trace, Tree};
     #[pymodule_export]
     use crate::error::{CajoleError, InputError, LoadError, RuleError, SettingsError};
+    #[pymodule_export]
+    use crate::files::WholeFile;
     #[pymodule_export]
     use crate::model::{Network, open};
     #[pymodule_export]

@@ -7,6 +7,7 @@
 //! ```
 
 pub use cajole_core as core;
+pub use cajole_files as files;
 pub use cajole_infer as infer;
 pub use cajole_nn as nn;
 pub use cajole_report as report;

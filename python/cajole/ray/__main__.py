@@ -14,6 +14,7 @@ from typing import Any
 import ray.data
 
 import cajole
+from cajole._native import WholeFile
 from cajole.ray._dataset import connect, infer, read_lines
 
 
@@ -53,11 +54,15 @@ def settings(assignments: list[str]) -> dict[str, Any]:
     return values
 
 
+def read_files(given: argparse.Namespace) -> list[pathlib.Path]:
+    """What the job reads, which it never writes to."""
+    reads = [given.input, *([given.constraint] if given.constraint else [])]
+    model = pathlib.Path(given.model)
+    return reads + [path for path in model.iterdir() if path.is_file()] if model.is_dir() else reads
+
+
 def main() -> int:
     given = arguments().parse_args()
-    if given.out.exists() and not given.overwrite:
-        print(f"error: {given.out} exists: give --overwrite, or another --out", file=sys.stderr)
-        return 1
     options = {
         "engine": given.engine,
         "preset": given.preset,
@@ -74,19 +79,18 @@ def main() -> int:
     model = os.path.abspath(given.model) if os.path.isdir(given.model) else given.model
     # Find errors in the model, rules and options before connecting to the cluster.
     cajole.load(model)._infer_numbered([], [], rules, **options).close()
+    out = WholeFile(given.out, reads=read_files(given), overwrite=given.overwrite)
     connect(given.address)
     ray.data.DataContext.get_current().execution_options.preserve_order = True
     records = infer(
         read_lines(given.input), model=model, rules=rules, concurrency=given.concurrency, **options
     )
     counts: collections.Counter[str] = collections.Counter()
-    partial = given.out.with_name(given.out.name + ".partial")
-    with open(partial, "w", encoding="utf-8", newline="\n") as out:
-        batches: Iterable[Any] = records.iter_batches(batch_format="pyarrow", batch_size=None)
-        for batch in batches:
-            counts.update(batch.column("status").to_pylist())
-            out.writelines(record + "\n" for record in batch.column("record").to_pylist())
-    os.replace(partial, given.out)
+    batches: Iterable[Any] = records.iter_batches(batch_format="pyarrow", batch_size=None)
+    for batch in batches:
+        counts.update(batch.column("status").to_pylist())
+        out.write("".join(record + "\n" for record in batch.column("record").to_pylist()).encode())
+    out.finish()
     print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no lines", file=sys.stderr)
     bad = counts["bad-line"] + counts["unmeasured"] + counts["failed"]
     if bad:

@@ -131,7 +131,10 @@ impl Reproduce {
     /// Where everything goes. The settings have been read.
     fn folder(&self) -> anyhow::Result<Folder> {
         let out = folder(&self.out, self.overwrite)?;
-        out.claim(FILES)?;
+        // A report of what has been measured already comes out as it was, to the last digit.
+        if !out.join("measured").exists() {
+            out.claim(FILES)?;
+        }
         Ok(out)
     }
 

@@ -116,7 +116,7 @@ fn folder(what: &Train, name: &str, session: &Session) -> anyhow::Result<Folder>
     let path = what.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
     let mut reads = Reads::so_far();
     if let Some(encoder) = &what.encoder {
-        reads.add_folder(encoder)?;
+        reads.add_folder(encoder);
     }
     let folder = Folder::open(&path, reads, what.overwrite)?;
     if what.overwrite {

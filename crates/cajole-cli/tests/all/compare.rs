@@ -108,7 +108,7 @@ fn lines_may_have_no_right_output_and_no_failures() {
     let page = printed(at, &["compare", "in", "--engines=beam", "--json", "--out=page"]);
     assert_eq!(serde_json::from_str::<Value>(&page).unwrap()["rows"][1]["failures"], 0);
     fs::write(at.join("in"), "").unwrap();
-    let text = printed(at, &["compare", "in", "--out=page"]);
+    let text = printed(at, &["compare", "in", "--out=page", "--overwrite"]);
     assert!(text.contains("0 inputs"), "{text}");
     for name in ["compare.json", "compare.md", "compare.html"] {
         let text = fs::read_to_string(at.join("page").join(name)).unwrap();

@@ -46,7 +46,11 @@ fn an_archive_becomes_a_checkpoint() {
         assert!(srl.join(file).exists(), "{file}");
     }
     let again = ["allennlp", archive, "--out", "srl"];
-    check_error(folder.path(), &again, &["srl holds a checkpoint already"]);
+    check_error(
+        folder.path(),
+        &again,
+        &["srl/model.safetensors exists, and would be replaced: --overwrite"],
+    );
     let json = import(folder.path(), &["allennlp", archive, "--out", "other", "--json"]);
     assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap(), card);
 }
