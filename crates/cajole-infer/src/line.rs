@@ -78,6 +78,12 @@ pub enum LineError {
     /// There are no rules for its output.
     #[error("no rules: give a constraint file, or the line a \"constraint\"")]
     NoRules,
+    /// The rules of its output cannot be measured, for example because a checker crashed.
+    #[error("its rules cannot be measured: {why}")]
+    Unmeasured {
+        /// What the rule says.
+        why: String,
+    },
     /// Any other reason, for tasks and sources of your own.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),

@@ -1,5 +1,6 @@
 //! The commands, as users run them.
 
+mod checkers;
 mod commands;
 mod compare;
 mod evalb;
