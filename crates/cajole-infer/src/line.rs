@@ -7,6 +7,7 @@ use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
 
+use crate::fields::{Fields, Id};
 use crate::limits::MAX_TOKENS;
 use crate::waiter::Waiter;
 
@@ -17,8 +18,9 @@ pub struct Line {
     pub number: u64,
     /// As it was written.
     pub text: String,
-    /// Its fields, if it is an object.
+    /// Its fields, if it is an object. [`Line::id`] has the `id` as it was written.
     pub fields: Map<String, Value>,
+    id: Option<Id>,
     /// Who waits for its record, if that is known.
     pub waiter: Option<Arc<dyn Waiter>>,
     /// The most tokens that it may have.
@@ -105,12 +107,12 @@ impl Line {
     /// # Errors
     /// If it begins with `{` but is not a JSON object.
     pub fn parse(number: u64, text: String) -> Result<Option<Line>, LineError> {
-        let fields = match text.trim_start() {
+        let Fields { all: fields, id } = match text.trim_start() {
             "" => return Ok(None),
             object if object.starts_with('{') => serde_json::from_str(object)?,
-            _ => Map::new(),
+            _ => Fields::default(),
         };
-        Ok(Some(Line { number, text, fields, waiter: None, max_tokens: MAX_TOKENS }))
+        Ok(Some(Line { number, text, fields, id, waiter: None, max_tokens: MAX_TOKENS }))
     }
 
     /// Allows this many tokens, instead of [`MAX_TOKENS`].
@@ -161,9 +163,9 @@ impl Line {
         Ok(())
     }
 
-    /// The `id` of the line, if it has one.
-    pub fn id(&self) -> Option<&Value> {
-        self.fields.get("id")
+    /// The `id` of the line as it was written, if it has one.
+    pub fn id(&self) -> Option<&Id> {
+        self.id.as_ref()
     }
 
     /// The rules that it brings, if any.
@@ -231,7 +233,8 @@ mod tests {
         assert_eq!(line(" a b").input().unwrap(), json!("a b"));
         let object = line(r#"{"id": 7, "input": ["a"], "output": "b", "constraint": null}"#);
         assert_eq!(object.input().unwrap(), json!(["a"]));
-        assert_eq!((object.id(), object.gold()), (Some(&json!(7)), Some(&json!("b"))));
+        assert_eq!(object.id().map(Id::as_json), Some("7"));
+        assert_eq!(object.gold(), Some(&json!("b")));
         assert!(object.constraint().is_none());
     }
 

@@ -7,6 +7,7 @@ mod evalb;
 #[path = "../failure/mod.rs"]
 mod failure;
 mod folders;
+mod ids;
 mod import;
 mod infer;
 #[path = "../knife/mod.rs"]
