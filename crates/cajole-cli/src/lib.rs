@@ -26,7 +26,8 @@ mod source;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::bail;
+use cajole_core::corpus::{be_the_pool, start_threads, usual_threads};
 use cajole_infer::Registry;
 use clap::Parser;
 
@@ -64,11 +65,14 @@ pub fn main_with(registry: Registry) -> ExitCode {
 }
 
 fn run(args: &Args, session: &Session) -> anyhow::Result<()> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .with_context(|| format!("cannot start {threads} threads"))?;
+    let started = start_threads(args.threads.unwrap_or_else(usual_threads));
+    match args.threads {
+        Some(threads) if started < threads => bail!(
+            "cannot start {threads} threads, the system grants {started}: give a smaller number, or \
+             none to use what there is"
+        ),
+        _ if started == 0 => be_the_pool(),
+        _ => {}
     }
     args.command.run(session)
 }

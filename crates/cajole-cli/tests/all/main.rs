@@ -18,6 +18,7 @@ mod outputs;
 mod own_task;
 mod pairs;
 mod parse;
+mod scarce;
 mod security;
 mod srl;
 mod srl_eval;
