@@ -14,6 +14,7 @@
 //! ```
 
 mod asking;
+mod closed;
 mod commands;
 mod interrupt;
 mod note;
@@ -46,6 +47,11 @@ pub(crate) struct Session {
 
 /// Runs the command line, with the networks of this registry.
 pub fn main_with(registry: Registry) -> ExitCode {
+    if closed::was_closed() {
+        let advice = "to print nothing, redirect it to /dev/null";
+        screen::complain(&anyhow::anyhow!("standard output is closed; {advice}"));
+        return ExitCode::FAILURE;
+    }
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();
     let session = Session { registry: Arc::new(registry), json: args.json, interrupt };

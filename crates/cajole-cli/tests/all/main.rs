@@ -1,6 +1,7 @@
 //! The commands, as users run them.
 
 mod checkers;
+mod closed;
 mod commands;
 mod compare;
 mod evalb;
