@@ -271,6 +271,14 @@ impl<'t, T: Task> Comparison<'t, T> {
         report.plots.push(cost_plot(&rows, has_gold.then_some(metric)));
         report.tables.push(self.one_by_one(failures, tried));
         report.cases = self.traces(failures, tried);
+        let without = cases.iter().filter(|case| case.gold.is_none()).count();
+        report.notes.extend((has_gold && 0 < without).then(|| {
+            format!(
+                "{without} of {} inputs have no right output (it is missing or null, or has symbols \
+                 that the network does not write): {metric} and exact matches are of the others.",
+                cases.len()
+            )
+        }));
         report.notes.extend(has_gold.then(|| harm(&rows, metric)).flatten());
         report.rows = rows;
         report

@@ -41,7 +41,9 @@ pub enum LineError {
     #[error("expected the field \"input\": a text, or a list of symbols")]
     NoInput,
     /// It has no right output.
-    #[error("expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"")]
+    #[error(
+        "expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"; null is none"
+    )]
     NoGold,
     /// A list holds something other than texts.
     #[error("expected a text or a list of symbols as {field:?}, not {value}")]
@@ -187,10 +189,10 @@ impl Line {
         }
     }
 
-    /// The right output, if it is given, as `gold` or `output`.
+    /// The right output, if it is given, as `gold` or `output`. As for all fields, `null` is none.
     pub fn gold(&self) -> Option<&Value> {
-        let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
-        field.filter(|value| !value.is_null())
+        let fields = ["gold", "output"].into_iter().filter_map(|field| self.fields.get(field));
+        fields.into_iter().find(|value| !value.is_null())
     }
 }
 
@@ -236,6 +238,8 @@ mod tests {
         assert_eq!(object.id().map(Id::as_json), Some("7"));
         assert_eq!(object.gold(), Some(&json!("b")));
         assert!(object.constraint().is_none());
+        assert_eq!(line(r#"{"gold": null, "output": "b"}"#).gold(), Some(&json!("b")));
+        assert_eq!(line(r#"{"gold": null, "output": null}"#).gold(), None);
     }
 
     #[test]
