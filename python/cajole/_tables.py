@@ -29,14 +29,15 @@ def to_arrow(results: Iterable[Result]) -> Any:
     import pyarrow
 
     rows = _rows(results)
-    # A column of ids may mix texts and numbers, which Arrow cannot; such a column becomes text.
+    # A column of ids may mix texts and numbers, or have numbers of more than 64 bits, which Arrow
+    # cannot; such a column becomes text.
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {}
     for name in names:
         values = [row.get(name) for row in rows]
         try:
             columns[name] = pyarrow.array(values)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
             columns[name] = pyarrow.array([None if v is None else str(v) for v in values])
     return pyarrow.table(columns)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
+import json
 import signal
 import subprocess
 import threading
@@ -132,6 +134,24 @@ def test_results_that_nobody_wants_cost_nothing(transducer: cajole.Model) -> Non
     for _ in range(20):
         next(transducer.infer(itertools.repeat("azbz")))
     assert threading.active_count() == before
+
+
+def test_ids_come_back_as_they_were_given(transducer: cajole.Model) -> None:
+    ids = [10**30, 10**30 + 1, 2**64, -(2**63) - 1, 2**63, 7, 1.5, "\u00e9", None, [2**53 + 1], True]
+    results = list(transducer.infer({"input": "az", "id": one} for one in ids))
+    assert [result.id for result in results] == ids
+    assert [type(result.id) for result in results] == [type(one) for one in ids]
+    assert [result.to_dict()["id"] for result in results] == ids
+    assert [json.loads(result.to_json())["id"] for result in results] == ids
+    assert list(results[0].to_dict())[:2] == ["line", "id"]
+    written = list(transducer.infer(['{"input": "az", "id": 1e400}', '{"input": "az", "id": 1.00}']))
+    assert [result.to_json().split(",")[1] for result in written] == ['"id":1e400', '"id":1.00']
+    assert [result.id for result in written] == [float("inf"), 1.0]
+    counted: collections.defaultdict[str, str] = collections.defaultdict(str, input="az")
+    assert next(transducer.infer([counted])).id is None and list(counted) == ["input"]
+    pytest.importorskip("pyarrow")
+    table = transducer.infer({"input": "az", "id": one} for one in ids[:2]).to_arrow()
+    assert table.column("id").to_pylist() == [str(one) for one in ids[:2]]
 
 
 def test_results_as_tables(transducer: cajole.Model) -> None:

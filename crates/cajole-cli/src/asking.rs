@@ -238,12 +238,14 @@ impl RuleFile {
         Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
     }
 
-    /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy.
+    /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy, and
+    /// tries the programs of checkers.
     pub(crate) fn compile<'v>(
         &self,
         vocabulary: &'v Vocabulary,
     ) -> Result<Rules<'v>, RuleFileError> {
         let rules = self.parse(vocabulary)?;
+        rules.try_programs()?;
         for rule in rules.unsatisfiable() {
             screen::warn(&format!("{}: no output can satisfy {rule}", self.name));
         }

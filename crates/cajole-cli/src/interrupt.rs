@@ -6,7 +6,7 @@
 
 use std::io::{Write, stderr, stdout};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -40,14 +40,24 @@ impl Interrupt {
     /// Waits for signals from now on.
     pub(crate) fn watch() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
         let own = interrupt.clone();
+        let (tell, hear) = mpsc::channel();
+        // The thread comes first: without it, nobody would react to signals that are caught.
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            for signal in signals.forever() {
+            let signals = Signals::new([SIGINT, SIGTERM]);
+            let (mut signals, error) = match signals {
+                Ok(signals) => (Some(signals), None),
+                Err(error) => (None, Some(error)),
+            };
+            let _ = tell.send(error);
+            for signal in signals.iter_mut().flat_map(Signals::forever) {
                 own.come(signal);
             }
         })?;
-        Ok(interrupt)
+        match hear.recv() {
+            Ok(Some(error)) => Err(error),
+            _ => Ok(interrupt),
+        }
     }
 
     /// Sets the advice on how to resume what is about to begin.
@@ -95,7 +105,8 @@ impl Interrupt {
             Some(call) if !is_second => {
                 call();
                 let own = self.clone();
-                thread::spawn(move || {
+                // Without a thread that waits, only a second signal ends it early.
+                let _ = thread::Builder::new().spawn(move || {
                     thread::sleep(grace);
                     own.end();
                 });

@@ -14,6 +14,7 @@
 //! ```
 
 mod asking;
+mod closed;
 mod commands;
 mod interrupt;
 mod note;
@@ -26,7 +27,8 @@ mod source;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::bail;
+use cajole_core::corpus::{be_the_pool, start_threads, usual_threads};
 use cajole_files::Reads;
 use cajole_infer::Registry;
 use clap::Parser;
@@ -46,6 +48,11 @@ pub(crate) struct Session {
 
 /// Runs the command line, with the networks of this registry.
 pub fn main_with(registry: Registry) -> ExitCode {
+    if closed::was_closed() {
+        let advice = "to print nothing, redirect it to /dev/null";
+        screen::complain(&anyhow::anyhow!("standard output is closed; {advice}"));
+        return ExitCode::FAILURE;
+    }
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();
     let session = Session { registry: Arc::new(registry), json: args.json, interrupt };
@@ -65,11 +72,14 @@ pub fn main_with(registry: Registry) -> ExitCode {
 }
 
 fn run(args: &Args, session: &Session) -> anyhow::Result<()> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .with_context(|| format!("cannot start {threads} threads"))?;
+    let started = start_threads(args.threads.unwrap_or_else(usual_threads));
+    match args.threads {
+        Some(threads) if started < threads => bail!(
+            "cannot start {threads} threads, the system grants {started}: give a smaller number, or \
+             none to use what there is"
+        ),
+        _ if started == 0 => be_the_pool(),
+        _ => {}
     }
     // What the command reads is noted, so that it never writes there.
     Reads::during(|| args.command.run(session)).0

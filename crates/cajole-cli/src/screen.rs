@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 use cajole_infer::infer::InferError;
@@ -82,6 +83,24 @@ impl Screen {
     }
 }
 
+/// Draws a bar anew from time to time until it is finished, so that the time left counts down. A
+/// bar's own ticking would panic where no thread can be started.
+fn tick(bar: &ProgressBar) {
+    if bar.is_hidden() {
+        return;
+    }
+    let weak = bar.downgrade();
+    let draw = move || {
+        while let Some(bar) = weak.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            drop(bar);
+            thread::sleep(Duration::from_millis(200));
+        }
+    };
+    // Without it, the bar moves when something is done.
+    let _ = thread::Builder::new().name("progress".to_owned()).spawn(draw);
+}
+
 impl Watch for Screen {
     fn say(&self, line: &str) {
         let mut said = false;
@@ -101,7 +120,7 @@ impl Watch for Screen {
         )
         .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(length).with_style(style).with_prefix(what.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(200));
+        tick(&bar);
         if let Ok(mut place) = self.bar.lock() {
             *place = Some(bar);
         }

@@ -4,8 +4,10 @@
 //! are identical for any number of threads. [`decode_all`] is a first pass under `W`;
 //! [`Gbi::run_all`] repairs.
 
-use std::sync::OnceLock;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::{io, thread};
 
 use crate::decoder::{Decoder, Found};
 use crate::failure::Failure;
@@ -17,6 +19,58 @@ use crate::workspace::Workspace;
 
 /// Inputs per batch. Products are computed five rows at a time.
 pub const BATCH: usize = 20;
+
+/// How many threads the pool has unless someone says otherwise: one for each core, or as many as
+/// the environment variable `RAYON_NUM_THREADS` says.
+pub fn usual_threads() -> usize {
+    let set = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok());
+    let n_cores = || thread::available_parallelism().map_or(1, NonZero::get);
+    set.filter(|&n| 0 < n).unwrap_or_else(n_cores)
+}
+
+/// Starts the pool of this process with `threads` threads, or with as many as the system grants,
+/// and returns their number. If it grants none there is no pool yet; [`be_the_pool`] makes one.
+/// Results do not depend on the number.
+///
+/// Without this the pool starts by itself when it is first needed, and panics if it gets fewer
+/// threads than there are cores. Where threads are that scarce, one is left to others. Returns the
+/// number of threads of the pool there is if it has been started before.
+pub fn start_threads(threads: usize) -> usize {
+    static POOL: Mutex<usize> = Mutex::new(0);
+    let mut started = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    if 0 < *started {
+        return *started;
+    }
+    // A pool whose threads cannot all start is broken for good. So they start first, and wait.
+    let waiting = (0..threads).map_while(|_| {
+        let (hand, take) = mpsc::channel::<rayon::ThreadBuilder>();
+        let work = move || take.recv().map_or((), rayon::ThreadBuilder::run);
+        thread::Builder::new().name("worker".to_owned()).spawn(work).ok().map(|_| hand)
+    });
+    let mut waiting: Vec<_> = waiting.collect();
+    if 1 < waiting.len() && waiting.len() < threads {
+        waiting.pop();
+    }
+    if waiting.is_empty() {
+        return 0;
+    }
+    let n = waiting.len();
+    let begin = move |worker| {
+        let hand = waiting.pop().ok_or(io::ErrorKind::WouldBlock)?;
+        hand.send(worker).map_err(|_| io::ErrorKind::WouldBlock.into())
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).spawn_handler(begin);
+    // It is an error if someone else has started the pool, which serves as well.
+    *started = pool.build_global().map_or_else(|_| rayon::current_num_threads(), |()| n);
+    *started
+}
+
+/// Makes this thread the pool, if there is none. No other thread may then use the pool: it would
+/// wait until this one has nothing else to do.
+pub fn be_the_pool() {
+    // It is an error if there is a pool already, which serves as well.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+}
 
 /// Number of threads in the current pool.
 pub fn n_threads() -> usize {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file that is being written, and appears when it is complete.
-pub struct Whole {
+pub(crate) struct Whole {
     file: File,
     /// Where it is to appear.
     target: PathBuf,
@@ -23,7 +23,7 @@ impl Whole {
     ///
     /// # Errors
     /// If nothing can be written in that folder.
-    pub fn begin(target: &Path) -> io::Result<Whole> {
+    pub(crate) fn begin(target: &Path) -> io::Result<Whole> {
         let target = resolved(target)?;
         if let Some(file) = nameless(folder_of(&target)) {
             return Ok(Whole { file, target, name: None });
@@ -42,7 +42,7 @@ impl Whole {
     /// # Errors
     /// If there is a file of that name already ([`io::ErrorKind::AlreadyExists`]), or the file
     /// cannot be completed.
-    pub fn create(self) -> io::Result<()> {
+    pub(crate) fn create(self) -> io::Result<()> {
         self.file.sync_data()?;
         self.link(&self.target)
     }
@@ -51,7 +51,7 @@ impl Whole {
     ///
     /// # Errors
     /// If the file cannot be completed.
-    pub fn prepare(&mut self) -> io::Result<()> {
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
         if let Ok(before) = fs::metadata(&self.target) {
             // Not all file systems have permissions.
             let _ = self.file.set_permissions(before.permissions());
@@ -74,7 +74,7 @@ impl Whole {
     ///
     /// # Errors
     /// If the file cannot be completed.
-    pub fn replace(mut self) -> io::Result<()> {
+    pub(crate) fn replace(mut self) -> io::Result<()> {
         self.prepare()?;
         let name = self.name.take().unwrap_or_default();
         let renamed = fs::rename(&name, &self.target);

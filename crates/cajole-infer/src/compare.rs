@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cajole_core::corpus::in_parallel;
-use cajole_core::{Candidate, Symbol, UnknownParameter};
+use cajole_core::{Candidate, Constraint, Symbol, UnknownParameter};
 use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
 use cajole_rules::Rules;
 use cajole_tasks::Watch;
@@ -95,6 +95,9 @@ impl<'t> OwnRules<'t> {
 /// The inputs of a line, and the index of its own rules if it brings any.
 type ReadLine<I> = (Vec<Case<I>>, Option<usize>);
 
+/// The index of the rules that an input's line brings, if any, and the number of the line.
+type Of = (Option<usize>, u64);
+
 /// What one engine made of all failures.
 struct Tried {
     engine: Engine,
@@ -113,25 +116,41 @@ impl<'t, T: Task> Comparison<'t, T> {
         let mut own = OwnRules::default();
         for line in lines {
             match self.read(line, &mut own) {
-                Ok((of_line, rules)) => cases.extend(of_line.into_iter().map(|c| (c, rules))),
+                Ok((of_line, rules)) => {
+                    cases.extend(of_line.into_iter().map(|case| (case, (rules, line.number))));
+                }
                 Err(error) => bad.push((line.number, error)),
             }
             if cases.is_empty() && bad.len() == UNREADABLE {
                 break;
             }
         }
-        let (cases, rules): (Vec<Case<T::Input>>, Vec<Option<usize>>) = cases.into_iter().unzip();
-        let usual = |which: &Option<usize>| match *which {
+        let (cases, of): (Vec<Case<T::Input>>, Vec<Of>) = cases.into_iter().unzip();
+        let usual = |which: Option<usize>| match which {
             Some(own_rules) => own.rules.get(own_rules),
             None => self.rules,
         };
-        let rules: Vec<&Rules<'_>> = rules.iter().filter_map(usual).collect();
-        let firsts = self.firsts(&cases);
-        let all = cases.iter().zip(&firsts).zip(&rules);
-        let failures: Vec<Failure<'_, T::Input>> = all
-            .filter(|((case, first), rules)| g_of(rules, case, first) != 0.0)
-            .map(|((case, first), rules)| Failure { case, first, rules })
-            .collect();
+        let all = self.firsts(&cases).into_iter().zip(cases).zip(of);
+        let (mut cases, mut firsts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
+        for ((first, case), (which, line)) in all {
+            let Some(rules) = usual(which) else { continue };
+            let g = g_of(rules, &case, &first);
+            if g.is_nan() {
+                // As in `infer`, engines do not work on what cannot be measured.
+                let why = rules.explain(&case.subject, &first.output);
+                let why = why.into_iter().find(|fault| fault.cost.is_nan());
+                let why = why.map_or_else(|| "g is no number".to_owned(), |fault| fault.message);
+                bad.push((line, LineError::Unmeasured { why }));
+                continue;
+            }
+            failing.extend((g != 0.0).then_some((cases.len(), rules)));
+            cases.push(case);
+            firsts.push(first);
+        }
+        bad.sort_by_key(|(line, _)| *line);
+        let failure =
+            |(i, rules): (usize, _)| Failure { case: &cases[i], first: &firsts[i], rules };
+        let failures: Vec<Failure<'_, T::Input>> = failing.into_iter().map(failure).collect();
         let mut tried = Vec::new();
         for &engine in &self.of.engines {
             watch.begin(engine.name(), failures.len() as u64);
@@ -252,6 +271,14 @@ impl<'t, T: Task> Comparison<'t, T> {
         report.plots.push(cost_plot(&rows, has_gold.then_some(metric)));
         report.tables.push(self.one_by_one(failures, tried));
         report.cases = self.traces(failures, tried);
+        let without = cases.iter().filter(|case| case.gold.is_none()).count();
+        report.notes.extend((has_gold && 0 < without).then(|| {
+            format!(
+                "{without} of {} inputs have no right output (it is missing or null, or has symbols \
+                 that the network does not write): {metric} and exact matches are of the others.",
+                cases.len()
+            )
+        }));
         report.notes.extend(has_gold.then(|| harm(&rows, metric)).flatten());
         report.rows = rows;
         report

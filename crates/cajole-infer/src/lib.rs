@@ -17,6 +17,7 @@ mod attempt;
 mod changes;
 pub mod compare;
 pub mod engine;
+pub mod fields;
 pub mod infer;
 mod journal;
 pub mod limits;

@@ -7,6 +7,7 @@ use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
 use serde_json::{Map, Value};
 
+use crate::fields::{Fields, Id};
 use crate::limits::MAX_TOKENS;
 use crate::waiter::Waiter;
 
@@ -17,8 +18,9 @@ pub struct Line {
     pub number: u64,
     /// As it was written.
     pub text: String,
-    /// Its fields, if it is an object.
+    /// Its fields, if it is an object. [`Line::id`] has the `id` as it was written.
     pub fields: Map<String, Value>,
+    id: Option<Id>,
     /// Who waits for its record, if that is known.
     pub waiter: Option<Arc<dyn Waiter>>,
     /// The most tokens that it may have.
@@ -39,7 +41,9 @@ pub enum LineError {
     #[error("expected the field \"input\": a text, or a list of symbols")]
     NoInput,
     /// It has no right output.
-    #[error("expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"")]
+    #[error(
+        "expected the right output, as \"output\", \"gold\", or \"srl\" with \"bio\"; null is none"
+    )]
     NoGold,
     /// A list holds something other than texts.
     #[error("expected a text or a list of symbols as {field:?}, not {value}")]
@@ -78,6 +82,12 @@ pub enum LineError {
     /// There are no rules for its output.
     #[error("no rules: give a constraint file, or the line a \"constraint\"")]
     NoRules,
+    /// The rules of its output cannot be measured, for example because a checker crashed.
+    #[error("its rules cannot be measured: {why}")]
+    Unmeasured {
+        /// What the rule says.
+        why: String,
+    },
     /// Any other reason, for tasks and sources of your own.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
@@ -99,12 +109,12 @@ impl Line {
     /// # Errors
     /// If it begins with `{` but is not a JSON object.
     pub fn parse(number: u64, text: String) -> Result<Option<Line>, LineError> {
-        let fields = match text.trim_start() {
+        let Fields { all: fields, id } = match text.trim_start() {
             "" => return Ok(None),
             object if object.starts_with('{') => serde_json::from_str(object)?,
-            _ => Map::new(),
+            _ => Fields::default(),
         };
-        Ok(Some(Line { number, text, fields, waiter: None, max_tokens: MAX_TOKENS }))
+        Ok(Some(Line { number, text, fields, id, waiter: None, max_tokens: MAX_TOKENS }))
     }
 
     /// Allows this many tokens, instead of [`MAX_TOKENS`].
@@ -155,9 +165,9 @@ impl Line {
         Ok(())
     }
 
-    /// The `id` of the line, if it has one.
-    pub fn id(&self) -> Option<&Value> {
-        self.fields.get("id")
+    /// The `id` of the line as it was written, if it has one.
+    pub fn id(&self) -> Option<&Id> {
+        self.id.as_ref()
     }
 
     /// The rules that it brings, if any.
@@ -179,10 +189,10 @@ impl Line {
         }
     }
 
-    /// The right output, if it is given, as `gold` or `output`.
+    /// The right output, if it is given, as `gold` or `output`. As for all fields, `null` is none.
     pub fn gold(&self) -> Option<&Value> {
-        let field = self.fields.get("gold").or_else(|| self.fields.get("output"));
-        field.filter(|value| !value.is_null())
+        let fields = ["gold", "output"].into_iter().filter_map(|field| self.fields.get(field));
+        fields.into_iter().find(|value| !value.is_null())
     }
 }
 
@@ -225,8 +235,11 @@ mod tests {
         assert_eq!(line(" a b").input().unwrap(), json!("a b"));
         let object = line(r#"{"id": 7, "input": ["a"], "output": "b", "constraint": null}"#);
         assert_eq!(object.input().unwrap(), json!(["a"]));
-        assert_eq!((object.id(), object.gold()), (Some(&json!(7)), Some(&json!("b"))));
+        assert_eq!(object.id().map(Id::as_json), Some("7"));
+        assert_eq!(object.gold(), Some(&json!("b")));
         assert!(object.constraint().is_none());
+        assert_eq!(line(r#"{"gold": null, "output": "b"}"#).gold(), Some(&json!("b")));
+        assert_eq!(line(r#"{"gold": null, "output": null}"#).gold(), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cajole_core::{Constraint, Symbol};
 use cajole_report::{Align, Cell, Figure, Report, Row, Table};
-use cajole_rules::{RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
+use cajole_rules::{OneRule, RuleFileError, Rules, Subject, UnknownSymbol, Vocabulary};
 use cajole_tasks::srl::Query;
 use serde_json::Value;
 
@@ -203,8 +203,10 @@ impl<'v> Lint<'v> {
     /// If it has a symbol that is not in the vocabulary.
     pub fn add(&mut self, gold: &Gold) -> Result<(), UnknownSymbol> {
         let y = gold.symbols(self.vocabulary)?;
+        // As much as each rule adds to the g of records.
+        let cost = |weight, rule: OneRule<'_>| rule.check(&gold.subject, &y).scaled(weight).total();
         let costs: Vec<f32> =
-            self.rules.iter().map(|(_, _, rule)| rule.check(&gold.subject, &y).total()).collect();
+            self.rules.iter().map(|(_, weight, rule)| cost(weight, rule)).collect();
         self.all.count(&costs);
         if let Some(group) = &gold.group {
             self.by_group.entry(group.clone()).or_default().count(&costs);

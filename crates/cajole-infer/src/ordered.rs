@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// How much may be in flight at any time.
 #[derive(Clone, Copy)]
@@ -51,16 +52,19 @@ where
         changed: Condvar::new(),
         bounds,
     };
-    std::thread::scope(|scope| {
-        for _ in 0..bounds.threads.max(1) {
-            scope.spawn(|| {
-                let _watch = OnUnwind(&desk);
-                // A thread that finds nothing to do costs nothing.
-                let mut own = None;
-                while let Some((number, batch)) = desk.take(&weigh) {
-                    desk.put(number, work(own.get_or_insert_with(&state), batch));
-                }
-            });
+    let hand = || {
+        let _watch = OnUnwind(&desk);
+        // A thread that finds nothing to do costs nothing.
+        let mut own = None;
+        while let Some((number, batch)) = desk.take(&weigh) {
+            desk.put(number, work(own.get_or_insert_with(&state), batch));
+        }
+    };
+    thread::scope(|scope| {
+        // Where threads are scarce, as many as there are do all the work, in the end this one.
+        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, hand).is_ok();
+        if bounds.threads <= 1 || (0..bounds.threads).take_while(start).count() == 0 {
+            hand();
         }
     });
     let progress = desk.state.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +181,7 @@ struct OnUnwind<'a, T, P, R, E>(&'a Desk<T, P, R, E>);
 
 impl<T, P, R, E> Drop for OnUnwind<'_, T, P, R, E> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
             self.0.lock().end.get_or_insert(Ok(()));
             self.0.changed.notify_all();
         }

@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::engine::Answer;
+use crate::fields::Id;
 use crate::line::LineError;
 use crate::traced::Traced;
 
@@ -19,7 +20,7 @@ pub struct Record {
     /// Its number, from 1.
     pub line: u64,
     /// The `id` that the line has.
-    pub id: Option<Value>,
+    pub id: Option<Id>,
     /// One answer for each input of the line, or why there is none.
     pub answers: Result<Vec<Answered>, LineError>,
     /// Whether a line of this task is one input.
@@ -42,12 +43,15 @@ pub struct Answered {
 impl Record {
     /// One line of JSON, without its line end, and with times if `times` is set.
     pub fn to_line(&self, times: bool) -> String {
-        serde_json::to_string(&Timed { of: self, times }).expect(WRITABLE)
+        let id = self.id.as_ref();
+        serde_json::to_string(&Whole { record: self, id, times }).expect(WRITABLE)
     }
 
-    /// As a JSON object, with times if `times` is set.
+    /// As a JSON object, with times if `times` is set. The `id` is one of [`Id::to_value`], which
+    /// may be rounded.
     pub fn to_json(&self, times: bool) -> Value {
-        serde_json::to_value(Timed { of: self, times }).expect(WRITABLE)
+        let id = self.id.as_ref().map(Id::to_value);
+        serde_json::to_value(Whole { record: self, id, times }).expect(WRITABLE)
     }
 }
 
@@ -87,9 +91,16 @@ struct Timed<'r, T> {
     times: bool,
 }
 
-impl Serialize for Timed<'_, Record> {
+/// A record that is written with or without times, and with its `id` in this form.
+struct Whole<'r, I> {
+    record: &'r Record,
+    id: Option<I>,
+    times: bool,
+}
+
+impl<I: Serialize> Serialize for Whole<'_, I> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Timed { of: Record { line, id, answers, is_one }, times } = *self;
+        let Whole { record: Record { line, answers, is_one, .. }, ref id, times } = *self;
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("line", line)?;
         if let Some(id) = id {
@@ -178,6 +189,7 @@ pub(crate) fn short(value: f32) -> Value {
 mod tests {
     use super::*;
     use crate::engine::Status;
+    use crate::line::Line;
 
     #[test]
     fn fields_of_a_task_do_not_repeat_keys_of_the_record() {
@@ -206,6 +218,23 @@ mod tests {
         );
         assert_eq!(record.to_line(false), expected);
         assert_eq!(record.to_json(false).to_string(), expected);
+    }
+
+    #[test]
+    fn ids_are_written_as_they_were_read() {
+        let line = |text: &str| Line::parse(1, text.to_owned()).unwrap().unwrap();
+        for (id, value) in [
+            ("123456789012345678901234567890", json!(123456789012345678901234567890.0)),
+            ("1e400", json!("1e400")),
+            ("1.00", json!(1.0)),
+        ] {
+            let id_of_line = line(&format!(r#"{{"id": {id}, "input": "a"}}"#)).id().cloned();
+            let answers = Err(LineError::NoInput);
+            let record = Record { line: 1, id: id_of_line, answers, is_one: true };
+            let start = format!(r#"{{"line":1,"id":{id},"status":"bad-line""#);
+            assert!(record.to_line(false).starts_with(&start), "{}", record.to_line(false));
+            assert_eq!(record.to_json(false)["id"], value);
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub trait Runnable: Send + Sync {
     fn infer_each(&self, ask: &Ask<'_>, stream: Each<'_>) -> Result<(), InferError>;
 
     /// Runs all engines on every input whose own output violates its rules. Bad lines are left out
-    /// and reported. If the first twenty are all bad, it stops there.
+    /// and reported, and so are inputs whose rules cannot be measured. If the first twenty are all bad, it stops there.
     ///
     /// # Errors
     /// If the settings name parameters that the network does not have.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::{InputError, RuleError};
 use crate::report::framed;
-use crate::value::{dict, to_python};
+use crate::value::{dict, id_to_python, to_python};
 
 /// The result of one input.
 ///
@@ -35,7 +35,7 @@ impl Answered {
     /// The "id" that the input has.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, self.record.id.as_ref().unwrap_or(&Value::Null))
+        id_to_python(py, self.record.id.as_ref())
     }
 
     /// The answers; empty for an input that could not be read.
@@ -68,7 +68,11 @@ impl Answered {
 
     /// The record as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.record.to_json(self.times))
+        let record = to_python(py, &self.record.to_json(self.times))?;
+        if self.record.id.is_some() {
+            record.set_item("id", self.id(py)?)?;
+        }
+        Ok(record)
     }
 
     /// "bad-line" for an input that could not be read; else as `Answer.status`.

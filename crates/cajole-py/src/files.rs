@@ -12,7 +12,7 @@ use crate::error::with_causes;
 /// A file that appears when it is complete.
 ///
 /// It never replaces what is in `reads`, and other files only if `overwrite` is set.
-#[pyclass(module = "cajole._native", skip_from_py_object)]
+#[pyclass(module = "cajole._native")]
 pub(crate) struct WholeFile {
     path: PathBuf,
     file: Option<Once>,

@@ -11,7 +11,7 @@ use cajole_infer::line::{Line, LineError};
 use cajole_infer::source::{BadLine, Lines, Numbered, Source};
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyIterator, PyMapping, PyString};
 use serde_json::{Value, json};
 
 use crate::value::to_json;
@@ -29,15 +29,34 @@ pub(crate) fn line_of(input: &Bound<'_, PyAny>) -> Result<String, LineError> {
         return Ok(text.trim_start_matches('\u{feff}').trim_end().to_owned());
     }
     let other = |error: PyErr| LineError::other(error.to_string());
+    if let Ok(mapping) = input.cast::<PyMapping>() {
+        return with_id(mapping).map_err(other);
+    }
     match to_json(input).map_err(other)? {
         Value::String(text) if text.trim().is_empty() => {
             Err(LineError::other("the input is blank"))
         }
         Value::String(text) => Ok(text),
-        Value::Object(fields) => Ok(Value::Object(fields).to_string()),
         Value::Array(symbols) => Ok(json!({"input": symbols}).to_string()),
         value => Err(LineError::other(format!("expected a text, a list or a dict, not {value}"))),
     }
+}
+
+/// A dict as a line. Its "id" may be a whole number of any size.
+fn with_id(mapping: &Bound<'_, PyMapping>) -> PyResult<String> {
+    // Asking for what is not there would change a defaultdict.
+    let id = mapping.contains("id")?.then(|| mapping.get_item("id")).transpose()?;
+    let is_large = |id: &Bound<'_, PyAny>| id.is_instance_of::<PyInt>() && to_json(id).is_err();
+    let Some(id) = id.filter(is_large) else { return Ok(to_json(mapping)?.to_string()) };
+    let others = PyDict::new(mapping.py());
+    others.update(mapping)?;
+    others.del_item("id")?;
+    let others = to_json(&others)?.to_string();
+    let digits = id.call_method0("__str__")?;
+    Ok(match others.as_str() {
+        "{}" => format!("{{\"id\":{digits}}}"),
+        _ => format!("{{\"id\":{digits},{}", others.trim_start_matches('{')),
+    })
 }
 
 /// All lines of an input, with the numbers of those that are bad.

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use crate::answer::Answered;
 use crate::error::{infer_error, rule_error, settings_error};
 use crate::inputs::{Fed, Feed, PATIENCE, Pulled, file};
-use crate::interrupt::TICK;
+use crate::interrupt::{TICK, no_thread, start_pool};
 use crate::rules::Rules;
 
 /// The most records that wait for the iterating thread.
@@ -127,6 +127,7 @@ impl Desk {
 impl Run {
     /// Begins to answer. Errors in rules and settings are raised here.
     pub(crate) fn begin(self, py: Python<'_>, inputs: Inputs) -> PyResult<Results> {
+        start_pool()?;
         let (desk, feed) = (Arc::new(Desk::default()), Arc::new(Feed::default()));
         let (source, inputs): (Box<dyn Lines>, Option<Pulled>) = match inputs {
             Inputs::Pulled(inputs) => (Box::new(Fed(feed.clone())), Some(inputs)),
@@ -141,10 +142,15 @@ impl Run {
             desk: desk.clone(),
             feed,
         };
-        thread::spawn(move || {
+        let work = move || {
             let ended = self.answer(source, &desk);
             desk.change(|state| state.ended = Some(ended));
-        });
+        };
+        if let Err(error) = thread::Builder::new().spawn(work) {
+            // There is nothing to wait for when the results are dropped.
+            results.desk.change(|state| state.ended = Some(Ok(())));
+            return Err(no_thread(&error));
+        }
         let is_begun = |state: &State| state.begun.is_some() || state.ended.is_some();
         while !is_begun(&results.desk.lock()) {
             py.detach(|| results.desk.wait(TICK, is_begun));

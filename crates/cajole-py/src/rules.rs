@@ -209,7 +209,11 @@ impl Rules {
         let mut all: Option<Compiled<'v>> = None;
         for part in &self.parts {
             let rules = match part {
-                Part::Text(text) => text.parse(vocabulary)?,
+                Part::Text(text) => {
+                    let rules = text.parse(vocabulary)?;
+                    rules.try_programs()?;
+                    rules
+                }
                 Part::Function { name, rule } => {
                     let rule = Python::attach(|py| rule.clone_ref(py));
                     Compiled::of(name, Callable { rule, vocabulary })

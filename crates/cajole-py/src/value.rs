@@ -1,5 +1,6 @@
 //! JSON values to Python's objects, and back.
 
+use cajole_infer::fields::Id;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -90,6 +91,17 @@ pub(crate) fn dict<'py>(
     let dict = PyDict::new(py);
     fields.iter().try_for_each(|(key, value)| dict.set_item(key, to_python(py, value)?))?;
     Ok(dict)
+}
+
+/// The `id` of a line. A whole number has all its digits, as `json.loads` reads it.
+pub(crate) fn id_to_python<'py>(py: Python<'py>, id: Option<&Id>) -> PyResult<Bound<'py, PyAny>> {
+    let Some(id) = id else { return Ok(py.None().into_bound(py)) };
+    match id.to_value() {
+        value @ (Value::Null | Value::Bool(_)) => to_python(py, &value),
+        Value::Number(number) if !number.is_f64() => to_python(py, &Value::Number(number)),
+        Value::String(text) if id.as_json().starts_with('"') => to_python(py, &Value::String(text)),
+        _ => py.import("json")?.call_method1("loads", (id.as_json(),)),
+    }
 }
 
 /// The same with tuples and read-only mappings, so that the receiver cannot change anything.

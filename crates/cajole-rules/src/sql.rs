@@ -167,7 +167,11 @@ fn analysed<T: Send>(
             let failed = |_| Error::of_all(text, "the parser failed".to_owned());
             thread.join().map_err(failed)?
         }
-        Err(error) => Err(Error::of_all(text, format!("it cannot be parsed now: {error}"))),
+        // Says nothing about the text.
+        Err(error) => {
+            let message = format!("it cannot be parsed, since no thread starts: {error}");
+            Err(Error { cost: f32::NAN, ..Error::of_all(text, message) })
+        }
     })
 }
 

@@ -1,17 +1,79 @@
 //! The contents of requests: bodies and query parameters, checked field by field.
 
+use std::fmt;
+
 use cajole_infer::engine::Engine;
+use cajole_infer::fields::Fields;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
 use cajole_infer::line::Line;
 use cajole_infer::{Changes, Runnable, Settings};
 use cajole_tasks::Preset;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::limits::{MOST_EXPLAINED, MOST_INPUTS, MOST_RULE_BYTES, MOST_STEPS_EXPLAINED};
 use crate::problem::Problem;
+
+/// An input in a body: a line of text, or its fields. What else it may be is reported.
+#[derive(Debug)]
+enum Given {
+    Text(String),
+    Object(Fields),
+    /// What it is instead.
+    Other(&'static str),
+}
+
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Given, D::Error> {
+        from.deserialize_any(GivenReader)
+    }
+}
+
+struct GivenReader;
+
+impl<'de> Visitor<'de> for GivenReader {
+    type Value = Given;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or an object")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Given, E> {
+        Ok(Given::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Given, A::Error> {
+        Fields::deserialize(MapAccessDeserializer::new(map)).map(Given::Object)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Given, A::Error> {
+        while list.next_element::<Value>()?.is_some() {}
+        Ok(Given::Other("a list"))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Given, E> {
+        Ok(Given::Other("a boolean"))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Given, E> {
+        Ok(Given::Other("a number"))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Given, E> {
+        Ok(Given::Other("a number"))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Given, E> {
+        Ok(Given::Other("a number"))
+    }
+
+    fn visit_unit<E>(self) -> Result<Given, E> {
+        Ok(Given::Other("null"))
+    }
+}
 
 /// The rules that a request asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,8 +93,8 @@ pub(crate) enum RulesAsked {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AskBody {
-    input: Option<Value>,
-    inputs: Option<Vec<Value>>,
+    input: Option<Given>,
+    inputs: Option<Vec<Given>>,
     pub(crate) model: Option<String>,
     rules: Option<RulesBody>,
     engine: Option<Engine>,
@@ -48,8 +110,8 @@ pub(crate) struct AskBody {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompareBody {
-    input: Option<Value>,
-    inputs: Option<Vec<Value>>,
+    input: Option<Given>,
+    inputs: Option<Vec<Given>>,
     pub(crate) model: Option<String>,
     rules: Option<RulesBody>,
     engines: Option<Vec<Engine>>,
@@ -66,7 +128,7 @@ pub(crate) struct CompareBody {
 pub(crate) struct LintBody {
     pub(crate) model: Option<String>,
     rules: RulesBody,
-    gold: Option<Vec<Value>>,
+    gold: Option<Vec<Given>>,
 }
 
 /// The query of a stream of lines.
@@ -253,7 +315,7 @@ impl Manner {
     }
 }
 
-fn one_or_many(input: Option<Value>, inputs: Option<Vec<Value>>) -> Result<Vec<Input>, Problem> {
+fn one_or_many(input: Option<Given>, inputs: Option<Vec<Given>>) -> Result<Vec<Input>, Problem> {
     match (input, inputs) {
         (Some(input), None) => lines("/input", vec![input]),
         (None, Some(inputs)) => lines("/inputs", inputs),
@@ -262,7 +324,7 @@ fn one_or_many(input: Option<Value>, inputs: Option<Vec<Value>>) -> Result<Vec<I
 }
 
 /// Inputs as lines, numbered from 1.
-fn lines(field: &str, inputs: Vec<Value>) -> Result<Vec<Input>, Problem> {
+fn lines(field: &str, inputs: Vec<Given>) -> Result<Vec<Input>, Problem> {
     if inputs.is_empty() {
         return Err(Problem::malformed("expected at least one input").of(field));
     }
@@ -273,14 +335,14 @@ fn lines(field: &str, inputs: Vec<Value>) -> Result<Vec<Input>, Problem> {
         );
         return Err(Problem::too_large(detail).of(field));
     }
-    let line = |(i, input): (usize, Value)| {
+    let line = |(i, input): (usize, Given)| {
         let text = match input {
-            Value::String(text) => text,
-            Value::Object(_) => input.to_string(),
-            other => {
+            Given::Text(text) => text,
+            Given::Object(fields) => serde_json::to_string(&fields).expect("all keys are strings"),
+            Given::Other(kind) => {
                 let place =
                     if field == "/input" { field.to_owned() } else { format!("{field}/{i}") };
-                let detail = format!("expected a text or an object, not {}", kind(&other));
+                let detail = format!("expected a text or an object, not {kind}");
                 return Err(Problem::malformed(detail).of(place));
             }
         };
@@ -310,17 +372,6 @@ pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
         None => Ok(line),
     });
     Some(line.map_err(|error| (number, error)))
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// Parses a JSON body. An error names the field and the place.

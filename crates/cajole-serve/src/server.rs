@@ -141,13 +141,15 @@ impl Server {
     /// If threads cannot be created.
     pub fn run(self) -> Result<bool, ServeError> {
         allow_files();
+        let app = self.app.clone();
+        let threads = compute::start(&app.queue, &app.metrics, self.threads)?;
+        // The runtime would panic if its first thread did not start.
+        std::thread::Builder::new().spawn(|| {})?.join().ok();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(LOOP_THREADS)
             .max_blocking_threads(8)
             .enable_all()
             .build()?;
-        let app = self.app.clone();
-        let threads = compute::start(&app.queue, &app.metrics, self.threads)?;
         let is_drained = runtime.block_on(self.accept())?;
         app.queue.close();
         if is_drained {

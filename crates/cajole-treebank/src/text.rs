@@ -10,7 +10,10 @@ use super::corpus::Located;
 use super::limits::{MOST_EXPANSION, MOST_LINE_BYTES, UNPACKED_BYTES};
 use super::read::ReadError;
 
-/// The text of a file, decompressed if its name ends in `.gz`.
+/// Some editors begin a file with a byte order mark, which is not part of its text.
+const MARK: char = '\u{feff}';
+
+/// The text of a file, decompressed if its name ends in `.gz`, without a byte order mark.
 ///
 /// # Errors
 /// If it cannot be read or decompressed, holds more than `most` bytes, has a line of more than
@@ -24,7 +27,8 @@ pub fn text_of(path: &Path, most: u64) -> Result<String, ReadError> {
     Ok(text)
 }
 
-/// The lines of a file, one at a time, decompressed if its name ends in `.gz`.
+/// The lines of a file, one at a time, decompressed if its name ends in `.gz`, without a byte order
+/// mark.
 pub struct Lines {
     path: PathBuf,
     bytes: Bytes,
@@ -89,6 +93,7 @@ impl Lines {
         }
         match std::str::from_utf8(&self.line) {
             Ok("") => Ok(None),
+            Ok(line) if self.number == 1 => Ok(Some(line.strip_prefix(MARK).unwrap_or(line))),
             Ok(line) => Ok(Some(line)),
             Err(error) => {
                 let offset = before as usize + error.valid_up_to();
@@ -178,6 +183,14 @@ mod tests {
         for text in ["", "a", "a\n", "\na\r\n\r\n é"] {
             check(text.as_bytes(), 100, Ok(text));
         }
+    }
+
+    #[test]
+    fn one_byte_order_mark_at_the_start_is_no_text() {
+        check("\u{feff}(A b)\n\u{feff}".as_bytes(), 100, Ok("(A b)\n\u{feff}"));
+        check("\u{feff}\u{feff}a".as_bytes(), 100, Ok("\u{feff}a"));
+        check("\u{feff}".as_bytes(), 100, Ok(""));
+        check(b"\xef\xbb\xbfa\n\xff", 100, Err(":2: not UTF-8, see byte 5 of the file"));
     }
 
     #[test]

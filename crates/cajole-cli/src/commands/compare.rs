@@ -7,6 +7,7 @@ use cajole_files::{FileError, Folder};
 use cajole_infer::Ask;
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
+use cajole_infer::line::LineError;
 use cajole_nn::settings::MOST_SIZE;
 use cajole_report::Report;
 use cajole_tasks::Watch;
@@ -79,6 +80,9 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
     if let (0, Some((line, error))) = (report.rows.first().map_or(0, |row| row.total), bad.first())
     {
+        if matches!(error, LineError::Unmeasured { .. }) {
+            bail!("none of the {} inputs can be measured: {name}:{line}: {error}", bad.len());
+        }
         bail!(
             "the network can read none of the first {} lines of {name}, of which the first says: \
              {name}:{line}: {error}; name the network that they are for with --model",

@@ -23,7 +23,7 @@ use crate::source::{check_bad, lines};
 /// Measure a network before and after gradient-based inference
 ///
 /// Lines are those of `cajole infer`, with right outputs: "output" or "gold", "tree" for parsers,
-/// "srl" with "bio" for taggers. The measure is the task's own: F1 for parsers and taggers, else
+/// "srl" with "bio" for taggers; null is none. The measure is the task's own: F1 for parsers and taggers, else
 /// the share of right symbols. Without a file, the transducer is measured on built-in data.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Eval {
@@ -71,6 +71,12 @@ pub(crate) fn run(what: &Eval, session: &Session) -> anyhow::Result<()> {
     let [before, after] = report.rows.as_slice() else {
         bail!("expected a row before and a row after, not {}", report.rows.len());
     };
+    report.notes.iter().for_each(|note| screen::warn(note));
+    if !before.figure(Figure::WholeExact).is_finite() {
+        screen::warn(
+            "no input has a right output, which null is, too: give \"output\" or \"gold\"",
+        );
+    }
     show(network.measure(), &name, &rules_name, (before, after), session)?;
     check_bad((unreadable + bad.len()) as u64, "worked on")
 }

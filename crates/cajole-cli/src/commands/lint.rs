@@ -70,7 +70,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let screen = Screen::new();
     let file = RuleFile::read(&what.constraint)?;
     match what.text {
-        true => drop(file.parse(Vocabulary::bytes())?),
+        true => file.parse(Vocabulary::bytes())?.try_programs()?,
         false => check_rules(&file, separator)?,
     }
     let network = what
@@ -157,13 +157,14 @@ impl<'a> Obeying<'a> {
     }
 }
 
-/// Finds errors in the rules that do not depend on the data, before all data is read for its
-/// symbols.
+/// Finds errors in the rules that do not depend on the data, and checkers that cannot run, before
+/// all data is read for its symbols.
 fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
     let own = Names::default().with_rules(separator, |known| file.parse(known).map(drop));
     match file.parse(&own) {
         Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
-        _ => Ok(()),
+        Err(_) => Ok(()),
+        Ok(rules) => Ok(rules.try_programs()?),
     }
 }
 

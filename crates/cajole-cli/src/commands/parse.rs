@@ -118,7 +118,7 @@ impl<'a> Printer<'a> {
         let mut answers = record.answers.iter().flatten();
         self.is_repaired |= answers.any(|answer| answer.answer.g_before != 0.0);
         if self.json {
-            return screen::write(&with_source(record, self.source.as_deref()).to_string());
+            return screen::write(&with_source(record, self.source.as_deref()));
         }
         match record.answers.as_ref().ok().and_then(|answers| answers.first()) {
             Some(answer) => self.tree(answer),
@@ -151,11 +151,14 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A record as JSON. If there are several sources, it names its own.
-pub(super) fn with_source(record: &Record, source: Option<&str>) -> Value {
-    let mut value = record.to_json(false);
-    if let (Some(source), Some(fields)) = (source, value.as_object_mut()) {
-        fields.insert("source".to_owned(), json!(source));
+/// A record as a line of JSON. If there are several sources, it names its own.
+pub(super) fn with_source(record: &Record, source: Option<&str>) -> String {
+    let mut line = record.to_line(false);
+    // Written as text: values would round an "id" of many digits.
+    if let Some(source) = source
+        && line.pop() == Some('}')
+    {
+        line += &format!(",\"source\":{}}}", json!(source));
     }
-    value
+    line
 }

@@ -159,6 +159,7 @@ fn parser(what: &Train, session: &Session) -> anyhow::Result<()> {
     config.seed = what.seed;
     config.networks.iter_mut().for_each(|network| network.seeds.clear());
     let network = parser_network(&config.networks, what.network.as_deref())?;
+    check_parser(what, network)?;
     let recipe = config.recipe(network)?;
     let screen = Screen::new();
     let splits = parsing::Splits::load(recipe.treebank, what.data.folder.as_deref(), config.seed)?;
@@ -190,6 +191,14 @@ fn tagger(what: &Train, session: &Session) -> anyhow::Result<()> {
         );
     }
     let network = chosen(&fitting, |n| &n.name, named)?;
+    let name = &network.name;
+    let overrides = &what.settings.overrides;
+    if network.encoder.is_some() {
+        let other = format!("{name} is an encoder with settings of its own, {IN_A_COPY}");
+        has_effect(overrides, "training", &other)?;
+    }
+    let own = [("epochs", network.epochs.is_some()), ("step-size", network.step_size.is_some())];
+    check_own(overrides, name, &own)?;
     let recipe = Recipe { encoder: what.encoder.as_deref(), ..config.recipe(network)? };
     let screen = Screen::new();
     let splits = srl::Splits::load(recipe.corpus, what.data.folder.as_deref(), config.seed)?;
@@ -214,6 +223,18 @@ fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
         Some("transformer") => Kind::Transformer,
         Some(other) => bail!("--network {other:?} of pairs is neither lstm nor transformer"),
     };
+    let overrides = &what.settings.overrides;
+    match config.kind {
+        Kind::Lstm => {
+            let other = "an lstm is trained, whose sections are network and training, unless you \
+                         say --network transformer";
+            has_effect(overrides, "transformer", other)?;
+        }
+        Kind::Transformer => {
+            has_effect(overrides, "training", "of a transformer it is transformer.training")?;
+            has_effect(overrides, "network", "of a transformer it is transformer")?;
+        }
+    }
     let (Some(train), Some(dev)) = (&what.train, &what.dev) else {
         bail!("pairs are given with --train FILE and --dev FILE");
     };
@@ -235,6 +256,51 @@ fn pairs(what: &Train, session: &Session) -> anyhow::Result<()> {
         card.best_epoch,
         card.epochs
     ))
+}
+
+/// Where to change settings of one network of several, which no override can name.
+const IN_A_COPY: &str = "which you change in a copy of the settings, given with --config";
+
+/// Refuses overrides that do not reach this parser.
+fn check_parser(what: &Train, network: &parsing::NetworkConfig) -> anyhow::Result<()> {
+    let (name, overrides) = (&network.name, &what.settings.overrides);
+    match network.architecture {
+        parsing::Architecture::Transformer => {
+            let other = format!("{name} is a transformer, where it is transformer.training");
+            has_effect(overrides, "training", &other)?;
+        }
+        _ => {
+            let other = format!("{name} is no transformer, and its section is training");
+            has_effect(overrides, "transformer", &other)?;
+        }
+    }
+    let own = [
+        ("epochs", network.epochs.is_some()),
+        ("step-size", network.step_size.is_some()),
+        ("curriculum", network.curriculum.is_some()),
+    ];
+    check_own(overrides, name, &own)
+}
+
+/// Refuses overrides of training settings that the network has itself.
+fn check_own(overrides: &[String], name: &str, own: &[(&str, bool)]) -> anyhow::Result<()> {
+    let own = own.iter().filter(|(_, is_own)| *is_own);
+    own.flat_map(|(key, _)| ["training", "transformer.training"].map(|of| format!("{of}.{key}")))
+        .try_for_each(|key| {
+            has_effect(overrides, &key, &format!("{name} has a value of its own, {IN_A_COPY}"))
+        })
+}
+
+/// Refuses an override of this key, or in this section, that would be read and have no effect.
+fn has_effect(overrides: &[String], section: &str, instead: &str) -> anyhow::Result<()> {
+    let is_there = |assignment: &&String| {
+        let key = assignment.split('=').next().unwrap_or_default().trim();
+        key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    match overrides.iter().find(is_there) {
+        None => Ok(()),
+        Some(assignment) => bail!("--set {assignment} has no effect: {instead}"),
+    }
 }
 
 /// Says how good a network has become, and how to try it.

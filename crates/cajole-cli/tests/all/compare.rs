@@ -176,3 +176,34 @@ fn bad_lines_are_passed_over_and_told() {
         assert!(!output.status.success() && said.contains(part), "{args:?}: {said}");
     }
 }
+
+/// `null` means that no right output is given, for all commands.
+#[test]
+fn right_outputs_that_are_null_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let lines = [
+        json!({"input": "azbz", "gold": null}),
+        json!({"input": "bz", "gold": null, "output": "zb"}),
+        json!({"input": "az", "output": "aaa"}),
+    ];
+    fs::write(at.join("in"), lines.each_ref().map(Value::to_string).join("\n")).unwrap();
+    let told = "1 of 3 inputs have no right output (it is missing or null";
+    let text = printed(at, &["compare", "in", "--engines=beam"]);
+    assert!(text.contains(told), "{text}");
+    let eval = cajole(at, &["eval", "in"]);
+    let said = String::from_utf8_lossy(&eval.stderr);
+    assert!(eval.status.success() && said.contains(told), "{said}");
+    fs::write(at.join("rule.toml"), "must-not-have = ['b']\n").unwrap();
+    let lint = cajole(at, &["lint", "rule.toml", "in", "--characters"]);
+    let said = String::from_utf8_lossy(&lint.stderr);
+    assert!(
+        said.contains("in:1: expected the right output") && said.contains("null is none"),
+        "{said}"
+    );
+    assert_eq!(said.matches("passed over").count(), 1, "{said}");
+    fs::write(at.join("in"), lines[0].to_string()).unwrap();
+    let eval = cajole(at, &["eval", "in"]);
+    let said = String::from_utf8_lossy(&eval.stderr);
+    assert!(said.contains("warning: no input has a right output, which null is, too"), "{said}");
+}

@@ -144,3 +144,19 @@ fn what_is_wrong_is_said() {
     assert!(said.contains("Number of sentence        =      0"), "{said}");
     assert!(said.contains("Bracketing FMeasure       =    nan"), "{said}");
 }
+
+#[test]
+fn a_byte_order_mark_changes_nothing() {
+    let folder = folder(GOLD, GOLD);
+    let marked = |name, text: &str| fs::write(folder.path().join(name), format!("\u{feff}{text}"));
+    marked("marked", GOLD).unwrap();
+    marked("params", "LABELED 1\n").unwrap();
+    let plain = evalb(folder.path(), &["gold", "test"]);
+    for args in [["marked", "test"], ["gold", "marked"], ["marked", "marked"]] {
+        let output = evalb(folder.path(), &args);
+        assert!(output.status.success() && output.stdout == plain.stdout, "{args:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
+    let output = evalb(folder.path(), &["gold", "test", "--param=params"]);
+    assert!(output.status.success(), "{output:?}");
+}

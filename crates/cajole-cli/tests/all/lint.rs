@@ -81,11 +81,12 @@ fn right_outputs_are_counted_by_rule_and_by_group() {
     fs::write(at.join("gold"), GOLD).unwrap();
     let report = printed(at, &["rules.toml", "gold", "--json"]);
     check_row(&report, "all", "three", (3, 6), Some((1.0 + 2.0 + 2.0) / 3.0));
-    check_row(&report, "all", "must-not-have", (2, 6), Some(1.5));
+    // Its weight is 10, as in the g of records.
+    check_row(&report, "all", "must-not-have", (2, 6), Some(15.0));
     check_row(&report, "news", "three", (0, 2), None);
-    check_row(&report, "news", "must-not-have", (1, 2), Some(2.0));
+    check_row(&report, "news", "must-not-have", (1, 2), Some(20.0));
     check_row(&report, "web", "three", (3, 3), Some(5.0 / 3.0));
-    check_row(&report, "web", "must-not-have", (1, 3), Some(1.0));
+    check_row(&report, "web", "must-not-have", (1, 3), Some(10.0));
     let by_year = printed(at, &["rules.toml", "gold", "--json", "--by=year"]);
     check_row(&by_year, "7", "three", (1, 1), Some(2.0));
     check_row(&by_year, "8", "must-not-have", (0, 1), None);
@@ -96,7 +97,7 @@ fn right_outputs_are_counted_by_rule_and_by_group() {
     fs::write(at.join("gold.gz"), gz.finish().unwrap()).unwrap();
     let twice = printed(at, &["rules.toml", "gold", "gold.gz", "--json"]);
     check_row(&twice, "all", "three", (6, 12), Some(5.0 / 3.0));
-    check_row(&twice, "news", "must-not-have", (2, 4), Some(2.0));
+    check_row(&twice, "news", "must-not-have", (2, 4), Some(20.0));
 }
 
 #[test]

@@ -96,6 +96,11 @@ fn a_network_is_trained_on_pairs_and_bad_lines_are_left_out() {
 fn a_transformer_is_trained_on_pairs_and_works_in_all_commands() {
     let folder = folder_with_pairs();
     let args = [
+        "train",
+        "pairs",
+        "--train=train.jsonl",
+        "--dev=dev.jsonl",
+        "--json",
         "--network=transformer",
         "--out=net",
         "--set=transformer.hidden=32",
@@ -108,7 +113,7 @@ fn a_transformer_is_trained_on_pairs_and_works_in_all_commands() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let card: Value = serde_json::from_str(&run(&[&TRAIN[..], &args].concat())).unwrap();
+    let card: Value = serde_json::from_str(&run(&args)).unwrap();
     assert_eq!(card["network"]["decoder"]["width"], 32);
     let written = fs::read_to_string(folder.path().join("net/README.md")).unwrap();
     assert!(written.contains("transformer, 1 encoder and 1 decoder layers of 32 units"));
@@ -161,10 +166,26 @@ fn what_is_wrong_is_said() {
     let with = |flag| [&TRAIN[..], &[flag]].concat();
     check_error(at, &with("--network=net1"), &["--network", "net1", "lstm nor transformer"]);
     let uneven = ["--network=transformer", "--set=transformer.heads=5"];
-    check_error(at, &[&TRAIN[..], &uneven].concat(), &["5 heads do not divide 128 hidden units"]);
+    check_error(at, &[&TRAIN[..4], &uneven].concat(), &["5 heads do not divide 128 hidden units"]);
     check_error(at, &with("--quick"), &["--quick", "generate expressions"]);
     check_error(at, &with("--set=symbols=letters"), &["letters", "characters"]);
     check_error(at, &with("--set=network.layers=0"), &["0 layers"]);
+    // An override that would have no effect.
+    let no_effect = |flags: [&str; 2], parts: &[&str]| {
+        check_error(at, &[&TRAIN[..4], &flags[..]].concat(), parts);
+    };
+    let transformer = "--network=transformer";
+    no_effect(
+        [transformer, "--set=training.epochs=2"],
+        &["--set training.epochs=2 has no effect", "it is transformer.training"],
+    );
+    no_effect([transformer, "--set=network.hidden=8"], &["--set network.hidden=8", "transformer"]);
+    no_effect(["--set=kind=transformer", "--set=training.epochs=2"], &["transformer.training"]);
+    let lstm = ["--network=lstm", "--set=transformer.training.epochs=2"];
+    no_effect(
+        lstm,
+        &["--set transformer.training.epochs=2 has no effect", "--network transformer"],
+    );
     check_error(at, &["reproduce", "pairs"], &["pairs", "transduction, parsing, srl"]);
     let missing = ["train", "pairs", "--train=no.jsonl", "--dev=dev.jsonl"];
     check_error(at, &missing, &["no.jsonl", "No such file"]);

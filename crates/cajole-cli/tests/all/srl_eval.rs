@@ -106,3 +106,13 @@ fn help_shows_the_format() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("know  (V*)"), "{said}");
 }
+
+#[test]
+fn a_byte_order_mark_changes_nothing() {
+    let folder = folder(GOLD, TEST);
+    fs::write(folder.path().join("marked"), format!("\u{feff}{GOLD}")).unwrap();
+    let plain = srl_eval(folder.path(), &["gold", "test"]);
+    let marked = srl_eval(folder.path(), &["marked", "test"]);
+    assert!(marked.status.success() && marked.stdout == plain.stdout, "{marked:?}");
+    assert!(marked.stderr == plain.stderr, "{marked:?}");
+}

@@ -1,5 +1,6 @@
 //! How a checker is run, as configured in a constraint file.
 
+use std::process::Command;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,18 @@ impl CheckerConfig {
         in_range("timeout-ms", self.timeout_ms, 24 * 60 * 60 * 1000)?;
         in_range("max-reply-bytes", self.max_reply_bytes as u64, 1 << 30)?;
         in_range("cache", self.cache as u64, u64::from(u32::MAX))
+    }
+
+    /// The program, empty if none is named.
+    pub(super) fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// The program with its arguments.
+    pub(super) fn to_command(&self) -> Command {
+        let mut command = Command::new(self.program());
+        command.args(self.command.iter().skip(1));
+        command
     }
 
     /// The time limit per output.

@@ -8,13 +8,15 @@
 //! ```
 //!
 //! Only `loss` is required. Positions are symbol indices; the one after the last is the end symbol.
-//! If the network writes text, `symbols` are its characters, and positions count these. A checker
-//! that echoes the `id` is protected against stray lines being taken for replies. A checker that is
-//! started for each output just exits, with 0 if the output is valid.
+//! If the network writes text, `symbols` are its characters, and positions count these. If a
+//! checker sends the `id` back, all lines that do not answer the request are skipped; if it does
+//! not, every line it writes counts as a reply. A checker that is started for each output just
+//! exits, with 0 if the output is valid.
 //!
 //! Verdicts must depend on the request alone, not on earlier requests: they are cached, and each
 //! thread asks a process of its own. Failures are cached as well, as [`Trouble`] with one output,
-//! and that output counts as unmeasured.
+//! and that output counts as unmeasured. A program that ends before it is asked anything is not
+//! started again for every output: its first failure stands for all.
 
 mod cache;
 mod config;
@@ -24,13 +26,15 @@ mod os;
 mod process;
 mod reply;
 mod tail;
+mod trial;
 mod trouble;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use serde::Serialize;
@@ -39,12 +43,17 @@ use serde_json::Value;
 pub use config::{CheckerConfig, CheckerError, Mode, Pass};
 pub use process::kill_checkers;
 pub use reply::{Reply, ReplyError, Verdict, parse_reply};
+pub(crate) use trial::try_program;
 pub use trouble::{Cause, Trouble};
 
 use crate::{Subject, Vocabulary};
 use cache::Cache;
 use process::{Limits, Process, Stdout};
+use reply::id_of;
 use trouble::excerpt;
+
+/// How long to wait at least for a program to end that is asked nothing.
+const UNASKED: Duration = Duration::from_secs(1);
 
 /// The result of asking a checker about an output.
 pub type Judgement = Result<Verdict, Trouble>;
@@ -57,6 +66,10 @@ pub struct Checker<'v> {
     idle: Mutex<Vec<Process>>,
     judgements: Mutex<Cache>,
     n_requests: AtomicU64,
+    /// Whether its replies have ids, as the first of them says.
+    has_ids: OnceLock<bool>,
+    /// Why it never gives a verdict, if it ends before it is asked; known once it has ended.
+    dead: OnceLock<Option<Trouble>>,
 }
 
 impl<'v> Checker<'v> {
@@ -72,11 +85,16 @@ impl<'v> Checker<'v> {
             vocabulary,
             idle: Mutex::default(),
             n_requests: AtomicU64::new(0),
+            has_ids: OnceLock::new(),
+            dead: OnceLock::new(),
         })
     }
 
     /// The program's judgement of `y`, possibly cached.
     pub fn judge(&self, x: &Subject, y: &[Symbol]) -> Arc<Judgement> {
+        if let Some(Some(trouble)) = self.dead.get() {
+            return Arc::new(Err(trouble.clone()));
+        }
         let request = self.request(x, y);
         if let Some(judgement) = lock(&self.judgements).get(&request) {
             return judgement;
@@ -139,28 +157,95 @@ impl<'v> Checker<'v> {
                 return judgement;
             }
         }
+        let started = Instant::now();
         let process = self.start(self.command(), Stdout::Replies)?;
-        self.ask_process(process, request, n_symbols)
+        let judgement = self.ask_process(process, request, n_symbols);
+        if let Err(Trouble { cause: Cause::Exited { .. }, .. }) = &judgement
+            && self.has_ids.get().is_none()
+        {
+            // Is it this request, or would it have ended anyway?
+            let most = (2 * started.elapsed()).max(UNASKED);
+            if let Some(trouble) = self.dead.get_or_init(|| self.ends_unasked(most)) {
+                return Err(trouble.clone());
+            }
+        }
+        judgement
+    }
+
+    /// Why the program ends within this time although it is asked nothing, if it does.
+    fn ends_unasked(&self, most: Duration) -> Option<Trouble> {
+        let mut process = self.start(self.command(), Stdout::Replies).ok()?;
+        let cause = process.end_within(most)?;
+        Some(self.trouble(cause, process.last_words()))
     }
 
     /// Asks one process, and keeps it if its reply is valid.
     fn ask_process(&self, mut process: Process, request: &str, n_symbols: usize) -> Judgement {
         let id = self.n_requests.fetch_add(1, Ordering::Relaxed);
         let line = format!("{{\"id\":{id},{}\n", request.trim_start_matches('{'));
-        let reply = process.exchange(line.into_bytes()).and_then(|line| {
-            let text = || excerpt(&line);
-            match parse_reply(&line, n_symbols) {
-                Ok(reply) if reply.id.as_ref().is_none_or(|of| *of == id) => Ok(reply.verdict),
-                Ok(_) => Err(Cause::Unasked { line: text() }),
-                Err(error) => Err(Cause::Reply { line: text(), error }),
-            }
-        });
-        match reply {
+        match self.reply(&mut process, id, line, n_symbols) {
             Ok(verdict) => {
                 lock(&self.idle).push(process);
                 Ok(verdict)
             }
             Err(cause) => Err(self.trouble(cause, process.last_words())),
+        }
+    }
+
+    /// Writes a request and waits for the line that answers it.
+    ///
+    /// A program that sends ids back may write other lines at any time, and they are skipped.
+    /// Without ids only the order says which line answers which request, so every line must be a
+    /// reply.
+    fn reply(
+        &self,
+        process: &mut Process,
+        id: u64,
+        request: String,
+        n_symbols: usize,
+    ) -> Result<Verdict, Cause> {
+        let until = Instant::now() + self.config.timeout();
+        let unasked = process.send(request.into_bytes())?;
+        let has_ids = self.has_ids.get().copied();
+        if has_ids == Some(false) && !unasked.is_empty() {
+            return Err(Cause::Unasked { line: excerpt(&unasked) });
+        }
+        let mut stray = None;
+        loop {
+            let line = process.line(until).map_err(|cause| match (&cause, has_ids) {
+                // What a program without ids writes can be nothing but its reply.
+                (Cause::Timeout { .. }, None) => stray.take().unwrap_or(cause),
+                _ => cause,
+            })?;
+            let text = || excerpt(&line);
+            let (cause, may_be_stray) = match parse_reply(&line, n_symbols) {
+                Ok(reply) if reply.id.as_ref().is_some_and(|of| *of == id) => {
+                    self.has_ids.get_or_init(|| true);
+                    return Ok(reply.verdict);
+                }
+                Ok(reply) if reply.id.is_none() && has_ids != Some(true) => {
+                    let more = Some(process.unread()).filter(|more| !more.is_empty());
+                    let more = more.map(|more| Cause::Unasked { line: excerpt(more) });
+                    if let Some(cause) = stray.or(more) {
+                        return Err(cause);
+                    }
+                    self.has_ids.get_or_init(|| false);
+                    return Ok(reply.verdict);
+                }
+                Ok(_) => (Cause::Unasked { line: text() }, true),
+                Err(error) => {
+                    let may_be_stray = match id_of(&line) {
+                        None => true,
+                        Some(None) => has_ids == Some(true),
+                        Some(Some(of)) => of != id,
+                    };
+                    (Cause::Reply { line: text(), error }, may_be_stray)
+                }
+            };
+            if !may_be_stray || has_ids == Some(false) {
+                return Err(cause);
+            }
+            stray.get_or_insert(cause);
         }
     }
 
@@ -193,15 +278,12 @@ impl<'v> Checker<'v> {
     }
 
     fn command(&self) -> Command {
-        let (program, arguments) = self.config.command.split_first().unzip();
-        let mut command = Command::new(program.map_or("", String::as_str));
-        command.args(arguments.unwrap_or_default());
-        command
+        self.config.to_command()
     }
 
     fn start(&self, command: Command, stdout: Stdout) -> Result<Process, Trouble> {
-        let limits = Limits { timeout: self.config.timeout(), bytes: self.config.max_reply_bytes };
-        Process::start(command, stdout, limits).map_err(|cause| self.trouble(cause, String::new()))
+        let started = Process::start(command, stdout, Limits::of(&self.config));
+        started.map_err(|cause| self.trouble(cause, String::new()))
     }
 
     fn trouble(&self, cause: Cause, last_words: String) -> Trouble {
@@ -209,7 +291,7 @@ impl<'v> Checker<'v> {
     }
 
     fn program(&self) -> &str {
-        self.config.command.first().map_or("", String::as_str)
+        self.config.program()
     }
 }
 

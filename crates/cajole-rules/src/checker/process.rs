@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::config::CheckerConfig;
 use super::os::{self, Source, Stop, Stopped};
 use super::tail::Tail;
-use super::trouble::{Cause, excerpt};
+use super::trouble::Cause;
 
 /// The running programs. They lead process groups of their own, which no signal from a terminal
 /// reaches.
@@ -45,6 +46,13 @@ pub(super) struct Limits {
     pub(super) bytes: usize,
 }
 
+impl Limits {
+    /// Those of a checker with these settings.
+    pub(super) fn of(config: &CheckerConfig) -> Self {
+        Limits { timeout: config.timeout(), bytes: config.max_reply_bytes }
+    }
+}
+
 /// A running program. The order of the fields is the drop order: first what threads wait for, then
 /// the threads.
 pub(super) struct Process {
@@ -52,6 +60,10 @@ pub(super) struct Process {
     /// The exit status, once the child has been waited for.
     ended: Option<ExitStatus>,
     was_asked: bool,
+    /// What it has written and nobody has read yet.
+    unread: Vec<u8>,
+    /// Bytes of the lines that were read since the last request.
+    n_read: usize,
     tail: Arc<Tail>,
     limits: Limits,
     requests: Option<Sender<Vec<u8>>>,
@@ -91,6 +103,8 @@ impl Process {
             child: command.spawn()?,
             ended: None,
             was_asked: false,
+            unread: Vec::new(),
+            n_read: 0,
             tail: Arc::new(Tail::new(n_quoted, limits.bytes)),
             limits,
             requests: Some(requests),
@@ -130,23 +144,34 @@ impl Process {
         Ok(())
     }
 
-    /// Writes a request line and waits for the reply line.
-    pub(super) fn exchange(&mut self, request: Vec<u8>) -> Result<Vec<u8>, Cause> {
-        let deadline = Instant::now() + self.limits.timeout;
-        // What a new program writes at start-up belongs to its first request.
+    /// Writes a request line. Returns what the program wrote since the last reply, without being
+    /// asked; what a new program writes at start-up belongs to its first request.
+    pub(super) fn send(&mut self, request: Vec<u8>) -> Result<Vec<u8>, Cause> {
+        self.n_read = 0;
+        let mut unasked = Vec::new();
         if std::mem::replace(&mut self.was_asked, true) {
             self.tail.clear();
+            self.take_in()?;
+            unasked.clone_from(&self.unread);
         }
-        self.expect_silence()?;
         self.write(request);
-        let mut reply = Vec::new();
+        Ok(unasked)
+    }
+
+    /// The next line that it writes, without its end.
+    pub(super) fn line(&mut self, until: Instant) -> Result<Vec<u8>, Cause> {
         loop {
-            match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Event::Output(bytes)) => {
-                    if let Some(reply) = self.complete(&mut reply, &bytes)? {
-                        return Ok(reply);
-                    }
-                }
+            let end = self.unread.iter().position(|&byte| byte == b'\n');
+            if self.limits.bytes < self.n_read + end.unwrap_or(self.unread.len()) {
+                return Err(self.flood());
+            }
+            if let Some(end) = end {
+                let line = self.unread.drain(..=end).take(end).collect();
+                self.n_read += end;
+                return Ok(line);
+            }
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Output(bytes)) => self.unread.extend(bytes),
                 Ok(Event::Flooded) if self.tail.is_flooded() => return Err(self.flood()),
                 Ok(Event::Flooded) => {}
                 Ok(Event::OutputClosed) | Err(RecvTimeoutError::Disconnected) => {
@@ -155,6 +180,23 @@ impl Process {
                 Err(RecvTimeoutError::Timeout) => return Err(self.late()),
             }
         }
+    }
+
+    /// What it has written after the line that was read last, as far as it has arrived.
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.unread
+    }
+
+    /// Why the program ended by itself without being asked anything, if it does so within a time.
+    pub(super) fn end_within(&mut self, most: Duration) -> Option<Cause> {
+        let deadline = Instant::now() + most;
+        while !os::has_exited(&mut self.child) {
+            if deadline <= Instant::now() {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Some(self.exited())
     }
 
     /// Sends the program its whole input and waits for it to exit.
@@ -192,33 +234,21 @@ impl Process {
         self.tail.text()
     }
 
-    /// Appends `bytes` to the reply; returns it if they complete it.
-    fn complete(&self, reply: &mut Vec<u8>, bytes: &[u8]) -> Result<Option<Vec<u8>>, Cause> {
-        let line = bytes.iter().position(|&byte| byte == b'\n');
-        reply.extend_from_slice(&bytes[..line.unwrap_or(bytes.len())]);
-        if self.limits.bytes < reply.len() {
-            return Err(self.flood());
-        }
-        let Some(end) = line else { return Ok(None) };
-        match &bytes[end + 1..] {
-            [] => Ok(Some(std::mem::take(reply))),
-            rest => Err(Cause::Unasked { line: excerpt(rest) }),
-        }
-    }
-
-    /// Checks that nothing was written since the last reply and that the program is alive.
-    fn expect_silence(&mut self) -> Result<(), Cause> {
+    /// Reads what has arrived; an error if the program is gone.
+    fn take_in(&mut self) -> Result<(), Cause> {
         loop {
             match self.events.try_recv() {
-                Ok(Event::Output(bytes)) => {
-                    return Err(Cause::Unasked { line: excerpt(&bytes) });
-                }
+                Ok(Event::Output(bytes)) => self.unread.extend(bytes),
                 Ok(Event::OutputClosed) | Err(TryRecvError::Disconnected) => {
                     return Err(self.gone());
                 }
                 Ok(Event::Flooded) if self.tail.is_flooded() => return Err(self.flood()),
                 Ok(Event::Flooded) => {}
                 Err(TryRecvError::Empty) => return Ok(()),
+            }
+            // A program that writes without end must not keep this loop going.
+            if self.limits.bytes < self.unread.len() {
+                return Err(self.flood());
             }
         }
     }

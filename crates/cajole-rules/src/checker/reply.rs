@@ -152,6 +152,18 @@ pub fn parse_reply(line: &[u8], n_symbols: usize) -> Result<Reply, ReplyError> {
     Ok(Reply { id: written.id, verdict })
 }
 
+/// The `id` of a line that is a JSON object, valid reply or not: `Some(None)` if it has none.
+pub(super) fn id_of(line: &[u8]) -> Option<Option<Value>> {
+    #[derive(Deserialize)]
+    struct Written {
+        id: Option<Value>,
+    }
+    // A list could be read as the fields of an object, in order.
+    let is_object = line.trim_ascii_start().starts_with(b"{");
+    let written = is_object.then(|| serde_json::from_slice::<Written>(line).ok()).flatten();
+    written.map(|written| written.id)
+}
+
 #[derive(Deserialize)]
 struct WrittenReply {
     id: Option<Value>,

@@ -57,8 +57,8 @@ impl<'v> Compiler<'_, 'v> {
             }
             _ => None,
         };
-        let reads = self.reads(&tables);
-        let mut rules = Rules { spans, reads, ..Rules::none() };
+        let (reads, programs) = (self.reads(&tables), programs(&tables));
+        let mut rules = Rules { spans, reads, programs, ..Rules::none() };
         for table in tables {
             let at = table.span().start;
             let table = table.into_inner();
@@ -75,11 +75,12 @@ impl<'v> Compiler<'_, 'v> {
         let mut files = Vec::new();
         for table in tables.iter().map(Spanned::get_ref) {
             for kind in table.kinds() {
-                let Reads { named, command } = (kind.reads)(table);
+                let Reads { named, checker } = (kind.reads)(table);
+                let command = checker.iter().flat_map(|checker| &checker.command);
                 files.extend(self.folder.into_iter().flat_map(|f| named.iter().map(|n| f.join(n))));
                 // Only the program knows which of its arguments are files; any argument that names
                 // an existing file counts.
-                files.extend(command.iter().map(PathBuf::from).filter(|path| path.is_file()));
+                files.extend(command.map(PathBuf::from).filter(|path| path.is_file()));
             }
             let inner = table.all.iter().chain(&table.any);
             files.extend(inner.flat_map(|tables| self.reads(tables)));
@@ -299,6 +300,19 @@ impl<'v> Compiler<'_, 'v> {
         let place = position::line_and_column(self.text, at);
         RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
+}
+
+/// The programs that rules start, without duplicates.
+fn programs(tables: &[Spanned<Table>]) -> Vec<CheckerConfig> {
+    let mut programs: Vec<CheckerConfig> = Vec::new();
+    for table in tables.iter().map(Spanned::get_ref) {
+        programs
+            .extend(table.kinds().iter().filter_map(|kind| (kind.reads)(table).checker).cloned());
+        programs
+            .extend(table.all.iter().chain(&table.any).flat_map(|tables| self::programs(tables)));
+    }
+    programs.dedup();
+    programs
 }
 
 fn no_kind() -> RuleError {

@@ -3,7 +3,7 @@
 use cajole_treebank::ReadError;
 
 use super::position::line_and_column;
-use crate::checker::CheckerError;
+use crate::checker::{CheckerError, Trouble};
 use crate::ebnf::{EbnfError, Problem};
 use crate::formula::FormulaError;
 use crate::lexical::LexicalError;
@@ -32,6 +32,9 @@ pub enum RuleFileError {
         /// What is wrong with it.
         message: String,
     },
+    /// The program of a checker cannot run.
+    #[error(transparent)]
+    Program(#[from] Trouble),
     /// A rule is invalid.
     #[error("{name}:{line}: {source}")]
     Rule {
@@ -54,7 +57,7 @@ impl RuleFileError {
             RuleFileError::Toml { source, .. } => {
                 Some(line_and_column(text, source.span().map_or(0, |span| span.start)))
             }
-            RuleFileError::Read(_) | RuleFileError::Json { .. } => None,
+            RuleFileError::Read(_) | RuleFileError::Json { .. } | RuleFileError::Program(_) => None,
         }
     }
 
@@ -65,6 +68,7 @@ impl RuleFileError {
             RuleFileError::Toml { source, .. } => source.message().to_owned(),
             RuleFileError::Json { message, .. } => message.clone(),
             RuleFileError::Read(source) => source.to_string(),
+            RuleFileError::Program(trouble) => trouble.to_string(),
         }
     }
 

@@ -54,6 +54,7 @@ use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::text_of;
 
+use crate::checker::{CheckerConfig, try_program};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -72,6 +73,8 @@ pub struct Rules<'v> {
     spans: Option<(Reading, RoleSet)>,
     /// The files that the rules name.
     reads: Vec<PathBuf>,
+    /// The programs that they start.
+    programs: Vec<CheckerConfig>,
 }
 
 impl<'v> Rules<'v> {
@@ -137,19 +140,21 @@ impl<'v> Rules<'v> {
 
     fn none() -> Rules<'v> {
         let (own, text) = (Group::default(), Group::default());
-        Rules { own, text, spelling: None, spans: None, reads: Vec::new() }
+        Rules { own, text, spelling: None, spans: None, reads: Vec::new(), programs: Vec::new() }
     }
 
     /// These rules and those of `other`, all of which must hold.
     #[must_use]
     pub fn and(mut self, other: Rules<'v>) -> Rules<'v> {
         self.reads.extend(other.reads);
+        self.programs.extend(other.programs);
         Rules {
             own: self.own.and(other.own),
             text: self.text.and(other.text),
             spelling: self.spelling.or(other.spelling),
             spans: None,
             reads: self.reads,
+            programs: self.programs,
         }
     }
 
@@ -182,6 +187,16 @@ impl<'v> Rules<'v> {
     /// search path is not included.
     pub fn reads(&self) -> &[PathBuf] {
         &self.reads
+    }
+
+    /// Tries the programs of checkers, so that one that cannot run is an error before any work
+    /// starts. Each is started, asked nothing, and killed; one that is started for each output is
+    /// only looked for.
+    ///
+    /// # Errors
+    /// If a program cannot be started, or ends at once.
+    pub fn try_programs(&self) -> Result<(), RuleFileError> {
+        self.programs.iter().try_for_each(|program| Ok(try_program(program)?))
     }
 
     /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt. There

@@ -107,8 +107,8 @@ pub(super) struct Kind {
 pub(super) struct Reads<'t> {
     /// Beside the constraint file.
     pub(super) named: Vec<&'t str>,
-    /// A program and its arguments.
-    pub(super) command: &'t [String],
+    /// A program that it starts.
+    pub(super) checker: Option<&'t CheckerConfig>,
 }
 
 /// A key of a table, and whether it is given.
@@ -320,7 +320,7 @@ fn reads_file(file: Option<&String>) -> Reads<'_> {
 }
 
 fn reads_command(checker: Option<&CheckerConfig>) -> Reads<'_> {
-    Reads { command: checker.map_or(&[], |checker| &checker.command), ..Reads::default() }
+    Reads { checker, ..Reads::default() }
 }
 
 fn always(_: &Table) -> bool {

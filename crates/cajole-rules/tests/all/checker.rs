@@ -220,32 +220,90 @@ fn unsolicited_lines_are_rejected() {
 }
 
 #[test]
-fn ids_protect_against_late_unsolicited_lines() {
+fn beside_ids_stray_lines_are_skipped() {
     let folder = Folder::new();
+    let reply = r#"id=${line#*:}; id=${id%%,*}; echo "{\"loss\": 1, \"id\": $id}""#;
     // Each reply is followed by a line that would accept anything, if its id were right.
+    let late = r#"echo "{\"loss\": 0, \"id\": $id}""#;
+    for (before, during, after) in [
+        ("", "", late),
+        ("echo ready", "", ""),
+        ("echo ready; echo again", "echo looking; sleep 0.01", "echo done"),
+        (
+            "",
+            "echo '{\"loss\": 0, \"id\": 4000}'; echo '[1]'; echo",
+            "printf 'half of a line'; echo",
+        ),
+        ("", "echo '{\"level\": \"info\"}'", "echo '{\"loss\": 0}'"),
+    ] {
+        // The first reply says that there are ids; before it, an object may be a faulty reply.
+        let script = format!(
+            "{before}
+            read -r line; {reply}; {after}
+            while read -r line; do {during}
+                {reply}
+                {after}
+            done"
+        );
+        let checker = folder.checker(&script);
+        for y in strings(3) {
+            let judgement = checker.judge(&x(), &y);
+            let verdict = judgement.as_ref().as_ref().unwrap_or_else(|e| panic!("{script}: {e}"));
+            assert_eq!(verdict.loss, 1.0, "{script}");
+        }
+    }
+}
+
+#[test]
+fn what_answers_the_request_and_is_no_reply_is_reported_at_once() {
+    let folder = Folder::new();
     let checker = folder.checker(
         r#"while read -r line; do
             id=${line#*:}; id=${id%%,*}
-            echo "{\"loss\": 1, \"id\": $id}"
-            echo "{\"loss\": 0, \"id\": $id}"
+            echo thinking; echo "{\"loss\": -1, \"id\": $id}"
         done"#,
     );
+    let cause = folder.cause(&checker, "a");
+    assert!(matches!(&cause, Cause::Reply { line, .. } if line.contains("-1")), "{cause:?}");
+    // Without a reply until the end, the first stray line is quoted, in every run.
+    let config = folder.config("while read -r line; do echo rubbish; echo more; done");
+    let checker = folder.with(config.with(|config| config.timeout_ms = 400));
+    let cause = folder.cause(&checker, "a");
+    assert!(matches!(&cause, Cause::Reply { line, .. } if line == "rubbish"), "{cause:?}");
+}
+
+#[test]
+fn one_that_ends_before_it_is_asked_is_not_started_again_and_again() {
+    let folder = Folder::new();
+    let broken = folder.checker("sleep 0.2; echo 'no module' >&2; exit 2");
     for y in strings(3) {
-        match checker.judge(&x(), &y).as_ref() {
-            Ok(verdict) => assert_eq!(verdict.loss, 1.0),
-            Err(trouble) => assert!(matches!(trouble.cause, Cause::Unasked { .. }), "{trouble}"),
-        }
+        let judgement = broken.judge(&x(), &y);
+        let trouble = judgement.as_ref().as_ref().unwrap_err();
+        let text = trouble.to_string();
+        assert!(
+            matches!(&trouble.cause, Cause::Exited { status } if status.contains('2')),
+            "{text}"
+        );
+        assert!(text.ends_with("no module"), "{text}");
     }
+    assert_eq!(folder.n_lines("log"), 2, "once for a request, once without");
+    // One that ends at its requests may still reply to the next.
+    let folder = Folder::new();
+    let fussy = folder.checker(&UNLESS_C.replace("$then", "exit 3"));
+    assert!(matches!(folder.cause(&fussy, "c"), Cause::Exited { .. }));
+    assert!(matches!(folder.cause(&fussy, "bc"), Cause::Exited { .. }));
+    assert_eq!(fussy.check(&x(), &folder.y("a")), Violation::NONE);
 }
 
 #[test]
 fn greeting_first_or_never_reading_is_an_error() {
     let folder = Folder::new();
     let greeter = folder.checker("echo ready; while read -r line; do echo '{\"loss\": 0}'; done");
-    // A race decides whether the greeting is taken for a reply.
-    let cause = folder.cause(&greeter, "a");
-    let is_quoted = matches!(&cause, Cause::Reply { line, .. } if line == "ready");
-    assert!(is_quoted || matches!(cause, Cause::Unasked { .. }), "{cause:?}");
+    // Without ids, the greeting is in the place of a reply.
+    for text in ["a", "b", "c"] {
+        let cause = folder.cause(&greeter, text);
+        assert!(matches!(&cause, Cause::Reply { line, .. } if line == "ready"), "{cause:?}");
+    }
     let config = folder.config("sleep 1000").with(|config| config.timeout_ms = 500);
     let deaf = folder.with(config);
     let large = Subject::new(vec![], json!("x".repeat(1 << 20)));

@@ -180,3 +180,34 @@ fn steps_are_told_as_they_are_traced() {
     assert_eq!(json!(records), explained["records"]);
     assert_eq!((names.len(), names.last()), (steps.len() + 3, Some(&"done")));
 }
+
+/// Whole numbers that no float tells apart, decimals, and what no float can hold.
+#[test]
+fn ids_come_back_as_they_were_written() {
+    let server = start(|_| {});
+    let ids = ["123456789012345678901234567890", "123456789012345678901234567891", "1.00", "1e400"];
+    let inputs = ids.map(|id| format!(r#"{{"id":{id},"input":"az"}}"#));
+    let body = format!(r#"{{"inputs":[{}]}}"#, inputs.join(","));
+    let alone = ids.map(|id| format!(r#"{{"input":{{"id": {id},"input":"az"}}}}"#));
+    let events = "Content-Type: application/json\r\nAccept: text/event-stream\r\n";
+    let mut answers = vec![
+        server.post("/v1/infer", &body),
+        server.post("/v1/explain", &body),
+        server.lines("", &(inputs.join("\n") + "\n")),
+        server.request("POST /v1/explain", events, body.as_bytes()),
+    ];
+    for id in ids {
+        for answer in &answers {
+            let (text, expected) = (answer.text(), format!(r#""id":{id},"#));
+            assert!(text.contains(&expected), "expected {expected} in {text}");
+        }
+    }
+    answers.clear();
+    for (body, id) in alone.iter().zip(ids) {
+        let answer = server.post("/v1/infer", body);
+        assert!(answer.text().contains(&format!(r#""id":{id},"#)), "{}", answer.text());
+    }
+    let list = r#"{"inputs":["az",{"id":1,"input":"az"},[1,{"a":2}]]}"#;
+    let problem = server.post("/v1/infer", list).is_problem(400, Some("/inputs/2"));
+    assert!(problem["detail"].as_str().unwrap().contains("not a list"), "{problem}");
+}

@@ -7,7 +7,7 @@ use cajole_treebank::roles::error::RoleFault;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::{Fault, Tree, clean, penn, tokenize};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::tagger::Vocabulary;
 use crate::parsing::input::{InputError, UNKNOWN_TAG, check_words, tags_by_looks};
@@ -74,8 +74,10 @@ pub enum QueryError {
 }
 
 #[derive(Deserialize)]
-struct Object {
-    id: Option<Value>,
+struct Object<'l> {
+    /// As text, since a number may be too large for any type.
+    #[serde(borrow)]
+    id: Option<&'l RawValue>,
     tokens: Option<Vec<String>>,
     text: Option<String>,
     pos: Option<Vec<String>>,
@@ -126,7 +128,7 @@ impl Query {
     }
 
     fn of(
-        Object { id, tokens, text, pos, tree, predicates, srl }: Object,
+        Object { id, tokens, text, pos, tree, predicates, srl }: Object<'_>,
     ) -> Result<Query, QueryError> {
         let tree =
             tree.map(|tree| penn::parse_tree(&tree)).transpose().map_err(InputError::from)?;
@@ -158,7 +160,8 @@ impl Query {
         if let Some(predicate) = listed.find(|&predicate| !known.insert(predicate)) {
             return Err(QueryError::SamePredicate { predicate });
         }
-        let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+        let id =
+            id.map(|id| serde_json::from_str(id.get()).unwrap_or_else(|_| id.get().to_owned()));
         Ok(Query { id, tokens, pos, tree, predicates })
     }
 

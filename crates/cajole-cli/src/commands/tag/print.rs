@@ -32,7 +32,7 @@ impl Printer<'_> {
         record: &Record,
     ) -> Result<Option<String>, RoleFault> {
         if self.format == Format::Json {
-            return Ok(Some(with_source(record, self.several.then_some(name)).to_string()));
+            return Ok(Some(with_source(record, self.several.then_some(name))));
         }
         let (Some(query), Ok(answers)) = (sentence.query, &record.answers) else { return Ok(None) };
         let tree = query.tree.clone();

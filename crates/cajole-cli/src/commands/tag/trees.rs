@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use cajole_infer::answer::Record;
 use cajole_infer::engine::Engine;
+use cajole_infer::fields::Fields;
 use cajole_infer::infer::Tally;
 use cajole_infer::line::LineError;
 use cajole_infer::runnable::Each;
@@ -13,7 +14,7 @@ use cajole_infer::source::{Listed, Numbered};
 use cajole_infer::{Ask, Opened, Settings};
 use cajole_tasks::srl::Query;
 use cajole_treebank::{Tree, penn};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Read;
 use crate::Session;
@@ -173,7 +174,8 @@ impl Sentence {
     fn plant(&mut self, tree: Option<Tree>, from: &str) {
         let (Some(query), Some(Ok(text))) = (&mut self.query, &self.text) else { return };
         // The line's other fields stay, such as its id.
-        let mut fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+        let mut line: Fields = serde_json::from_str(text).unwrap_or_default();
+        let fields = &mut line.all;
         fields.remove("text");
         fields.remove("tree");
         fields.insert("tokens".to_owned(), json!(query.tokens));
@@ -186,8 +188,13 @@ impl Sentence {
             fields.insert("tree_from".to_owned(), json!(from));
         }
         query.tree = tree;
-        self.text = Some(Ok(Value::Object(fields).to_string()));
+        self.text = Some(Ok(json_of(&line)));
     }
+}
+
+/// Fields as a line.
+fn json_of(fields: &Fields) -> String {
+    serde_json::to_string(fields).expect("all keys are strings")
 }
 
 /// A sentence of a corpus as a line.

@@ -1,0 +1,34 @@
+//! Whether standard output was closed when the process began, as with `>&-`.
+//!
+//! Whatever is written then must not be lost without a word. But before `main`, the standard library
+//! opens `/dev/null` in place of a closed standard output, in the same way as other programs do that
+//! want no output, so that nothing can be noticed later. So this looks earlier, on Linux.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether it was. Elsewhere than on Linux nobody knows.
+pub(crate) fn was_closed() -> bool {
+    WAS_CLOSED.load(Ordering::Relaxed)
+}
+
+#[cfg(target_os = "linux")]
+mod early {
+    use std::io::stdout;
+    use std::os::fd::AsFd;
+    use std::sync::atomic::Ordering;
+
+    use super::WAS_CLOSED;
+
+    /// Only an open file can be duplicated.
+    extern "C" fn look() {
+        let is_closed = stdout().as_fd().try_clone_to_owned().is_err();
+        WAS_CLOSED.store(is_closed, Ordering::Relaxed);
+    }
+
+    #[expect(unsafe_code, reason = "the section holds pointers to functions without arguments")]
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static BEFORE_MAIN: extern "C" fn() = look;
+}
