@@ -363,7 +363,7 @@ def a_table_is_printed_before_anything_is_lost(box: Box) -> None:
 def a_removed_output_takes_no_note_with_it(box: Box) -> None:
     box.write(f=LINES)
     box.fine(
-        "mkfifo p; cajole infer --out o < p & exec 9> p; while ! [ -e o.run.json ]; do sleep 0.05; done;"
+        "mkfifo p; cajole infer --out o < p & exec 9> p; echo az >&9; while ! [ -e o.run.json ]; do sleep 0.05; done;"
         " rm o; cajole infer f --out o; cp o.run.json kept; exec 9>&-; wait; cmp kept o.run.json"
     )
 

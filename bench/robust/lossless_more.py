@@ -128,7 +128,7 @@ def two_runs_do_not_share_an_output(box: Box) -> None:
     box.write(f=LINES)
     os.symlink("o", box.at / "l")
     box.fine(
-        "mkfifo p; cajole infer --out o < p & exec 9> p; while ! [ -e o.run.json ]; do sleep 0.05; done;"
+        "mkfifo p; cajole infer --out o < p & exec 9> p; echo az >&9; while ! [ -e o.run.json ]; do sleep 0.05; done;"
         " for out in o l ./o; do cajole infer f --out $out --overwrite 2> said && exit 9;"
         " grep -q 'is being written by another run' said || exit 8; done; exec 9>&-; wait"
     )

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A user that nothing else runs as, since the limit counts all threads of a user.
 const NOBODY: [&str; 4] = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"];
@@ -18,8 +19,12 @@ fn run(folder: &Path, most: usize, args: &[&str]) -> Output {
     command.env("RAYON_NUM_THREADS", "8").output().unwrap()
 }
 
+/// Tests of this user take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// A folder that everyone can use, with a copy of the command; `None` if no limits can be set.
-fn folder() -> Option<tempfile::TempDir> {
+fn folder() -> Option<(tempfile::TempDir, MutexGuard<'static, ()>)> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_cajole"), folder.path().join("cajole")).unwrap();
@@ -27,7 +32,7 @@ fn folder() -> Option<tempfile::TempDir> {
     tried.arg("--nproc=99:99").args(NOBODY);
     let tried = tried.arg(folder.path().join("cajole")).arg("--version").output();
     if tried.is_ok_and(|output| output.status.success()) {
-        return Some(folder);
+        return Some((folder, turn));
     }
     println!("skipped: threads can be limited only by root, with prlimit and setpriv");
     None
@@ -35,7 +40,7 @@ fn folder() -> Option<tempfile::TempDir> {
 
 #[test]
 fn whatever_threads_there_are_do_the_work() {
-    let Some(folder) = folder() else { return };
+    let Some((folder, _turn)) = folder() else { return };
     let at = folder.path();
     let line = |i: usize| "az".repeat(1 + i % 9) + &"bz".repeat(i % 5) + "\n";
     fs::write(at.join("in"), (0..400).map(line).collect::<String>()).unwrap();
@@ -68,7 +73,7 @@ fn whatever_threads_there_are_do_the_work() {
 
 #[test]
 fn what_needs_more_threads_says_so() {
-    let Some(folder) = folder() else { return };
+    let Some((folder, _turn)) = folder() else { return };
     let at = folder.path();
     fs::write(at.join("in"), "azbz\n").unwrap();
     fs::write(at.join("rule.toml"), "checker = { command = ['cat'] }\n").unwrap();
