@@ -14,9 +14,7 @@ PANIC = 101
 LINES = "azbz\nbzazaz\nazazbzaz\n" * 3
 COUNT = """arithmetic = 'count(out,"a") = 3*count(in,"a")'\n"""
 LENGTH = "arithmetic = 'len(out) <= 40'\n"
-PAIRS = "".join(
-    json.dumps({"input": f"a + {c} * c", "output": f"( a + ( {c} * c ) )"}) + "\n" for c in "abcdefgh"
-)
+PAIRS = "".join(json.dumps({"input": f"a + {c} * c", "output": f"( a + ( {c} * c ) )"}) + "\n" for c in "abcdefgh")
 
 
 class Failure(Exception):
@@ -75,9 +73,7 @@ class Box:
 
     def files(self) -> dict[str, bytes]:
         return {
-            str(path.relative_to(self.at)): path.read_bytes()
-            for path in sorted(self.at.rglob("*"))
-            if path.is_file()
+            str(path.relative_to(self.at)): path.read_bytes() for path in sorted(self.at.rglob("*")) if path.is_file()
         }
 
     def remember(self) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pathlib
 import random
+import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable
 
 from box import COUNT, LENGTH, LINES, PAIRS, Box, Failure
@@ -31,9 +32,17 @@ def kills(boxes: Callable[[], Box], n: int, seed: int) -> None:
     print("kills: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())), flush=True)
 
 
+def seconds_of(box: Box, command: str) -> float:
+    """How long a command takes that nobody kills."""
+    start = time.monotonic()
+    box.fine(f"cajole {command}")
+    return time.monotonic() - start
+
+
 def knife(box: Box, command: str, seconds: float) -> bool:
     """Whether the command was killed after so long."""
-    return box.shell(f"timeout -s KILL {seconds:.3f} cajole {command}").returncode == 137
+    # A shell tells of a signal as 128 and its number; without a shell it is minus the number.
+    return box.shell(f"timeout -s KILL {max(seconds, 0.002):.3f} cajole {command}").returncode in (137, -9)
 
 
 def infer_scene(out: str, link: bool, flags: str) -> Callable[[Box, random.Random], str]:
@@ -43,13 +52,14 @@ def infer_scene(out: str, link: bool, flags: str) -> Callable[[Box, random.Rando
         if link:
             os.symlink(out, box.at / name)
         new = f"infer f --constraint r9.toml --no-times --out {name}"
-        box.fine("cajole infer f --constraint r9.toml --no-times --out whole" + (".gz" if "gz" in out else ""))
-        whole = (box.at / ("whole.gz" if "gz" in out else "whole")).read_bytes()
+        whole_name = "whole.gz" if "gz" in out else "whole"
+        longest = seconds_of(box, f"infer f --constraint r9.toml --no-times --out {whole_name}")
+        whole = (box.at / whole_name).read_bytes()
         before = None
         if flags:
             box.fine(f"cajole infer f --constraint r7.toml --no-times --out {name}")
             before = (box.at / out).read_bytes()
-        if not knife(box, f"{new} {flags}", moments.uniform(0.005, 0.5)):
+        if not knife(box, f"{new} {flags}", moments.uniform(0, longest)):
             return "came to their end"
         now = (box.at / out).read_bytes() if (box.at / out).exists() else None
         if now is None or now == before:
@@ -70,10 +80,10 @@ def infer_scene(out: str, link: bool, flags: str) -> Callable[[Box, random.Rando
 def compare_scene(box: Box, moments: random.Random) -> str:
     box.write(f="azbz\nbzazaz\n", count__toml=COUNT, r9__toml=LENGTH)
     compare = "compare f --engines gbi,beam --out q"
-    box.fine(f"cajole {compare} --constraint r9.toml")
+    longest = seconds_of(box, f"{compare} --constraint r9.toml")
     names = ["compare.json", "compare.md", "compare.html"]
     before = [(box.at / "q" / name).read_bytes() for name in names]
-    killed = knife(box, f"{compare} --constraint count.toml --overwrite", moments.uniform(0.005, 0.3))
+    killed = knife(box, f"{compare} --constraint count.toml --overwrite", moments.uniform(0, longest))
     for name, old in zip(names, before):
         now = (box.at / "q" / name).read_bytes()
         is_whole = now.rstrip().endswith({"json": b"}", "html": b"</html>"}.get(name.split(".")[1], b""))
@@ -92,9 +102,9 @@ def train_scene(flags: str) -> Callable[[Box, random.Random], str]:
         train = "train pairs --train pairs --dev pairs --set training.epochs=4"
         if flags:
             box.fine(f"cajole {train} --seed 7 --out net")
-        box.fine(f"cajole {train} --out whole")
+        longest = seconds_of(box, f"{train} --out whole")
         before = {p.name: p.read_bytes() for p in (box.at / "net").glob("*")} if flags else {}
-        if not knife(box, f"{train} --out net {flags}", moments.uniform(0.005, 1.0)):
+        if not knife(box, f"{train} --out net {flags}", moments.uniform(0, longest)):
             return "came to their end"
         now = {p.name: p.read_bytes() for p in (box.at / "net").glob("*") if not p.name.endswith(".partial")}
         if any(name not in now for name in before):
@@ -116,18 +126,47 @@ def train_scene(flags: str) -> Callable[[Box, random.Random], str]:
 SUBCOMMANDS = {"import": ["allennlp", "torch"], "generate": ["expressions"]}
 TASKS = {"train": ["transduction", "parsing", "srl", "pairs"], "reproduce": ["transduction", "parsing", "srl"]}
 
+NUMBERS = ["0", "1", "2", "3", "7", "64", "-1", "1e9", "99999999999999999999", "x"]
+FILES = ["lines", "words", "pairs", "count.toml", "bad.toml", "empty", "trees", "done", "link", "README.md", "absent",
+         "d/training.json", "d", "-", "/dev/null"]  # fmt: skip
+FOLDERS = ["d", "absent", "lines", "."]
+MODELS = ["transducer", "parser", "tagger", "expressions", "d", "absent"]
+SETTINGS = [
+    "schedule.step-size=0.1",
+    "schedule.max-steps=2",
+    "training.epochs=1",
+    "nonsense=1",
+    "x",
+    "network.hidden=3",
+]
+ENGINES = ["usual", "gbi", "beam", "masked", "auto", "network", "gbi,beam", "nonsense"]
+OUTS = ["lines", "words", "count.toml", "README.md", "done", "link", "d", "new", "newd/x", ".", "d/config.json", "x.gz",
+        "pairs", "empty", "d/training.json", "report", "-"]  # fmt: skip
+INPUTS = {"lint": [["count.toml", "gold"], ["bad.toml", "gold"]], "explain": [["azbz"], ["Dogs bark ."], []],
+          "evalb": [["trees", "trees"], ["trees", "empty"]], "srl-eval": [["words", "words"]], "eval": [["gold"], []],
+          "parse": [["words"], ["words", "words"], ["empty"]], "tag": [["words"], ["words", "words"], ["gold"]],
+          "import": [["d"], ["lines"]], "train": [[]], "reproduce": [[]], "generate": [[]]}  # fmt: skip
 
-def flags_of(box: Box, command: list[str]) -> list[tuple[str, str]]:
-    """The flags of a command and the names of their values, as its help lists them."""
-    said = box.fine("cajole " + " ".join([*command, "--help"]))
-    found = []
-    for line in said.splitlines():
-        words = line.split()
-        for i, word in enumerate(words[:2]):
-            if word.startswith("--") and line.startswith("  "):
-                value = words[i + 1] if i + 1 < len(words) and words[i + 1].startswith(("<", "[")) else ""
-                found.append((word, value))
+
+def flags_of(box: Box, command: list[str]) -> list[tuple[str, list[str]]]:
+    """The flags of a command, each with values to try, as its help lists them."""
+    found: list[tuple[str, list[str]]] = []
+    for line in box.fine("cajole " + " ".join([*command, "-h"])).splitlines():
+        flag = re.match(r"\s+(?:-\w, )?(--[a-z-]+)(?:[ =]<([^>]+)>)?(.*)", line)
+        if not flag or flag[1] in ("--help", "--version"):
+            continue
+        known = re.search(r"\[possible values: ([^\]]+)\]", flag[3])
+        found.append((flag[1], known[1].split(", ") if known else values_of(flag[1], flag[2])))
     return found
+
+
+def values_of(flag: str, name: str | None) -> list[str]:
+    if flag == "--out":
+        return OUTS
+    if name is None:
+        return []
+    kinds = {"N": NUMBERS, "FILE": FILES, "FOLDER": FOLDERS, "NAME|FOLDER": MODELS, "KEY=VALUE": SETTINGS}
+    return kinds.get(name, ENGINES if "engine" in flag else [*FILES, *ENGINES, *NUMBERS, "best", "2..=4"])
 
 
 def random_calls(boxes: Callable[[], Box], n: int, seed: int) -> None:
@@ -143,14 +182,15 @@ def random_calls(boxes: Callable[[], Box], n: int, seed: int) -> None:
         command = pick.choice(commands)
         call, out = random_call(pick, command, known[tuple(command)])
         before = stamp(box)
-        text = shlex.join(["timeout", "-s", "KILL", "8", "cajole", *call])
-        ran = box.shell(f"{text} < /dev/null", seconds=30)
+        text = shlex.join(["timeout", "-s", "KILL", "6", "cajole", *call])
+        ran = box.shell(f"{text} < lines", seconds=30)
         codes[ran.returncode] = codes.get(ran.returncode, 0) + 1
-        changed = {name for name, was in before.items() if stamp_of(box.at / name) != was}
+        now = stamp(box)
+        changed = {name for name, was in before.items() if now.get(name) != was}
         lost = {name for name in changed if not may_change(name, out, command, call)}
         if lost:
             raise Failure(f"call {i} (seed {seed}): {text}: changed {sorted(lost)}: {ran.stderr.decode()[-300:]}")
-        if changed or i % 50 == 0:
+        if len(now) != len(before) or changed:
             shutil.rmtree(box.at)
             box.at.mkdir()
             fill(box)
@@ -160,6 +200,7 @@ def random_calls(boxes: Callable[[], Box], n: int, seed: int) -> None:
 def fill(box: Box) -> None:
     """Files of all kinds, some of them where outputs might go."""
     box.write(lines=LINES, words="Dogs bark .\n", pairs=PAIRS, count__toml=COUNT, README__md="mine", empty="",
+              gold='{"input": "azbz", "output": "aaazb"}\n',
               trees="(S (NP (NNS Dogs)) (VP (VBP bark)) (. .))\n", bad__toml="x = ", d___config__json="{}",
               d___training__json=PAIRS, d___report__md="mine", d___compare__json=LINES)  # fmt: skip
     box.put("done.run.json", "{}")
@@ -167,38 +208,36 @@ def fill(box: Box) -> None:
     os.symlink("done", box.at / "link")
 
 
-VALUES = ["0", "1", "3", "-1", "1e9", "x", "", "lines", "words", "pairs", "count.toml", "bad.toml", "empty", "d", "absent",
-          "gbi", "beam", "masked", "best", "paper", "small", "parser", "tagger", "transducer", "expressions", "nan",
-          "schedule.step-size=0.1", "training.epochs=1", "none", "all", "json", "/dev/null", "2..=4"]  # fmt: skip
-OUTS = ["lines", "words", "count.toml", "README.md", "done", "link", "d", "new", "newd/x", ".", "d/config.json", "x.gz",
-        "pairs", "empty", "d/training.json"]  # fmt: skip
-
-
-def random_call(pick: random.Random, command: list[str], flags: list[tuple[str, str]]) -> tuple[list[str], str | None]:
+def random_call(
+    pick: random.Random, command: list[str], flags: list[tuple[str, list[str]]]
+) -> tuple[list[str], str | None]:
+    """A call that is likely to be understood, and where it writes to."""
     call, out = list(command), None
-    for _ in range(pick.choice([0, 1, 1, 2])):
-        call.append(pick.choice(VALUES[7:15]))
-    for flag, value in pick.sample(flags, min(len(flags), pick.choice([0, 1, 2, 3, 4, 6]))):
-        if flag in ("--help", "--version"):
+    call += pick.choice(INPUTS.get(command[0], [["lines"], ["lines"], ["-"], ["done"], ["empty"], ["absent"]]))
+    if command == ["train", "pairs"]:
+        call += ["--train", pick.choice(["pairs", "d/training.json"]), "--dev", "pairs", "--set", "training.epochs=1"]
+    by_name = dict(flags)
+    chosen = pick.sample(flags, min(len(flags), pick.choice([0, 1, 1, 2, 2, 3])))
+    if "--out" in by_name and pick.random() < 0.7:
+        chosen = [(flag, values) for flag, values in chosen if flag != "--out"] + [("--out", by_name["--out"])]
+        more = [flag for flag in ["--overwrite", "--resume"] if flag in by_name]
+        if more and pick.random() < 0.6:
+            chosen.append((pick.choice(more), []))
+    for flag, values in chosen:
+        if flag in call:
             continue
         call.append(flag)
+        if values:
+            # Half of the time, one of the first: these are meant well.
+            call.append(pick.choice(values[:5] if pick.random() < 0.5 else values))
         if flag == "--out":
-            out = pick.choice(OUTS)
-            call.append(out)
-        elif value:
-            call.append(pick.choice(VALUES))
-    if "--out" in (flag for flag, _ in flags) and out is None and pick.random() < 0.5:
-        out = pick.choice(OUTS)
-        call += ["--out", out]
+            out = call[-1]
     return call, out
 
 
-def stamp_of(path: pathlib.Path) -> str | None:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-
-
-def stamp(box: Box) -> dict[str, str | None]:
-    return {str(p.relative_to(box.at)): stamp_of(p) for p in box.at.rglob("*") if p.is_file()}
+def stamp(box: Box) -> dict[str, str]:
+    files = (path for path in box.at.rglob("*") if path.is_file())
+    return {str(p.relative_to(box.at)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
 def may_change(name: str, out: str | None, command: list[str], call: list[str]) -> bool:
@@ -210,6 +249,8 @@ def may_change(name: str, out: str | None, command: list[str], call: list[str]) 
     if name in named or (name == "done" and "link" in named) or (name == "link" and "done" in named):
         return False
     target = "done" if out == "link" else out
+    if name == "lines" or name == "-":
+        return False  # standard input, which some commands read
     names = {target, target + ".run.json", *(["link"] if target == "done" else [])}
     is_folder = command[0] in ("train", "compare", "reproduce", "import")
     return name in names or (is_folder and (target == "." or name.startswith(target + "/")))

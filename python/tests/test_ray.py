@@ -110,3 +110,13 @@ def test_a_dead_address_is_named(tmp_path: pathlib.Path, file: pathlib.Path) -> 
         capture_output=True, text=True, timeout=300, check=False,
     )
     assert wrong.returncode == 1 and 'no engine "magic"' in wrong.stderr
+
+
+def test_what_the_job_reads_is_never_its_output(file: pathlib.Path) -> None:
+    before = file.read_bytes()
+    run = subprocess.run(
+        [sys.executable, "-m", "cajole.ray", str(file), "--out", str(file), "--overwrite"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )
+    assert run.returncode == 1 and "is the same file as" in run.stderr, run.stderr
+    assert file.read_bytes() == before
