@@ -22,6 +22,7 @@ mod range;
 mod screen;
 mod settings;
 mod source;
+mod version;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -45,6 +46,16 @@ pub(crate) struct Session {
 
 /// Runs the command line, with the networks of this registry.
 pub fn main_with(registry: Registry) -> ExitCode {
+    if version::is_asked_for(std::env::args_os().skip(1)) {
+        return match version::print(std::env::args_os().any(|arg| arg == "--json")) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => {
+                screen::complain(&error);
+                ExitCode::FAILURE
+            }
+        };
+    }
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();
     let session = Session { registry: Arc::new(registry), json: args.json, interrupt };

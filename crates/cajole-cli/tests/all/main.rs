@@ -19,3 +19,4 @@ mod parse;
 mod security;
 mod srl;
 mod srl_eval;
+mod version;

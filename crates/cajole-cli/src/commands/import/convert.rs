@@ -1,0 +1,69 @@
+//! Reads the network and writes the checkpoint.
+
+use anyhow::{Context, bail};
+use cajole_nn::checkpoint::Precision;
+use cajole_nn::models::transformer::EncoderDecoderConfig;
+use cajole_tasks::checkpoint::{self, Checkpoint};
+use cajole_tasks::srl::{self, ElmoFiles};
+use cajole_tasks::writer;
+
+use super::{Allennlp, Torch};
+use crate::Session;
+use crate::output::lock_folder;
+use crate::screen;
+
+pub(super) fn torch(what: &Torch, session: &Session) -> anyhow::Result<()> {
+    let Torch { file, mapping, out } = what;
+    if checkpoint::exists(out) {
+        bail!("{} holds a checkpoint already: name another folder", out.display());
+    }
+    let (writer, card) = writer::import::torch(file, mapping)
+        .with_context(|| format!("cannot import {}", file.display()))?;
+    let _locked = lock_folder(out)?;
+    writer.save(out, &card, Precision::F32)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let EncoderDecoderConfig { reads, encoder, writes, decoder, .. } = &card.network;
+    screen::print(&format!(
+        "{}: {} + {} layers of {} units; {} symbols read, {} written.",
+        out.display(),
+        encoder.layers,
+        decoder.layers,
+        encoder.width,
+        reads.symbols,
+        writes.symbols,
+    ))
+}
+
+pub(super) fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()> {
+    let Allennlp { archive, out, options, weights } = what;
+    if checkpoint::exists(out) {
+        bail!("{} holds a checkpoint already: name another folder", out.display());
+    }
+    let elmo = options.clone().zip(weights.clone());
+    let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
+    let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())
+        .with_context(|| format!("cannot import {}", archive.display()))?;
+    let _locked = lock_folder(out)?;
+    tagger.save(out, &card, Precision::F32)?;
+    if session.json {
+        return screen::print(&serde_json::to_string_pretty(&card)?);
+    }
+    let (network, lexicon) = (&card.network, &tagger.vocabulary.lexicon);
+    let elmo = match &tagger.vocabulary.embedder {
+        None => String::new(),
+        Some(embedder) => format!(", ELMo vectors of {}", embedder.elmo().dim()),
+    };
+    let (layers, units) = network.size();
+    let layers = match layers {
+        1 => "1 layer".to_owned(),
+        n => format!("{n} layers"),
+    };
+    screen::print(&format!(
+        "{}: {layers} of {units} units; {} words{elmo}, {} tags.",
+        out.display(),
+        lexicon.words().len(),
+        network.tags(),
+    ))
+}
