@@ -110,7 +110,7 @@ def check_gradients(variant, exported, folder, tolerance):
             fail(f"{variant.label}: parameters {sorted(gradients)}, cajole {sorted(ours)}")
         for name, gradient in ours.items():
             difference = gradients[name].reshape(gradient.shape) - gradient
-            off = float(np.linalg.norm(difference) / max(np.linalg.norm(gradient), 1e-12))
+            off = float(np.linalg.norm(difference) / max(float(np.linalg.norm(gradient)), 1e-12))
             if not off < tolerance:
                 fail(f"{variant.label}, case {case}: gradient of {name} is off by {off:.1e}")
             worst_gradient = max(worst_gradient, off)

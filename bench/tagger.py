@@ -221,7 +221,7 @@ def main():
     run_json(command("prepare"))
     exported = json.loads((folder / "cases.json").read_text())
     weights = load_file(folder / "model.safetensors")
-    variants = [Recorded(style, weights, exported) for style in (Plain(), Hoisted())]
+    variants: list[Recorded | Written] = [Recorded(style, weights, exported) for style in (Plain(), Hoisted())]
     variants.append(Written(weights, exported))
     variants += compiled(weights, exported)
     compare("tagger", variants, command("time"), exported, folder, GRADIENT_TOLERANCE)

@@ -428,7 +428,7 @@ def main():
         work[name] = variants_of(model, kinds)
         for variant in work[name]:
             check(variant, cases[name], dict(cases=exported[name]), exported["step_size"])
-    onnx = dict(tagger=OnnxTagger(work["tagger"][1], folder), writer=OnnxWriter(work["writer"][1], folder))
+    onnx: dict[str, OnnxTagger | OnnxWriter] = dict(tagger=OnnxTagger(work["tagger"][1], folder), writer=OnnxWriter(work["writer"][1], folder))
     for name, run in onnx.items():
         for x, want in zip(cases[name], exported[name]):
             if run.first_pass(x) != want["output"]:

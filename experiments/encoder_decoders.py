@@ -300,7 +300,8 @@ def batch_of(rows, device):
 def evaluate(net, numbers, dev, device):
     """Greedy F1 and the share of outputs that are no tree, both in per cent."""
     net.eval()
-    order, outputs = sorted(range(len(dev)), key=lambda i: len(dev.tags[i])), [None] * len(dev)
+    order: list[int] = sorted(range(len(dev)), key=lambda i: len(dev.tags[i]))
+    outputs: list[list[str]] = [[] for _ in order]
     for at in range(0, len(order), 256):
         part = order[at : at + 256]
         found = net.greedy(*batch_of([numbers.input(dev.inputs[i]) for i in part], device), numbers.end)

@@ -30,7 +30,7 @@ from trees import commands, f1, parse
 try:
     import fused
 except ImportError:  # without Triton, layers are sequences of PyTorch's operations
-    fused = None
+    fused = None  # type: ignore[assignment]
 
 E, P, A, CAP = 64, 32, 128, 6
 LOOKS = ("networks", "out", "data", "label", "every", "device")  # what training does not depend on

@@ -29,7 +29,7 @@ from trees import parse
 try:
     import highway
 except ImportError:  # without Triton, layers are sequences of PyTorch's operations
-    highway = None
+    highway = None  # type: ignore[assignment]
 
 E, LEMMA, INDICATOR = 50, 50, 50
 INPUT_DROPOUT, RECURRENT_DROPOUT, DROPOUT = 0.2, 0.1, 0.1
@@ -363,7 +363,7 @@ def train(name, of, sentences, others, dev, arguments):
                 group["lr"] = arguments.step_size * min(1, (step + 1) / 200) * (1 - fraction)
             tensors_now = batch_of(tensors, *batch)
             tensors_now = [t.to(device, non_blocking=True) for t in tensors_now]
-            if others and CONSTRAINT_LOSS_FROM < fraction:
+            if more and CONSTRAINT_LOSS_FROM < fraction:
                 loss = both(*tensors_now, *others.lesson(net, next(more)))
             else:
                 loss = gradients(*tensors_now)

@@ -55,7 +55,7 @@ def brackets(output, tags):
         else:
             valid &= pending is not None
             if pending:
-                found[command, *pending] += 1
+                found[(command, *pending)] += 1
                 stack.append(pending)
             pending = None
     valid &= pending is None and taken == len(tags) and len(stack) == 1

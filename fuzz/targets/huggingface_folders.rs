@@ -15,7 +15,8 @@ const MOST_BYTES: u64 = 1 << 20;
 fuzz_target!(|bytes: &[u8]| {
     let (config, header) = cajole_fuzz::at_nul(bytes);
     let ends = serde_json::from_slice::<serde_json::Value>(header).unwrap_or_default();
-    let ends = ends.as_object().into_iter().flatten().filter_map(|(_, t)| t["data_offsets"][1].as_u64());
+    let ends =
+        ends.as_object().into_iter().flatten().filter_map(|(_, t)| t["data_offsets"][1].as_u64());
     let n_bytes = ends.max().unwrap_or(0).min(MOST_BYTES);
     let size = (header.len() as u64).to_le_bytes();
     let weights = [&size[..], header, &vec![0; n_bytes as usize]].concat();
@@ -35,6 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     match network {
         // Small tensors are padded to cache lines.
         Ok(n) => assert!(n <= 16 * (bytes.len() + n_bytes as usize), "{n} weights"),
-        Err(error) => assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}"),
+        Err(error) => {
+            assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}");
+        }
     }
 });

@@ -28,7 +28,8 @@ fuzz_target!(|bytes: &[u8]| {
     let tensors: Tensors = shapes
         .into_iter()
         .filter_map(|(name, shape)| {
-            let n = shape.iter().try_fold(1, |n: usize, &d| n.checked_mul(d).filter(|&n| n <= MOST))?;
+            let n =
+                shape.iter().try_fold(1, |n: usize, &d| n.checked_mul(d).filter(|&n| n <= MOST))?;
             Some((name, Tensor { shape, values: vec![0.0; n] }))
         })
         .collect();

@@ -65,7 +65,7 @@ def test_bad_inputs_cost_only_themselves(transducer: cajole.Model) -> None:
     deep: list[Any] = []
     for _ in range(1000):
         deep = [deep]
-    bad = ["", 3, None, {"id": 1}, "qq", {"input": float("nan")}, {1: 2}, object(), deep, ["a", 1]]
+    bad: list[Any] = ["", 3, None, {"id": 1}, "qq", {"input": float("nan")}, {1: 2}, object(), deep, ["a", 1]]
     bad += ["az" * 1000, {"input": "az", "constraint": "nonsense"}, {"input": "az" * 600000}]
     inputs = [item for one in bad for item in (one, "azbz")]
     results = list(transducer.infer(inputs))

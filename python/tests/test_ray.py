@@ -22,7 +22,7 @@ pytest.importorskip("ray.data")
 import cajole.ray  # noqa: E402
 
 LINES = [*corpora.transductions(900, 11), "", "qq", '{"input": "azbz", "id": 7}', "\xe9"]
-OPTIONS = {"max_steps": 4}
+OPTIONS: dict[str, Any] = {"max_steps": 4}
 
 
 @pytest.fixture(scope="module")

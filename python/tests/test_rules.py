@@ -39,13 +39,14 @@ def test_a_function_equals_the_same_rule_in_toml(transducer: cajole.Model) -> No
 
 def test_truth_values_numbers_and_dicts(transducer: cajole.Model) -> None:
     x = "azbzazazazazazazazazbz"  # the network's own output has three a too few
-    for rule, g in [
+    rules: list[tuple[Any, float]] = [
         (lambda x, y: thrice(x, y) == 0, 1.0),
         (lambda x, y: thrice(x, y), 3.0),
         (lambda x, y: int(thrice(x, y)), 3.0),
         (lambda x, y: {"loss": thrice(x, y) / 2, "message": "too few"}, 1.5),
         (lambda x, y: {"loss": 1, "parts": [{"start": 0, "end": 2, "cost": 7}]}, 1.0),
-    ]:
+    ]
+    for rule, g in rules:
         [result] = transducer.infer([x], rules=rule, engine="network")
         assert (result.g_before, result.status) == (g, "unchanged"), result
     assert "too few" not in result.faults[0]["message"]
@@ -67,7 +68,8 @@ def test_rules_are_combined(transducer: cajole.Model) -> None:
 
     both = cajole.Rules.from_toml(THRICE, name="counts") & cajole.Rules.from_callable(short)
     inputs = ["azbz", "azazazaz"]
-    for rules in (both, [cajole.Rules.from_toml(THRICE), short]):
+    alternatives: list[Any] = [both, [cajole.Rules.from_toml(THRICE), short]]
+    for rules in alternatives:
         first, second = transducer.infer(inputs, rules=rules, engine="network")
         assert first.status == "satisfied"
         assert [fault["message"] for fault in second.faults] == ["short: returned False"]

@@ -155,7 +155,7 @@ def test_ids_come_back_as_they_were_given(transducer: cajole.Model) -> None:
 
 
 def test_results_as_tables(transducer: cajole.Model) -> None:
-    inputs = [{"input": "az", "id": 1}, {"input": "bz", "id": "b"}, "qq"]
+    inputs: list[cajole.Input] = [{"input": "az", "id": 1}, {"input": "bz", "id": "b"}, "qq"]
     assert transducer.infer(inputs).to_dicts()[0]["output"] == "aaa"
     pandas = pytest.importorskip("pandas")
     frame = transducer.infer(inputs).to_pandas()

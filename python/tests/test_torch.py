@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cajole
 
-torch = pytest.importorskip("torch")
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = pytest.importorskip("torch")
 
-import torch_modules  # noqa: E402
-from torch import nn  # noqa: E402
+import torch_modules
+from torch import nn
 
-import cajole.torch  # noqa: E402
-from cajole.torch._backend import Input, Nudge, TaggerBackend  # noqa: E402
+import cajole.torch
+from cajole.torch._backend import Input, Nudge, TaggerBackend
 
 INPUTS = ["a bb ccc", "dddd ee f g", "aaaaa b cc ddd eeee", "x yy", "zzz zz z", "q"]
 

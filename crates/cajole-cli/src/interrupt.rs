@@ -3,6 +3,10 @@
 //! A command that writes an output registers its [`Cancel`] flag: work ends between two steps, and
 //! complete records stay. All others end at once; what they keep is renamed into place when it is
 //! complete.
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, unused_imports, reason = "there are no signals to wait for")
+)]
 
 use std::io::{Write, stderr, stdout};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -12,7 +16,9 @@ use std::time::Duration;
 
 use cajole_core::Cancel;
 use cajole_rules::kill_checkers;
+#[cfg(unix)]
 use signal_hook::consts::{SIGINT, SIGTERM};
+#[cfg(unix)]
 use signal_hook::iterator::Signals;
 
 /// How long a cancelled command may take to reach its next step. After that it ends as if it were
@@ -37,7 +43,15 @@ struct Plan {
 }
 
 impl Interrupt {
+    /// Elsewhere, Ctrl-C ends the process as if it were killed: what is complete stays, and the next
+    /// run resumes.
+    #[cfg(not(unix))]
+    pub(crate) fn watch() -> std::io::Result<Interrupt> {
+        Ok(Interrupt::default())
+    }
+
     /// Waits for signals from now on.
+    #[cfg(unix)]
     pub(crate) fn watch() -> std::io::Result<Interrupt> {
         let interrupt = Interrupt::default();
         let own = interrupt.clone();

@@ -23,6 +23,7 @@ mod range;
 mod screen;
 mod settings;
 mod source;
+mod version;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -53,6 +54,9 @@ pub fn main_with(registry: Registry) -> ExitCode {
         screen::complain(&anyhow::anyhow!("standard output is closed; {advice}"));
         return ExitCode::FAILURE;
     }
+    if version::is_asked_for(std::env::args_os().skip(1)) {
+        return exit_code(version::print(std::env::args_os().any(|arg| arg == "--json")));
+    }
     let args = Args::parse();
     let interrupt = Interrupt::watch().unwrap_or_default();
     let session = Session { registry: Arc::new(registry), json: args.json, interrupt };
@@ -61,6 +65,11 @@ pub fn main_with(registry: Registry) -> ExitCode {
         session.interrupt.tell();
         return ExitCode::from(code);
     }
+    exit_code(ended)
+}
+
+/// How the process ends: an error is reported.
+fn exit_code(ended: anyhow::Result<()>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

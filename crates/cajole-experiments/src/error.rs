@@ -45,12 +45,12 @@ pub enum ExperimentError {
         names: String,
     },
     /// A variant does not fit its preset.
-    #[error("the variant {name:?}: {source}")]
+    #[error("the variant {name:?}: {problem}")]
     Variant {
         /// The variant.
         name: String,
         /// What is wrong with it.
-        source: Box<toml::de::Error>,
+        problem: String,
     },
     /// A preset does not fit a network.
     #[error(transparent)]

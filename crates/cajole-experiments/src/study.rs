@@ -62,10 +62,8 @@ impl Variant {
         step_size: f32,
     ) -> Result<Config, ExperimentError> {
         let varied = presets.varied(self.preset, &self.set);
-        let mut config = varied.map_err(|source| ExperimentError::Variant {
-            name: self.name.clone(),
-            source: Box::new(source),
-        })?;
+        let mut config = varied
+            .map_err(|problem| ExperimentError::Variant { name: self.name.clone(), problem })?;
         let chosen = self.set.get("schedule").and_then(|schedule| schedule.get("step-size"));
         if self.preset == Preset::Paper && chosen.is_none() {
             config.schedule.step_size = step_size;

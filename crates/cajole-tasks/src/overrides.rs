@@ -31,14 +31,14 @@ pub enum OverrideError {
         key: String,
     },
     /// The settings are not valid with the overrides.
-    #[error("in {name} with {overrides}: {source}")]
+    #[error("in {name} with {overrides}: {problem}")]
     Overridden {
         /// The name of the settings in messages.
         name: String,
         /// All of the overrides.
         overrides: String,
         /// What does not fit.
-        source: Box<toml::de::Error>,
+        problem: String,
     },
 }
 
@@ -61,10 +61,26 @@ pub fn overridden<T: DeserializeOwned>(
     }
     let mut table: Table = toml::from_str(text).map_err(wrong)?;
     overrides.iter().try_for_each(|assignment| set(&mut table, assignment))?;
-    Value::Table(table).try_into().map_err(|source| OverrideError::Overridden {
+    of_table(&table).map_err(|problem| OverrideError::Overridden {
         name: name.to_owned(),
         overrides: overrides.join(", "),
-        source: Box::new(source),
+        problem,
+    })
+}
+
+/// A table as settings of type `T`; an error quotes what does not fit.
+///
+/// They are read from text, as settings without overrides are. A table can be read without, but then
+/// every type of settings is compiled twice.
+pub(crate) fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, String> {
+    let text = toml::to_string(table).map_err(|error| error.to_string())?;
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|at| text.get(..at.start));
+        let line = before.and_then(|before| text.lines().nth(before.matches('\n').count()));
+        match line.filter(|line| !line.is_empty()) {
+            Some(line) => format!("{}, in `{line}`", error.message()),
+            None => error.message().to_owned(),
+        }
     })
 }
 

@@ -7,6 +7,8 @@ use cajole_core::Config;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
+use crate::overrides::{OverrideError, of_table, overridden};
+
 /// The name of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -68,7 +70,7 @@ impl Presets {
     pub fn changed<'de, D: Deserializer<'de>>(text: &str, changes: D) -> Result<Self, D::Error> {
         let mut presets: Table = toml::from_str(text).map_err(serde::de::Error::custom)?;
         change(&mut presets, Table::deserialize(changes)?);
-        Value::Table(presets).try_into().map_err(serde::de::Error::custom)
+        of_table(&presets).map_err(serde::de::Error::custom)
     }
 
     /// The settings of a preset.
@@ -84,10 +86,28 @@ impl Presets {
     ///
     /// # Errors
     /// If the overrides do not fit.
-    pub fn varied(&self, preset: Preset, changes: &Table) -> Result<Config, toml::de::Error> {
-        let mut table = Table::try_from(self.get(preset)).expect("a preset is plain data");
+    pub fn varied(&self, preset: Preset, changes: &Table) -> Result<Config, String> {
+        let text = toml::to_string(self.get(preset)).expect("a preset is plain data");
+        let mut table: Table = toml::from_str(&text).expect("it has just been written");
         change(&mut table, changes.clone());
-        Value::Table(table).try_into()
+        of_table(&table)
+    }
+
+    /// A preset with single values overridden, each as `key.key=value`.
+    ///
+    /// # Errors
+    /// If an override does not fit.
+    pub fn overridden(
+        &self,
+        preset: Preset,
+        overrides: &[String],
+    ) -> Result<Config, OverrideError> {
+        let preset = self.get(preset);
+        if overrides.is_empty() {
+            return Ok(preset.clone());
+        }
+        let text = toml::to_string(preset).expect("a preset is plain data");
+        overridden("the built-in settings", &text, overrides)
     }
 
     /// The paper's settings with this step size.
@@ -165,7 +185,7 @@ mod tests {
         let expected = srl.best.clone().with(|c| (c.pull, c.sources) = (0.5, Vec::new()));
         assert_eq!(srl.varied(Preset::Best, &changes).unwrap(), expected);
         let misspelt: Table = toml::from_str("pul = 0.5").unwrap();
-        assert!(srl.varied(Preset::Best, &misspelt).unwrap_err().to_string().contains("pul"));
+        assert!(srl.varied(Preset::Best, &misspelt).unwrap_err().contains("pul"));
     }
 
     #[test]

@@ -1,17 +1,24 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "tasks", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "tasks"),
+    doc = "Gradient-based inference, without the tasks that come with it."
+)]
 //!
 //! # A network and a rule of one's own
 //!
 //! ```
-#![doc = include_str!("../examples/own_rule.rs")]
+#![cfg_attr(feature = "tasks", doc = include_str!("../examples/own_rule.rs"))]
 //! ```
 
 pub use cajole_core as core;
 pub use cajole_files as files;
+#[cfg(feature = "tasks")]
 pub use cajole_infer as infer;
 pub use cajole_nn as nn;
 pub use cajole_report as report;
+#[cfg(feature = "tasks")]
 pub use cajole_rules as rules;
+#[cfg(feature = "tasks")]
 pub use cajole_tasks as tasks;
 pub use cajole_treebank as treebank;
 
@@ -23,6 +30,8 @@ pub mod prelude {
         Trace, Violation, Workspace,
     };
     pub use cajole_nn::Trained;
+    #[cfg(feature = "tasks")]
     pub use cajole_rules::Rules;
+    #[cfg(feature = "tasks")]
     pub use cajole_tasks::{Checkpoint, pairs, parsing, srl, transduction};
 }

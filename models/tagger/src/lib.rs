@@ -1,13 +1,24 @@
 #![doc = include_str!("../README.md")]
 
+/// A static, because a constant would be copied into every crate that names it.
+static WEIGHTS: [u8; include_bytes!("../model.safetensors").len()] =
+    *include_bytes!("../model.safetensors");
+
 /// The files of the checkpoint, by name.
 pub const FILES: &[(&str, &[u8])] = &[
     ("README.md", include_bytes!("../README.md")),
     ("config.json", include_bytes!("../config.json")),
-    ("model.safetensors", include_bytes!("../model.safetensors")),
+    ("model.safetensors", &WEIGHTS),
     ("vocab.lemmas.txt", include_bytes!("../vocab.lemmas.txt")),
     ("vocab.predicates.txt", include_bytes!("../vocab.predicates.txt")),
     ("vocab.tags.txt", include_bytes!("../vocab.tags.txt")),
     ("vocab.vectors.txt", include_bytes!("../vocab.vectors.txt")),
     ("vocab.words.txt", include_bytes!("../vocab.words.txt")),
 ];
+
+/// The licences of this package, as an SPDX expression.
+pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
+
+/// What its weights and vocabularies were made from.
+pub const DATA: &str =
+    "English Web Treebank with PropBank roles (CC BY-SA 4.0), GloVe 6B vectors (PDDL 1.0)";

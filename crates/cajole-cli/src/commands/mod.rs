@@ -28,6 +28,7 @@ use crate::range::within;
 /// less probable, decodes again, and repeats until the constraints hold.
 ///
 /// Start with `cajole reproduce transduction`, then `cajole explain` to watch single inputs.
+/// `cajole --version --verbose` lists what this build has, and the licences of what is in it.
 #[derive(Parser, Debug)]
 #[command(name = "cajole", version, max_term_width = 100)]
 pub(crate) struct Args {

@@ -1,14 +1,20 @@
 //! `cajole import` as a user runs it.
 
-use cajole_testing::outside;
+#[cfg(feature = "import")]
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(feature = "import")]
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
+#[cfg(feature = "import")]
+use cajole_testing::outside;
+#[cfg(feature = "import")]
 use serde_json::Value;
 
 use crate::failure::check_failed;
 
+#[cfg(feature = "import")]
 /// Some tensors, as PyTorch writes them.
 const TENSORS: &[u8] = include_bytes!("../data/zip.pt");
 
@@ -24,11 +30,13 @@ fn check_error(folder: &Path, args: &[&str], parts: &[&str]) {
     assert!(!folder.join("out").exists(), "nothing is left behind");
 }
 
+#[cfg(feature = "import")]
 /// A file among the fixtures.
 fn fixture(name: &str) -> Option<PathBuf> {
     outside::find(&format!("../fixtures/{name}"))
 }
 
+#[cfg(feature = "import")]
 #[test]
 fn an_archive_becomes_a_checkpoint() {
     let Some(archive) = fixture("allennlp_srl/serialization/model.tar.gz") else { return };
@@ -55,6 +63,7 @@ fn an_archive_becomes_a_checkpoint() {
     assert_eq!(serde_json::from_slice::<Value>(&json.stdout).unwrap(), card);
 }
 
+#[cfg(feature = "import")]
 #[test]
 fn archives_of_other_networks_and_damaged_ones_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,4 +103,14 @@ fn elmo_needs_both_files() {
     let help = String::from_utf8_lossy(&help.stdout);
     assert!(help.contains("--options options.json --weights weights.hdf5"), "{help}");
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}
+
+#[cfg(not(feature = "import"))]
+#[test]
+fn a_build_without_readers_says_how_to_get_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let how = "cargo build --release --features import";
+    check_error(folder.path(), &["allennlp", "a.tar.gz", "--out=out"], &["a.tar.gz", how]);
+    let torch = ["torch", "a.pth", "--mapping=a.toml", "--out=out"];
+    check_error(folder.path(), &torch, &["cannot import a.pth", "PyTorch", how]);
 }

@@ -55,6 +55,7 @@ const GOLD: &str = r#"{"input": "x", "output": "a b c", "genre": "news"}
 {"input": "x", "output": "a b a"}
 "#;
 
+#[cfg(feature = "json-schema")]
 #[test]
 fn outputs_may_be_text() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,3 +23,4 @@ mod scarce;
 mod security;
 mod srl;
 mod srl_eval;
+mod version;

@@ -3,13 +3,21 @@
 //! Published networks come as Python pickles and as HDF5. Both become named [`Tensor`]s of `f32`;
 //! mapping them to parameters is up to the network. The files are untrusted: nothing in them is
 //! executed, memory use is bounded by the file size, and malformed bytes are only ever an error.
+//!
+//! Hugging Face folders are always read; everything else needs the feature `import`, because few need
+//! it and its readers take long to compile.
 
+#[cfg(feature = "import")]
 pub mod allennlp;
+#[cfg_attr(not(feature = "import"), path = "no_hdf5.rs")]
 pub mod hdf5;
 pub mod huggingface;
+#[cfg(feature = "import")]
 mod pickle;
 mod placing;
+#[cfg(feature = "import")]
 pub mod torch;
+#[cfg(feature = "import")]
 pub mod torch_transformer;
 
 use std::collections::BTreeMap;
@@ -99,6 +107,17 @@ pub enum ImportError {
         name: String,
         /// Its shape.
         found: Vec<usize>,
+    },
+    /// A format that this build was made without.
+    #[error(
+        "{path}: this build reads no {format}: cargo build --release --features import",
+        path = path.display()
+    )]
+    NotBuilt {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
     },
     /// Invalid or unsupported settings.
     #[error("{path}: {problem}", path = path.display())]

@@ -3,6 +3,7 @@
 //! PyTorch's linear layers hold `(output, input)`, ours `(input, output)`, and ours join queries,
 //! keys and values. All shapes are checked before any weight is read or has room made for it.
 
+#[cfg(feature = "import")]
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -160,6 +161,7 @@ impl<'a, S: Source> Placing<'a, S> {
     }
 
     /// The tensors that have a place, as the file calls them.
+    #[cfg(feature = "import")]
     pub(super) fn tensors(&self) -> BTreeSet<&str> {
         self.jobs.iter().map(|job| job.tensor.as_str()).collect()
     }

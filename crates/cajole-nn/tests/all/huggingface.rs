@@ -20,7 +20,9 @@ use cajole_core::{
     Workspace,
 };
 use cajole_nn::import::huggingface::{Family, Folder};
+#[cfg(feature = "import")]
 use cajole_nn::import::torch_transformer::{Ends, Names};
+#[cfg(feature = "import")]
 use cajole_nn::import::{torch, torch_transformer};
 use cajole_nn::layout::Layout;
 use cajole_nn::models::Token;
@@ -254,6 +256,7 @@ fn writers_agree_with_pytorch() {
     }
 }
 
+#[cfg(feature = "import")]
 #[test]
 fn plain_transformers_agree_with_pytorch() {
     for path in folders(None) {

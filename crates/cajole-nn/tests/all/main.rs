@@ -4,11 +4,13 @@ mod best_first;
 mod checkpoints;
 mod constrained_tags;
 mod decoding;
+#[cfg(feature = "import")]
 mod elmo;
 mod fine_tuning;
 mod halves;
 mod halves_recording;
 mod huggingface;
+#[cfg(feature = "import")]
 mod import;
 mod in_step;
 mod inference;

@@ -10,6 +10,7 @@ use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
 use cajole_treebank::text_of;
+#[cfg(feature = "json-schema")]
 use serde_json::Value;
 use toml::Spanned;
 
@@ -19,6 +20,7 @@ use super::position;
 use super::table::{DivideBy, KINDS, Kind, Reads, Table};
 use crate::checker::CheckerConfig;
 use crate::ebnf;
+#[cfg(feature = "json-schema")]
 use crate::json_schema::JsonSchema;
 use crate::lexical::Lexical;
 use crate::named::{NamedGrammar, NamedRegular};
@@ -231,6 +233,7 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     /// The JSON Schema of a rule, or of the file that it names.
+    #[cfg(feature = "json-schema")]
     pub(super) fn schema(&self, table: Table) -> Result<Value, RuleError> {
         let invalid = |key, reason| RuleError::Invalid { key, reason };
         let parsed = |key, name: &str, text: &str| {

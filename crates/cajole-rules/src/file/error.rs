@@ -191,6 +191,12 @@ pub enum RuleError {
     /// A file that a rule names cannot be read.
     #[error(transparent)]
     File(#[from] ReadError),
+    /// A kind of rule that this build was made without. It has the name of its feature.
+    #[error("this build has no {feature} rules: cargo build --release --features {feature}")]
+    NotBuilt {
+        /// The feature.
+        feature: &'static str,
+    },
     /// The settings of a rule are invalid.
     #[error("{key}: {reason}")]
     Invalid {

@@ -62,6 +62,7 @@ fn keys(error: &RuleError) -> &[&str] {
         RuleError::NoFolder { .. }
         | RuleError::File(_)
         | RuleError::NoPrograms { .. }
+        | RuleError::NotBuilt { .. }
         | RuleError::Checker(_) => &KEYS_OF_KINDS,
         RuleError::Invalid { key, .. } => std::slice::from_ref(key),
         RuleError::Formula(_) => &["arithmetic"],

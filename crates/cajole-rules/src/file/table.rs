@@ -14,9 +14,12 @@ use crate::checker::{Checker, CheckerConfig};
 use crate::consistent::{Consistent, ConsistentConfig};
 use crate::copies::{Copies, CopiesConfig};
 use crate::formula::Formula;
+#[cfg(feature = "json-schema")]
 use crate::json_schema::JsonSchema;
 use crate::named::NamedRegular;
-use crate::sql::{Sql, SqlConfig};
+#[cfg(feature = "sql")]
+use crate::sql::Sql;
+use crate::sql::SqlConfig;
 use crate::valid::{Valid, ValidConfig};
 
 /// A table of a constraint file: one key determines the kind of rule, others are its options.
@@ -210,6 +213,9 @@ pub(super) const KINDS: &[Kind] = &[
         options: &[],
         is_fixed: always,
         reads: |table| reads_file(table.json_schema_file.as_ref()),
+        #[cfg(not(feature = "json-schema"))]
+        compile: Some(|_, _| Err(RuleError::NotBuilt { feature: "json-schema" })),
+        #[cfg(feature = "json-schema")]
         compile: Some(|c, table| {
             let rule = JsonSchema::new(&c.schema(table)?, c.vocabulary);
             Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "json-schema", reason })?))
@@ -220,6 +226,9 @@ pub(super) const KINDS: &[Kind] = &[
         options: &[],
         is_fixed: always,
         reads: |table| reads_file(table.sql.as_ref().and_then(|sql| sql.schema_file.as_ref())),
+        #[cfg(not(feature = "sql"))]
+        compile: Some(|_, _| Err(RuleError::NotBuilt { feature: "sql" })),
+        #[cfg(feature = "sql")]
         compile: Some(|c, table| {
             let config = table.sql.unwrap_or_default();
             let schema = c.file_of(config.schema_file.as_ref())?;

@@ -151,14 +151,57 @@ fn a_line_may_neither_start_programs_nor_read_files() {
     check_line(&json!({"grammar-file": "/etc/passwd"}), &["cannot name", "/etc/passwd"]);
     let file = |rule: Value| check_line(&rule, &["cannot name", "/etc/passwd"]);
     file(json!({"copies": {"glossary-file": "/etc/passwd"}}));
-    file(json!({"json-schema-file": "/etc/passwd"}));
-    file(json!({"sql": {"schema-file": "/etc/passwd"}}));
-    file(json!({"all": [{"any": [{"sql": {"schema-file": "/etc/passwd"}}]}]}));
+    file(json!({"all": [{"any": [{"copies": {"glossary-file": "/etc/passwd"}}]}]}));
     let program = json!({"valid": {"roles": ["A"], "checker": {"command": ["rm"]}}});
     let error = Rules::of_json(&program, &tags()).err().expect("it should be refused").to_string();
     assert!(error.contains("cannot run \"rm\""), "{error}");
+}
+
+#[cfg(feature = "json-schema")]
+#[test]
+fn a_schema_sent_with_a_line_refers_to_nothing() {
+    check_line(&json!({"json-schema-file": "/etc/passwd"}), &["cannot name", "/etc/passwd"]);
     let doubling = json!({"json-schema": {"$defs": {}, "allOf": [{"$ref": "#/$defs/a"}]}});
     check_line(&doubling, &["a schema sent with a line cannot have \"$ref\""]);
+}
+
+#[cfg(feature = "json-schema")]
+#[test]
+fn invalid_schemas_are_rejected() {
+    let v = letters();
+    check(&v, "json-schema = { type = 'strin' }", &["json-schema: ", "strin"]);
+    check(&v, "json-schema = '{'", &["json-schema: ", "EOF"]);
+    check(&v, "json-schema-file = 'no.json'", &["no.json"]);
+    check(&v, "json-schema = {}\njson-schema-file = 'x'", &["json-schema-file: there is a"]);
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn invalid_rules_over_sql_are_rejected() {
+    let v = letters();
+    check(&v, "sql = { dialect = 'x' }", &["sql: there is no dialect \"x\""]);
+    check(&v, "sql = { schema-file = 'no.sql' }", &["no.sql"]);
+    check_line(&json!({"sql": {"schema-file": "/etc/passwd"}}), &["cannot name", "/etc/passwd"]);
+    let deep = json!({"all": [{"any": [{"sql": {"schema-file": "/etc/passwd"}}]}]});
+    check_line(&deep, &["cannot name", "/etc/passwd"]);
+}
+
+/// What is not built says how to get it, and typing errors are found all the same.
+#[test]
+fn rules_that_are_not_built_say_how_to_build_them() {
+    let v = letters();
+    if cfg!(not(feature = "sql")) {
+        let how = "this build has no sql rules: cargo build --release --features sql";
+        check(&v, "pattern = 'a'\n[[all]]\nsql = {}", &["\"all\""]);
+        check(&v, "[[all]]\nsql = { dialect = 'sqlite' }", &[":1:", how]);
+    }
+    if cfg!(not(feature = "json-schema")) {
+        let how =
+            "this build has no json-schema rules: cargo build --release --features json-schema";
+        check(&v, "json-schema = { type = 'integer' }", &[":1:", how]);
+        check(&v, "json-schema-file = 'x.json'", &[how]);
+    }
+    check(&v, "sql = { dialekt = 'sqlite' }", &["dialekt"]);
 }
 
 #[test]
@@ -168,12 +211,6 @@ fn invalid_rules_over_text_and_spans_are_rejected() {
     check(&v, "[copies]\nnumber = true", &["line 2", "number", "numbers"]);
     check(&v, "copies = { pattern = '(' }", &["copies: ", "unclosed group"]);
     check(&v, "copies = { glossary-file = 'no.tsv' }", &["no.tsv"]);
-    check(&v, "json-schema = { type = 'strin' }", &["json-schema: ", "strin"]);
-    check(&v, "json-schema = '{'", &["json-schema: ", "EOF"]);
-    check(&v, "json-schema-file = 'no.json'", &["no.json"]);
-    check(&v, "json-schema = {}\njson-schema-file = 'x'", &["json-schema-file: there is a"]);
-    check(&v, "sql = { dialect = 'x' }", &["sql: there is no dialect \"x\""]);
-    check(&v, "sql = { schema-file = 'no.sql' }", &["no.sql"]);
     check(&v, "consistent = true", &["\"consistent\" needs BIO tags"]);
     check(&v, "valid = { roles = ['A'] }", &["\"valid\" needs BIO tags"]);
     check(&v, "pattern = 'a'\nwords = true", &["\"words\" needs"]);

@@ -145,6 +145,7 @@ fn rules_say_which_files_they_name() {
     assert!(bare.reads().is_empty());
 }
 
+#[cfg(all(feature = "json-schema", feature = "sql"))]
 #[test]
 fn rules_over_text_may_name_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,6 +190,7 @@ fn rules_about_spans_are_read() {
     assert_eq!(g(&format!("B-{other} B-{other} O")), 0.0);
 }
 
+#[cfg(feature = "json-schema")]
 #[test]
 fn schemas_may_be_json_text() {
     let vocabulary = Vocabulary::new(["null", "1"], "");

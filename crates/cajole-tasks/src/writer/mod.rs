@@ -1,7 +1,8 @@
 //! Encoder-decoders that write text, from elsewhere: as a checkpoint folder, they have a
-//! `tokenizer.json`. [`import`] makes such a folder from a plain PyTorch state dict. Hugging Face
-//! folders need no import.
+//! `tokenizer.json`. With the feature of this name, `import` makes such a folder from a plain
+//! PyTorch state dict. Hugging Face folders need no import.
 
+#[cfg(feature = "import")]
 pub mod import;
 
 use cajole_nn::Trained;

@@ -1,19 +1,10 @@
-//! SQL that parses and names only tables and columns that exist.
-//!
-//! ```text
-//! g = the number of names that the schema does not have, or 10 if the text is no statement
-//! ```
-//!
-//! A name is fine if it is a table of the schema, a column of one of the statement's tables, or if
-//! the statement defines it: an alias, or a common table expression. `t.c` needs a column of `t`.
-//! Function names are not examined, nor is the scope of names. Case is ignored.
+//! The rule itself: statements are parsed, and their names looked up.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 use std::thread;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
-use serde::Deserialize;
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, Select, SelectItem, Statement, TableAlias, TableFactor, Visit,
     Visitor,
@@ -22,22 +13,10 @@ use sqlparser::dialect::{Dialect, dialect_from_str};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, TokenWithSpan, Tokenizer};
 
+use super::SqlConfig;
 use crate::limits::{MOST_SCHEMA_TOKENS, MOST_SQL_TOKENS};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
-
-/// The dialect and the tables.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-#[non_exhaustive]
-pub struct SqlConfig {
-    /// The dialect, such as `sqlite` or `postgres`; generic if there is none.
-    pub dialect: Option<String>,
-    /// The columns of each table.
-    pub tables: BTreeMap<String, Vec<String>>,
-    /// A file of `CREATE TABLE` statements.
-    pub schema_file: Option<String>,
-}
 
 /// `g` of a text that is not a statement: more than that of most statements.
 const NO_STATEMENT: f32 = 10.0;
