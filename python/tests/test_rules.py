@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import corpora
@@ -104,3 +105,19 @@ def test_the_input_is_seen_as_it_was_written(transducer: cajole.Model) -> None:
         (("b", "z"), "zb", ("z", "b")),
         ("bz", "zb", ("z", "b")),
     ]
+
+
+def test_a_checker_that_cannot_run_is_reported_before_any_work(
+    transducer: cajole.Model, tmp_path: Path
+) -> None:
+    for command, why in [
+        ("['./nowhere']", "could not be started"),
+        ("['sh', '-c', 'echo no licence >&2; exit 3']", "its last output: no licence"),
+    ]:
+        rules = cajole.Rules.from_toml(f"checker = {{ command = {command} }}", folder=tmp_path)
+        with pytest.raises(cajole.RuleError, match=why):
+            list(transducer.infer(["az", "bz"], rules=rules))
+        with pytest.raises(cajole.RuleError, match=why):
+            transducer.compare(["az", "bz"], rules=rules)
+        with pytest.raises(cajole.RuleError, match=why):
+            cajole.lint(rules, [{"input": "a", "output": "b"}])

@@ -149,9 +149,13 @@ def test_ids_come_back_as_they_were_given(transducer: cajole.Model) -> None:
     assert [result.id for result in written] == [float("inf"), 1.0]
     counted: collections.defaultdict[str, str] = collections.defaultdict(str, input="az")
     assert next(transducer.infer([counted])).id is None and list(counted) == ["input"]
+
+
+def test_ids_that_arrow_cannot_hold_become_text(transducer: cajole.Model) -> None:
     pytest.importorskip("pyarrow")
-    table = transducer.infer({"input": "az", "id": one} for one in ids[:2]).to_arrow()
-    assert table.column("id").to_pylist() == [str(one) for one in ids[:2]]
+    ids = [10**30, 10**30 + 1]
+    table = transducer.infer({"input": "az", "id": one} for one in ids).to_arrow()
+    assert table.column("id").to_pylist() == [str(one) for one in ids]
 
 
 def test_results_as_tables(transducer: cajole.Model) -> None:

@@ -209,7 +209,7 @@ mod tests {
             Ok::<_, ()>((n <= 40).then_some(n))
         };
         let work = |_: &mut (), i: u64| {
-            std::thread::sleep(Duration::from_micros(i * 7919 % 300));
+            thread::sleep(Duration::from_micros(i * 7919 % 300));
             Ok(i)
         };
         let put = |_| {
@@ -234,7 +234,7 @@ mod tests {
                 Ok::<_, ()>((n <= 200).then_some(n))
             };
             let work = |_: &mut (), i: u64| {
-                std::thread::sleep(Duration::from_micros(i * 7919 % 300));
+                thread::sleep(Duration::from_micros(i * 7919 % 300));
                 Ok(i * 2)
             };
             let put = |r| {
@@ -293,7 +293,7 @@ mod tests {
         };
         let work = |(): &mut (), i| {
             // The first takes longest.
-            std::thread::sleep(Duration::from_millis(20 / i));
+            thread::sleep(Duration::from_millis(20 / i));
             if i < 3 { Err(i) } else { Ok(i) }
         };
         assert_eq!(in_order(bounds(4, 8), take, |_| 0, || (), work, |_| Ok(())), Err(1));

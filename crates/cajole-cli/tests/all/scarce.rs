@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use cajole_testing::outside::note_skipped;
+
 /// A user that nothing else runs as, since the limit counts all threads of a user.
 const NOBODY: [&str; 4] = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"];
 
@@ -34,7 +36,7 @@ fn folder() -> Option<(tempfile::TempDir, MutexGuard<'static, ()>)> {
     if tried.is_ok_and(|output| output.status.success()) {
         return Some((folder, turn));
     }
-    println!("skipped: threads can be limited only by root, with prlimit and setpriv");
+    note_skipped("threads can be limited only by root, with prlimit and setpriv");
     None
 }
 
