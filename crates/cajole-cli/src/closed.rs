@@ -14,21 +14,12 @@ pub(crate) fn was_closed() -> bool {
 }
 
 #[cfg(target_os = "linux")]
-mod early {
-    use std::io::stdout;
-    use std::os::fd::AsFd;
-    use std::sync::atomic::Ordering;
-
-    use super::WAS_CLOSED;
-
-    /// Only an open file can be duplicated.
-    extern "C" fn look() {
-        let is_closed = stdout().as_fd().try_clone_to_owned().is_err();
+ctor::declarative::ctor! {
+    /// Runs before `main`. Only an open file can be duplicated.
+    #[ctor(unsafe)]
+    fn look() {
+        use std::os::fd::AsFd;
+        let is_closed = std::io::stdout().as_fd().try_clone_to_owned().is_err();
         WAS_CLOSED.store(is_closed, Ordering::Relaxed);
     }
-
-    #[expect(unsafe_code, reason = "the section holds pointers to functions without arguments")]
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static BEFORE_MAIN: extern "C" fn() = look;
 }
