@@ -243,6 +243,8 @@ def stamp(box: Box) -> dict[str, str]:
 def may_change(name: str, out: str | None, command: list[str], call: list[str]) -> bool:
     """Whether a file that was there may have changed: only with --overwrite, where --out names it, and
     never if the call names it elsewhere, too."""
+    if out is not None and "--resume" in call and name == out == "empty":
+        return True  # it has nothing to lose
     if out is None or "--overwrite" not in call:
         return False
     named = [*call[: call.index("--out")], *call[call.index("--out") + 2 :]]

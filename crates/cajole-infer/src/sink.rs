@@ -240,6 +240,7 @@ fn no_record(path: &Path, end: &[u8]) -> SinkError {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::atomic::AtomicU64;
 
     use cajole_files::note_of;
     use serde_json::json;
@@ -409,7 +410,7 @@ mod tests {
             let Opened { tally, .. } = open(&path, Existing::Resume, &json!({}), None).unwrap();
             let Tally { lines, inputs, failures, converted, timed_out, unmeasured, bad } = tally;
             let counts = [lines, inputs, failures, converted, timed_out, unmeasured, bad];
-            assert_eq!(counts.map(|count| count.into_inner()), [6, 4, 2, 1, 1, 1, 1], "{name}");
+            assert_eq!(counts.map(AtomicU64::into_inner), [6, 4, 2, 1, 1, 1, 1], "{name}");
         }
     }
 }
