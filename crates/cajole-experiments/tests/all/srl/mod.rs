@@ -3,8 +3,6 @@
 
 mod constraint_loss;
 mod encoder;
-#[path = "../rows/mod.rs"]
-mod rows;
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -23,8 +21,8 @@ use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::{Proposition, Reading, Sentence};
 use serde_json::Value;
 
+use crate::rows::{compare, rows_without};
 use cajole_testing::killer::{Killer, kill_until_done};
-use rows::{compare, rows_without};
 
 const EPOCHS: usize = 10;
 

@@ -1,7 +1,5 @@
 //! The parsing task end to end: experiments that are killed and resumed, and unusual sentences.
 
-mod rows;
-
 use std::fs;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -19,8 +17,8 @@ use cajole_treebank::generated::{Genre, generate};
 use cajole_treebank::{Sentence, Tree};
 use serde_json::Value;
 
+use crate::rows::{compare, rows_without};
 use cajole_testing::killer::{Killer, kill_until_done};
-use rows::{compare, rows_without};
 
 /// The quick experiment, shrunk until most outputs are not trees.
 fn config() -> ParsingConfig {
