@@ -2,7 +2,7 @@
 //! plain function of each.
 #![allow(unused_attributes, reason = "targets begin with no_main, which is for their own binaries")]
 
-// What targets import from.
+// The crate that targets import from.
 extern crate self as cajole_fuzz;
 extern crate self as libfuzzer_sys;
 

@@ -54,7 +54,8 @@ fn packed(path: &Path, bytes: &[u8]) {
 /// The last line according to a resumed run, and the file after the run has added a record. `None`
 /// if it refuses to resume; the file is then unchanged.
 fn go_on(path: &Path, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
-    let open = |existing| Sink::open(path, existing, &json!({"rule": "r"}), &Reads::default(), None);
+    let open =
+        |existing| Sink::open(path, existing, &json!({"rule": "r"}), &Reads::default(), None);
     // A run that leaves its note, and is killed before its first record.
     drop(open(Existing::Replace).expect("room for it"));
     fs::write(path, bytes).expect("room for it");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::screen;
 
-/// What a default build from source leaves out, and whether this one has it.
+/// The optional parts that a default build from source leaves out, and whether this one has them.
 const FEATURES: [(&str, bool); 3] = [
     ("import", cfg!(feature = "import")),
     ("json-schema", cfg!(feature = "json-schema")),

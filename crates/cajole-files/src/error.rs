@@ -13,7 +13,7 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error that it gave.
         source: io::Error,
     },
     /// It is something that the run reads.
@@ -95,7 +95,7 @@ pub enum FileError {
     OtherRun {
         /// The output.
         path: PathBuf,
-        /// What has changed.
+        /// The names of the changed inputs and settings.
         what: String,
         /// Whether that run came to its end.
         is_finished: bool,

@@ -16,7 +16,7 @@ use crate::whole::Whole;
 /// The first field of every note, by which it is recognised.
 const MARK: (&str, &str) = ("cajole", "what run the file beside this note is the output of");
 
-/// What a note says.
+/// The contents of a note.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Note {
     /// Whether the run came to its end.
@@ -25,7 +25,7 @@ pub(crate) struct Note {
     pub(crate) run: Value,
 }
 
-/// What stands in the place of a note.
+/// The file in the place of a note, if any.
 #[derive(Debug)]
 pub(crate) enum Beside {
     Nothing,

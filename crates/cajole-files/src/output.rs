@@ -16,7 +16,7 @@ use crate::note::{Beside, Note, note_of};
 use crate::reads::Reads;
 use crate::whole::resolved;
 
-/// What to do about an output that already exists.
+/// How to treat an output that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Leave it alone: an error.
@@ -35,7 +35,7 @@ pub struct Output {
     /// Where it is. If the name is a link, this is the file that it leads to.
     path: PathBuf,
     file: File,
-    /// What the run is about.
+    /// The inputs and settings of the run.
     run: Value,
     stage: Stage,
 }

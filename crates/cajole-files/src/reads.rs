@@ -1,4 +1,4 @@
-//! What a run reads.
+//! The files that a run reads, by device and inode.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use crate::error::FileError;
 use crate::identity::FileId;
 
 thread_local! {
-    /// What [`Reads::during`] has seen so far, if it runs on this thread.
+    /// The files that [`Reads::during`] has seen so far, if it runs on this thread.
     static SEEN: RefCell<Option<Reads>> = const { RefCell::new(None) };
 }
 
@@ -62,7 +62,7 @@ impl Reads {
         (loaded, seen)
     }
 
-    /// What the [`Reads::during`] that is running on this thread has seen so far.
+    /// The files that the [`Reads::during`] on this thread has seen so far.
     pub fn so_far() -> Reads {
         SEEN.with_borrow(Clone::clone).unwrap_or_default()
     }

@@ -88,7 +88,7 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// What the records up to `end` say.
+/// Counts the records up to `end`.
 pub(crate) fn tally(file: &mut File, end: u64, is_gz: bool) -> io::Result<Tally> {
     let tally = Tally::default();
     if end == 0 {
@@ -110,7 +110,7 @@ pub(crate) fn tally(file: &mut File, end: u64, is_gz: bool) -> io::Result<Tally>
     Ok(tally)
 }
 
-/// What is counted of a record, or of one of its answers.
+/// The counted fields of a record, or of one of its answers.
 #[derive(Deserialize)]
 struct Written<'r> {
     #[serde(borrow)]

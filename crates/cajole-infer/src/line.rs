@@ -85,7 +85,7 @@ pub enum LineError {
     /// The rules of its output cannot be measured, for example because a checker crashed.
     #[error("its rules cannot be measured: {why}")]
     Unmeasured {
-        /// What the rule says.
+        /// The error of the rule.
         why: String,
     },
     /// Any other reason, for tasks and sources of your own.

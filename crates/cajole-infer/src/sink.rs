@@ -85,7 +85,7 @@ pub struct Opened {
     pub sink: Sink,
     /// The last line that is already answered.
     pub last: u64,
-    /// What the records up to there say.
+    /// The counts of the records up to there.
     pub tally: Tally,
 }
 
@@ -209,7 +209,7 @@ impl Write for To {
     }
 }
 
-/// What comes after the last complete record is cut off, so it must be the beginning of one.
+/// The bytes after the last complete record are cut off, so they must be the beginning of one.
 fn check_torn(path: &Path, file: &mut File, end: u64, is_gz: bool) -> Result<(), SinkError> {
     let begins = if is_gz { MEMBER_BEGINS } else { RECORD_BEGINS };
     let mut torn = Vec::new();

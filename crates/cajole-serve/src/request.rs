@@ -22,7 +22,7 @@ use crate::problem::Problem;
 enum Given {
     Text(String),
     Object(Fields),
-    /// What it is instead.
+    /// The value that it has instead.
     Other(&'static str),
 }
 

@@ -4,15 +4,15 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Licensed {
-    /// What it is.
+    /// The kind of part.
     pub name: &'static str,
     /// Its licences, as an SPDX expression.
     pub licence: &'static str,
-    /// What it was made from.
+    /// The data that it was made from.
     pub made_from: &'static str,
 }
 
-/// What is built in, with its licences. Whoever passes a binary on keeps all of them.
+/// The built-in networks with their licences, all of which stay with a binary that is passed on.
 pub const LICENCES: &[Licensed] = &[
     Licensed { name: "code", licence: env!("CARGO_PKG_LICENSE"), made_from: "" },
     Licensed {

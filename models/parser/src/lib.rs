@@ -17,5 +17,5 @@ pub const FILES: &[(&str, &[u8])] = &[
 /// The licences of this package, as an SPDX expression.
 pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
 
-/// What its weights and vocabularies were made from.
+/// The data that its weights and vocabularies were made from, with its licence.
 pub const DATA: &str = "English Web Treebank (CC BY-SA 4.0), GloVe 6B vectors (PDDL 1.0)";

@@ -16,5 +16,5 @@ pub const FILES: &[(&str, &[u8])] = &[
 /// The licences of this package, as an SPDX expression.
 pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
 
-/// What its weights and vocabularies were made from.
+/// The data that its weights and vocabularies were made from, with its licence.
 pub const DATA: &str = "generated";

@@ -101,7 +101,7 @@ fn compare_leaves_out_what_cannot_be_measured() {
     assert_eq!((&row["total"], &row["failures"]), (&Value::from(2), &Value::from(2)), "{row}");
 }
 
-/// What docs/rules.md says: whoever sends the id back may print stray lines.
+/// As docs/rules.md says, a checker that sends the id back may print stray lines.
 #[test]
 fn stray_lines_do_no_harm_beside_ids() {
     let folder = folder("checker = { command = ['sh', 'check.sh'] }\n");

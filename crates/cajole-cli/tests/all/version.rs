@@ -1,4 +1,4 @@
-//! What the binary says of itself.
+//! Version, features and licences of the binary.
 
 use std::process::Command;
 

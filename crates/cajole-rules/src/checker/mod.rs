@@ -213,7 +213,7 @@ impl<'v> Checker<'v> {
         let mut stray = None;
         loop {
             let line = process.line(until).map_err(|cause| match (&cause, has_ids) {
-                // What a program without ids writes can be nothing but its reply.
+                // A line of a program without ids can be nothing but its reply.
                 (Cause::Timeout { .. }, None) => stray.take().unwrap_or(cause),
                 _ => cause,
             })?;

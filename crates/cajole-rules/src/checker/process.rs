@@ -60,7 +60,7 @@ pub(super) struct Process {
     /// The exit status, once the child has been waited for.
     ended: Option<ExitStatus>,
     was_asked: bool,
-    /// What it has written and nobody has read yet.
+    /// Output that has not been read yet.
     unread: Vec<u8>,
     /// Bytes of the lines that were read since the last request.
     n_read: usize,
@@ -182,7 +182,7 @@ impl Process {
         }
     }
 
-    /// What it has written after the line that was read last, as far as it has arrived.
+    /// Output after the line that was read last, as far as it has arrived.
     pub(super) fn unread(&self) -> &[u8] {
         &self.unread
     }

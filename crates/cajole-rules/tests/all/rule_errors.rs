@@ -186,7 +186,7 @@ fn invalid_rules_over_sql_are_rejected() {
     check_line(&deep, &["cannot name", "/etc/passwd"]);
 }
 
-/// What is not built says how to get it, and typing errors are found all the same.
+/// Parts that are not built say how to get them, and typing errors are found all the same.
 #[test]
 fn rules_that_are_not_built_say_how_to_build_them() {
     let v = letters();
