@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Licensed {
-    /// The kind of part.
+    /// Its name.
     pub name: &'static str,
     /// Its licences, as an SPDX expression.
     pub licence: &'static str,
-    /// The data that it was made from.
+    /// The data that it was made from; empty for code.
     pub made_from: &'static str,
 }
 
