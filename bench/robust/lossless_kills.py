@@ -183,7 +183,7 @@ def random_calls(boxes: Callable[[], Box], n: int, seed: int) -> None:
         call, out = random_call(pick, command, known[tuple(command)])
         before = stamp(box)
         text = shlex.join(["timeout", "-s", "KILL", "6", "cajole", *call])
-        ran = box.shell(f"{text} < lines", seconds=30)
+        ran = box.shell(f"{text} < {'lines' if '-' in call else '/dev/null'}", seconds=30)
         codes[ran.returncode] = codes.get(ran.returncode, 0) + 1
         now = stamp(box)
         changed = {name for name, was in before.items() if now.get(name) != was}
@@ -251,8 +251,8 @@ def may_change(name: str, out: str | None, command: list[str], call: list[str]) 
     if name in named or (name == "done" and "link" in named) or (name == "link" and "done" in named):
         return False
     target = "done" if out == "link" else out
-    if name == "lines" or name == "-":
-        return False  # standard input, which some commands read
+    if name == "lines" and "-" in named:
+        return False  # it is standard input
     names = {target, target + ".run.json", *(["link"] if target == "done" else [])}
     is_folder = command[0] in ("train", "compare", "reproduce", "import")
     return name in names or (is_folder and (target == "." or name.startswith(target + "/")))
