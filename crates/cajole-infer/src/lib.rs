@@ -46,6 +46,9 @@ pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use settings::Settings;
-pub use tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, sequences, tags};
+pub use tasks::{
+    Labels, Pairs, Parsing, Roles, Transduction, Writer, labelled_words, search_as, sequences, tags,
+    texts,
+};
 pub use traced::Traced;
 pub use waiter::Waiter;

@@ -126,7 +126,7 @@ impl<'a> Failures<'a> {
             Method::MaskedGreedy => Ok(self.search(&MaskedBeam::of(1), watch)),
             Method::MaskedBeam => Ok(self.search(&MaskedBeam::of(masked_width), watch)),
             Method::Sampling => {
-                Ok(self.search(&Sampling { samples, temperature: 1.0, seed: 1 }, watch))
+                Ok(self.search(&Sampling::of(samples, 1), watch))
             }
         }
     }

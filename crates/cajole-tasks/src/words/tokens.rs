@@ -136,6 +136,14 @@ impl Tokens {
         }
     }
 
+    /// The same for a text that is written.
+    ///
+    /// # Errors
+    /// If the tokenizer fails, or there are none.
+    pub fn read_output(&self, text: &str) -> Result<Vec<Symbol>, EncodeError> {
+        self.read(text)
+    }
+
     /// The pieces of words, the first of which carries a word's label.
     ///
     /// # Errors
