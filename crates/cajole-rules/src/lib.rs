@@ -61,6 +61,6 @@ pub use pattern::PatternError;
 pub use sql::{Sql, SqlConfig};
 pub use subject::{Bound, Subject};
 pub use text::Text;
-pub use tokenizer::{TokenizerError, read_tokenizer};
+pub use tokenizer::{TokenizerError, read_tokenizer, tokenizer_of};
 pub use valid::{Checksum, Valid, ValidConfig};
 pub use vocabulary::{UnknownSymbol, Vocabulary};

@@ -68,11 +68,18 @@ pub enum TokenizerError {
 /// # Errors
 /// If it cannot be read, or is not a tokenizer.
 pub fn read_tokenizer(path: &Path) -> Result<Tokenizer, TokenizerError> {
-    let text = text_of(path, MOST_VOCABULARY_BYTES)?;
+    tokenizer_of(path, &text_of(path, MOST_VOCABULARY_BYTES)?)
+}
+
+/// A tokenizer from the text of its `tokenizer.json`, or what such a text was made of.
+///
+/// # Errors
+/// If it is not a tokenizer.
+pub fn tokenizer_of(path: &Path, text: &str) -> Result<Tokenizer, TokenizerError> {
     let invalid = |reason: String| TokenizerError::Invalid { path: path.to_owned(), reason };
     // The tokenizers crate panics at broken JSON, and if a file violates some of its assumptions.
-    serde_json::from_str::<Value>(&text).map_err(|error| invalid(error.to_string()))?;
-    let read = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(&text)));
+    serde_json::from_str::<Value>(text).map_err(|error| invalid(error.to_string()))?;
+    let read = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(text)));
     let read = read.map_err(|_| invalid("it contradicts itself".to_owned()))?;
     read.map_err(|error| invalid(error.to_string()))
 }
