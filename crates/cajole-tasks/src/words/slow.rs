@@ -1,5 +1,6 @@
-//! Tokenizers of folders without `tokenizer.json`: transformers' "slow" ones of T5, mT5, XLM-R and
-//! CamemBERT, which leave a model of SentencePiece, and Marian's, which leaves two.
+//! Tokenizers of folders without `tokenizer.json`, as transformers' "slow" ones leave them: T5, mT5, XLM-R
+//! and CamemBERT a model of SentencePiece, Marian two, BERT and DistilBERT `vocab.txt`, RoBERTa and BART
+//! `vocab.json` with `merges.txt`.
 //!
 //! Each becomes the `tokenizer.json` that transformers makes of such a folder when it opens it.
 
@@ -18,6 +19,8 @@ pub(super) const SPIECE: [&str; 2] = ["spiece.model", "sentencepiece.bpe.model"]
 const SOURCE: &str = "source.spm";
 const TARGET: &str = "target.spm";
 const VOCABULARY: &str = "vocab.json";
+const WORDS: &str = "vocab.txt";
+const MERGES: &str = "merges.txt";
 
 /// A piece that stands for a blank and what follows.
 const META: &str = "▁";
@@ -61,10 +64,131 @@ pub(super) fn read(folder: &Path) -> Result<Option<Slow>, SlowError> {
     if folder.join(SOURCE).exists() {
         return Ok(Some(Slow::Two(marian(folder)?)));
     }
-    let Some(name) = SPIECE.into_iter().find(|name| folder.join(name).exists()) else {
-        return Ok(None);
-    };
-    one(folder, &folder.join(name)).map(|text| Some(Slow::One(text)))
+    if let Some(name) = SPIECE.into_iter().find(|name| folder.join(name).exists()) {
+        return one(folder, &folder.join(name)).map(|text| Some(Slow::One(text)));
+    }
+    if folder.join(WORDS).exists() {
+        return word_pieces(folder).map(|text| Some(Slow::One(text)));
+    }
+    if folder.join(VOCABULARY).exists() && folder.join(MERGES).exists() {
+        return byte_pairs(folder).map(|text| Some(Slow::One(text)));
+    }
+    Ok(None)
+}
+
+/// A setting that is true or false.
+fn flag(settings: &Map<String, Value>, key: &str, usual: bool) -> bool {
+    settings.get(key).and_then(Value::as_bool).unwrap_or(usual)
+}
+
+/// The name of a special piece.
+fn named(settings: &Map<String, Value>, key: &str, usual: &str) -> String {
+    match settings.get(key) {
+        Some(Value::String(name)) => name.clone(),
+        Some(Value::Object(token)) => token["content"].as_str().unwrap_or(usual).to_owned(),
+        _ => usual.to_owned(),
+    }
+}
+
+/// Added pieces: those of these names that have a number, and what was saved of them, such as blanks
+/// that they take along.
+fn all_added(
+    settings: &Map<String, Value>,
+    names: &[String],
+    number: impl Fn(&str) -> Option<usize>,
+) -> Vec<Value> {
+    let known = names.iter().filter_map(|name| Some((number(name)?, name)));
+    let mut found: BTreeMap<usize, Value> =
+        known.map(|(id, name)| (id, added(id, name, true))).collect();
+    let saved = settings.get("added_tokens_decoder").and_then(Value::as_object);
+    for (id, piece) in saved.into_iter().flatten() {
+        if let (Ok(id), Some(piece)) = (id.parse::<usize>(), piece.as_object()) {
+            let mut piece = piece.clone();
+            piece.insert("id".to_owned(), json!(id));
+            found.insert(id, Value::Object(piece));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// BERT's tokenizer: a word on each line of `vocab.txt`.
+fn word_pieces(folder: &Path) -> Result<String, SlowError> {
+    let settings = object(&folder.join("tokenizer_config.json"))?;
+    let text = text_of(&folder.join(WORDS), MOST_VOCABULARY_BYTES)?;
+    let vocabulary: HashMap<&str, usize> = text.lines().zip(0..).collect();
+    let names = [
+        ("unk_token", "[UNK]"),
+        ("sep_token", "[SEP]"),
+        ("pad_token", "[PAD]"),
+        ("cls_token", "[CLS]"),
+        ("mask_token", "[MASK]"),
+    ]
+    .map(|(key, usual)| named(&settings, key, usual));
+    let [unknown, after, _, before, _] = &names;
+    let number = |name: &str| vocabulary.get(name).copied();
+    let place = |name: &String| number(name).unwrap_or_default();
+    let added = all_added(&settings, &names, number);
+    Ok(json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
+        "normalizer": {
+            "type": "BertNormalizer", "clean_text": true,
+            "handle_chinese_chars": flag(&settings, "tokenize_chinese_chars", true),
+            "strip_accents": settings.get("strip_accents").filter(|value| value.is_boolean()),
+            "lowercase": flag(&settings, "do_lower_case", true),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": around(Some((before, place(before))), (after, place(after))),
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+        "model": {
+            "type": "WordPiece", "unk_token": unknown, "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100, "vocab": vocabulary.iter().collect::<BTreeMap<_, _>>(),
+        },
+    })
+    .to_string())
+}
+
+/// The tokenizer of RoBERTa and BART: pairs of letters that stand for bytes are merged.
+fn byte_pairs(folder: &Path) -> Result<String, SlowError> {
+    let settings = object(&folder.join("tokenizer_config.json"))?;
+    let vocabulary = object(&folder.join(VOCABULARY))?;
+    let text = text_of(&folder.join(MERGES), MOST_VOCABULARY_BYTES)?;
+    let lines = text.lines().filter(|line| !line.starts_with("#version"));
+    let merges: Vec<[&str; 2]> =
+        lines.filter_map(|line| line.split_once(' ')).map(|(a, b)| [a, b]).collect();
+    let names = [
+        ("bos_token", "<s>"),
+        ("eos_token", "</s>"),
+        ("sep_token", "</s>"),
+        ("cls_token", "<s>"),
+        ("unk_token", "<unk>"),
+        ("pad_token", "<pad>"),
+        ("mask_token", "<mask>"),
+    ]
+    .map(|(key, usual)| named(&settings, key, usual));
+    let [_, _, after, before, ..] = &names;
+    let number = |name: &str| vocabulary.get(name).and_then(Value::as_u64).map(|id| id as usize);
+    let place = |name: &String| number(name).unwrap_or_default();
+    let mut added = all_added(&settings, &names, number);
+    let mask = added.iter_mut().find(|piece| piece["content"] == names[6]);
+    if let Some(mask) = mask {
+        mask["lstrip"] = json!(true); // it takes the blank before it along
+    }
+    let letters = json!({
+        "type": "ByteLevel", "add_prefix_space": flag(&settings, "add_prefix_space", false),
+        "trim_offsets": true, "use_regex": true,
+    });
+    Ok(json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
+        "normalizer": null, "pre_tokenizer": letters,
+        "post_processor": around(Some((before, place(before))), (after, place(after))),
+        "decoder": letters,
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": "",
+            "end_of_word_suffix": "", "fuse_unk": false, "byte_fallback": false,
+            "ignore_merges": false, "vocab": vocabulary, "merges": merges,
+        },
+    })
+    .to_string())
 }
 
 /// A file that holds an object, or nothing if there is none.
@@ -119,11 +243,9 @@ fn one(folder: &Path, path: &Path) -> Result<String, SlowError> {
     let model = Model::open(path)?;
     let settings = object(&folder.join("tokenizer_config.json"))?;
     let config = object(&folder.join("config.json"))?;
-    let named = |of: &Map<String, Value>, key: &str| {
-        of.get(key).and_then(Value::as_str).unwrap_or_default().to_lowercase()
-    };
-    let class = named(&settings, "tokenizer_class");
-    let kind = if class.is_empty() { named(&config, "model_type") } else { class };
+    let class = named(&settings, "tokenizer_class", "");
+    let class = if class.is_empty() { named(&config, "model_type", "") } else { class };
+    let kind = class.to_lowercase();
     let own = |from: usize| model.pieces.iter().skip(from).map(|p| (p.text.clone(), p.score));
     let fixed = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 0.0)).collect();
     let mut pieces: Vec<(String, f32)>;
@@ -211,13 +333,8 @@ fn marian(folder: &Path) -> Result<Two, SlowError> {
         .iter()
         .filter_map(|(name, id)| Some((name.clone(), Symbol::try_from(id.as_u64()?).ok()?)))
         .collect();
-    let setting = |key: &str, usual: &str| match settings.get(key) {
-        Some(Value::String(name)) => name.clone(),
-        Some(Value::Object(token)) => token["content"].as_str().unwrap_or(usual).to_owned(),
-        _ => usual.to_owned(),
-    };
     let special = [("unk_token", "<unk>"), ("eos_token", "</s>"), ("pad_token", "<pad>")]
-        .map(|(key, usual)| setting(key, usual));
+        .map(|(key, usual)| named(&settings, key, usual));
     let number = |name: &str| {
         numbers.get(name).copied().ok_or_else(|| SlowError::Problem {
             path: path.clone(),
@@ -225,13 +342,13 @@ fn marian(folder: &Path) -> Result<Two, SlowError> {
         })
     };
     let (unknown, end) = (number(&special[0])?, number(&special[1])?);
-    let named: Vec<Value> = special
+    let pieces: Vec<Value> = special
         .iter()
         .filter_map(|name| Some(added(*numbers.get(name)? as usize, name, true)))
         .collect();
     let whole = json!({"type": "WhitespaceSplit"});
     let spells = tokenizer(
-        &named,
+        &pieces,
         &Value::Null,
         &whole,
         &Value::Null,

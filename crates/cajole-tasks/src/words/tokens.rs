@@ -49,8 +49,9 @@ struct Others {
 #[derive(Debug, thiserror::Error)]
 enum TokensError {
     #[error(
-        "{folder} has no tokenizer.json, nor a tokenizer of SentencePiece (spiece.model, \
-         sentencepiece.bpe.model, or source.spm with target.spm and vocab.json): write one with \
+        "{folder} has no tokenizer.json, nor another tokenizer that is read (spiece.model, \
+         sentencepiece.bpe.model, source.spm with target.spm and vocab.json, vocab.txt, or vocab.json with \
+         merges.txt): write one with \
          `AutoTokenizer.from_pretrained(NAME).save_pretrained({folder:?})`",
         folder = folder.display()
     )]
@@ -250,8 +251,14 @@ impl Tokens {
         &self,
         words: &[String],
     ) -> Result<(Vec<Symbol>, Vec<Option<u32>>), EncodeError> {
-        let blank = if self.needs_blanks { " " } else { "" };
-        let own: Vec<String> = words.iter().map(|word| format!("{blank}{word}")).collect();
+        let added = self.tokenizer.get_added_vocabulary();
+        let own: Vec<String> = words
+            .iter()
+            .map(|word| match self.needs_blanks && !added.is_special_token(word) {
+                true => format!(" {word}"),
+                false => word.clone(),
+            })
+            .collect();
         let encoding = self.encode(InputSequence::from(own))?;
         let mut firsts = vec![None; words.len()];
         for (piece, word) in (0u32..).zip(encoding.get_word_ids()) {

@@ -26,6 +26,8 @@ struct Tables {
     config: EncoderDecoderConfig,
     reads: String,
     writes: String,
+    /// What symbols are scored with, if not with what they are read with when written.
+    scores: String,
 }
 
 impl Folder {
@@ -47,16 +49,15 @@ impl Folder {
     /// BART, or Marian: sinusoids, and no norm of what is read.
     fn bart(&self, is_marian: bool) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
         let prefixes = ["model.", ""];
-        let is_tied = self.config.flag_or("tie_word_embeddings", true)?;
-        let Tables { config, reads, writes } =
-            self.tables(bart(self, is_marian)?, &prefixes, is_tied)?;
+        let Tables { config, reads, writes, scores } =
+            self.tables(bart(self, is_marian)?, &prefixes)?;
         let generation = self.reading().generation(config.writes.symbols)?;
         let mut net = EncoderDecoder::new(config);
         net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &prefixes);
         to.table("reads.symbols", &[&reads])?;
         to.table("writes.symbols", &[&writes])?;
-        to.table("output.symbols", &["lm_head.weight"])?;
+        to.table("output.symbols", &[&scores])?;
         if to.find(&["final_logits_bias"])?.is_some() {
             to.vector("output.b", "final_logits_bias", &[1, net.config.writes.symbols])?;
         }
@@ -93,14 +94,14 @@ impl Folder {
 
     /// T5: RMS norms first, no biases, distances instead of positions.
     fn t5(&self) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
-        let Tables { config, reads, writes } = self.tables(t5(self)?, &[""], false)?;
+        let Tables { config, reads, writes, scores } = self.tables(t5(self)?, &[""])?;
         let generation = self.reading().generation(config.writes.symbols)?;
         let mut net = EncoderDecoder::new(config);
         net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &[""]);
         to.table("reads.symbols", &[&reads])?;
         to.table("writes.symbols", &[&writes])?;
-        to.table("output.symbols", &["lm_head.weight"])?;
+        to.table("output.symbols", &[&scores])?;
         let stacks =
             [("encoder", net.config.encoder.layers), ("decoder", net.config.decoder.layers)];
         for (stack, layers) in stacks {
@@ -135,35 +136,46 @@ impl Folder {
 }
 
 impl Folder {
-    /// Which tensors are the tables of symbols. Whatever settings say, what there is decides: a table
-    /// of its own that differs is used, as in transformers 5. If tables are said to be tied, an equal
-    /// one for scores is not kept twice.
+    /// Which tensors are the tables of symbols. In transformers 5, whatever settings say, a table of
+    /// its own that differs is used. In transformers 4 tables that are tied are those of `shared`.
     fn tables(
         &self,
         mut config: EncoderDecoderConfig,
         prefixes: &[&str],
-        is_tied: bool,
     ) -> Result<Tables, ImportError> {
+        let c = &self.config;
         let find = |names: &[&str]| -> Result<Option<String>, ImportError> {
             let all = names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
             Ok(self.weights.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
         };
+        let is_tied = c.flag_or("tie_word_embeddings", true)?;
+        let is_old = c.major_version().is_some_and(|version| version < 5);
+        let is_one = is_old && config.shares_symbols && (is_tied || c.model_type()? != "bart");
         let [shared, read, written] =
             ["shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"];
+        let (first, second) = if is_one { (shared, shared) } else { (read, written) };
         let none = || format!("{}{shared}", prefixes[0]);
-        let reads = find(&[read, shared, written])?.unwrap_or_else(none);
-        let writes = find(&[written, shared, read])?.unwrap_or_else(none);
-        config.shares_symbols &= reads == writes || self.weights.are_equal(&reads, &writes)?;
-        config.ties_output = match find(&["lm_head.weight"])? {
-            Some(scores) => is_tied && self.weights.are_equal(&scores, &writes)?,
-            None => true,
+        let reads = find(&[first, shared, read, written])?.unwrap_or_else(none);
+        let writes = find(&[second, shared, written, read])?.unwrap_or_else(none);
+        let head = find(&["lm_head.weight"])?.filter(|_| !(is_one && is_tied));
+        let has_head = head.is_some();
+        let scores = match (head, config.shares_symbols) {
+            (Some(head), _) => head,
+            (None, true) => find(&[shared])?.unwrap_or_else(|| writes.clone()),
+            (None, false) => writes.clone(),
         };
+        let are_equal = |a: &String, b: &String| Ok(a == b || self.weights.are_equal(a, b)?);
+        config.shares_symbols &= are_equal(&reads, &writes)?;
+        // A head of its own that is not tied is a parameter of its own, even while it is equal.
+        let may_tie = !has_head || (is_tied && !matches!(c.model_type()?, "t5" | "mt5"));
+        config.ties_output = may_tie && are_equal(&scores, &writes)?;
         // Placing puts prefixes before names.
         let bare = |name: String| match prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) {
             Some(bare) => bare.to_owned(),
             None => name,
         };
-        Ok(Tables { config, reads: bare(reads), writes: bare(writes) })
+        let [reads, writes, scores] = [reads, writes, scores].map(bare);
+        Ok(Tables { config, reads, writes, scores })
     }
 }
 
