@@ -105,6 +105,14 @@ impl FolderSettings {
         })
     }
 
+    /// What transformers would do otherwise, one sentence for each setting.
+    pub fn remarks(&self) -> Vec<String> {
+        match family(&self.config) {
+            Ok(Family::EncoderDecoder) => self.reading().remarks(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The names of an encoder's labels.
     ///
     /// # Errors
@@ -181,10 +189,8 @@ impl Folder {
 
     /// What transformers would do otherwise with this folder, one sentence for each setting.
     pub fn remarks(&self) -> Vec<String> {
-        match family(&self.config) {
-            Ok(Family::EncoderDecoder) => self.reading().remarks(),
-            _ => Vec::new(),
-        }
+        let (config, generation) = (self.config.clone(), self.generation.clone());
+        FolderSettings { config, generation }.remarks()
     }
 
     /// The folder.

@@ -136,11 +136,12 @@ impl Repetition {
         let mut read: Vec<Symbol> = [at.start].into_iter().chain(at.prefix.iter().copied()).collect();
         read.sort_unstable();
         read.dedup();
+        let log_sum = if self.on_scores { at.log_sum } else { 0.0 };
         for symbol in read {
             let log_prob = &mut log_probs[symbol as usize];
-            let score = *log_prob + at.log_sum;
+            let score = *log_prob + log_sum;
             let dearer = if score < 0.0 { score * self.penalty } else { score / self.penalty };
-            *log_prob = dearer - at.log_sum;
+            *log_prob = dearer - log_sum;
         }
     }
 }
