@@ -52,8 +52,8 @@ pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use settings::Settings;
 pub use tasks::{
-    Labels, Pairs, Parsing, Roles, Transduction, Writer, labelled_words, search_as, sequences, tags,
-    texts,
+    Labels, Pairs, Parsing, Roles, Transduction, Writer, labelled_words, search_as, sequences,
+    tags, texts,
 };
 pub use traced::Traced;
 pub use waiter::Waiter;

@@ -161,7 +161,8 @@ mod tests {
     fn only_the_most_probable_symbols_are_drawn() {
         let probabilities = [0.1, 0.4, 0.2, 0.3];
         let log_probs = probabilities.map(f32::ln);
-        let cases = [(0, 1.0, 4), (2, 1.0, 2), (9, 1.0, 4), (0, 0.65, 2), (0, 0.75, 3), (3, 0.5, 2)];
+        let cases =
+            [(0, 1.0, 4), (2, 1.0, 2), (9, 1.0, 4), (0, 0.65, 2), (0, 0.75, 3), (3, 0.5, 2)];
         for (top_k, top_p, n) in cases {
             let sampled = Sampled { top_k, top_p, ..Sampled::default() };
             let drawn = (0..1000).map(|i| choose(&log_probs, sampled, i as f32 / 1000.0, 0));

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::backend::bigram::{Bigram, KINDS, Prompt};
 use crate::backend::deltas::Deltas;
 use cajole_core::constraints::{Dfa, Language, Regular};
-use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampled, Sampling};
+use cajole_core::decoders::{
+    Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampled, Sampling,
+};
 use cajole_core::{
     ConstrainedDecoder, Constraint, Decoder, Found, Model, Moving, Pass, Sought, Stepper, Symbol,
     Wanted, Workspace,
@@ -435,12 +437,8 @@ fn no_output_fits_into_no_steps() {
         let best = found.best().expect("a decoder always finds something");
         assert!(best.capped && best.output.is_empty() && best.marks.is_empty());
     }
-    let constrained: [&dyn ConstrainedDecoder<Bigram>; 4] = [
-        &MaskedBeam::of(3),
-        &BestFirst::default(),
-        &DoublingBeam::of(1, 4),
-        &Sampling::of(5, 1),
-    ];
+    let constrained: [&dyn ConstrainedDecoder<Bigram>; 4] =
+        [&MaskedBeam::of(3), &BestFirst::default(), &DoublingBeam::of(1, 4), &Sampling::of(5, 1)];
     for decoder in constrained {
         assert_eq!(search(&model, decoder, &[Pass::base(&x)], &[&any])[0].candidates().len(), 0);
     }

@@ -63,6 +63,10 @@ impl Texts {
         let text_of = |value: &Value| text("input", value);
         let input = match line.fields.get("text") {
             Some(text) if !line.fields.contains_key("input") => text_of(text)?,
+            // Blanks may change the pieces: a line that is a text has those that the field would have.
+            None if line.fields.is_empty() && !line.text.trim_start().starts_with('{') => {
+                line.text.clone()
+            }
             _ => text_of(&line.input()?)?,
         };
         let pieces = self.tokens.read(&input).map_err(LineError::other)?;

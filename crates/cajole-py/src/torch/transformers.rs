@@ -81,7 +81,8 @@ impl Right for Read {
 /// What a network of PyTorch reads: pieces, and the first of each word.
 fn item(backend: &Backend, pieces: &[Symbol], firsts: &[u32]) -> Result<Item, LineError> {
     let prepared = backend.prepare(&json!([pieces, firsts]));
-    let (object, _, size, cap) = prepared.map_err(|failure| LineError::other(failure.to_string()))?;
+    let (object, _, size, cap) =
+        prepared.map_err(|failure| LineError::other(failure.to_string()))?;
     Ok(Item { object, size, cap })
 }
 
@@ -104,13 +105,20 @@ impl TorchWriter {
         let settings = FolderSettings::open(folder)?;
         let mut writing = settings.writing()?;
         writing.cap = max_length.unwrap_or(writing.cap).max(1);
-        let texts = Texts::new(Tokens::open(folder, writing.writes)?, writing.reads, writing.writes)?;
+        let texts =
+            Texts::new(Tokens::open(folder, writing.writes)?, writing.reads, writing.writes)?;
         let mut presets = presets(Presets::WRITER, &moves);
         let mut limits = Limits::default();
         limits.expansions = MOST_EXPANDED;
         search_as(writing.beams, &mut limits, &mut presets);
         let remarks = settings.remarks();
-        Ok(TorchWriter { model: PyStepper::writer(backend, writing), texts, presets, limits, remarks })
+        Ok(TorchWriter {
+            model: PyStepper::writer(backend, writing),
+            texts,
+            presets,
+            limits,
+            remarks,
+        })
     }
 }
 

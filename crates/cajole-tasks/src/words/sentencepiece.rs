@@ -141,7 +141,8 @@ impl Model {
             return Err(ModelError::Damaged { path: owned(), problem: "it has no pieces" });
         }
         if model.kind == Kind::Other {
-            let problem = "it splits text into words or characters; only unigram and BPE models are read";
+            let problem =
+                "it splits text into words or characters; only unigram and BPE models are read";
             return Err(ModelError::Unsupported { path: owned(), problem });
         }
         Ok(model)
@@ -257,9 +258,8 @@ fn merges(pieces: &[(&str, f32)]) -> Vec<[String; 2]> {
     let mut all: Vec<(f32, usize, usize, [&str; 2])> = Vec::new();
     for &(text, score) in pieces {
         let cuts = text.char_indices().skip(1).map(|(at, _)| text.split_at(at));
-        let mut own: Vec<(usize, usize, [&str; 2])> = cuts
-            .filter_map(|(a, b)| Some((*numbers.get(a)?, *numbers.get(b)?, [a, b])))
-            .collect();
+        let mut own: Vec<(usize, usize, [&str; 2])> =
+            cuts.filter_map(|(a, b)| Some((*numbers.get(a)?, *numbers.get(b)?, [a, b]))).collect();
         own.sort_unstable_by_key(|&(a, b, _)| (a, b));
         let length = |text: &str| text.chars().count();
         all.extend(own.into_iter().map(|(.., [a, b])| (score, length(a), length(b), [a, b])));
@@ -270,8 +270,7 @@ fn merges(pieces: &[(&str, f32)]) -> Vec<[String; 2]> {
 
 /// Bytes as text, in the alphabet of RFC 4648.
 fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] =
-        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let byte = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
@@ -290,7 +289,8 @@ mod tests {
 
     #[test]
     fn bytes_become_text() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        let cases =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
         for (bytes, text) in cases {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
@@ -305,7 +305,8 @@ mod tests {
     fn models_are_read_and_broken_ones_are_errors() {
         let score = [&[2 << 3 | 5], &(-1.5f32).to_le_bytes()[..]].concat();
         let piece = [field(1, "▁a".as_bytes()), score, vec![3 << 3, 4]].concat();
-        let bytes = [field(1, &piece), field(2, &[3 << 3, 2]), field(3, &field(2, b"map"))].concat();
+        let bytes =
+            [field(1, &piece), field(2, &[3 << 3, 2]), field(3, &field(2, b"map"))].concat();
         let model = Model::of(&bytes).unwrap();
         let Piece { text, score, role } = &model.pieces[0];
         assert_eq!((text.as_str(), *score, *role), ("▁a", -1.5, Role::Verbatim));

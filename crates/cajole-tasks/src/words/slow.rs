@@ -228,7 +228,13 @@ fn metaspace(adds_blank: bool, splits: bool) -> Value {
 }
 
 /// The parts of a `tokenizer.json`.
-fn tokenizer(added: &[Value], normalizer: &Value, before: &Value, after: &Value, model: &Value) -> String {
+fn tokenizer(
+    added: &[Value],
+    normalizer: &Value,
+    before: &Value,
+    after: &Value,
+    model: &Value,
+) -> String {
     json!({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
         "normalizer": normalizer, "pre_tokenizer": before, "post_processor": after,
@@ -254,7 +260,16 @@ fn one(folder: &Path, path: &Path) -> Result<String, SlowError> {
         pieces = fixed(&["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"]);
         pieces[4].1 = -100.0;
         pieces.extend(own(1).chain([("<mask>".to_owned(), 0.0)]));
-        let names = &["<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED", "<s>", "</s>", "<pad>", "<unk>", "<mask>"];
+        let names = &[
+            "<s>NOTUSED",
+            "</s>NOTUSED",
+            "<unk>NOTUSED",
+            "<s>",
+            "</s>",
+            "<pad>",
+            "<unk>",
+            "<mask>",
+        ];
         (unknown, special) = (3, names);
     } else if kind.contains("xlm") {
         pieces = fixed(&["<s>", "<pad>", "</s>", "<unk>"]);
@@ -279,7 +294,8 @@ fn one(folder: &Path, path: &Path) -> Result<String, SlowError> {
         numbers.entry(text).or_insert(i);
     }
     let mut found: BTreeMap<usize, Value> = BTreeMap::new();
-    let extra = pieces.iter().map(|(text, _)| text.as_str()).filter(|text| text.starts_with("<extra_id_"));
+    let extra =
+        pieces.iter().map(|(text, _)| text.as_str()).filter(|text| text.starts_with("<extra_id_"));
     for name in special.iter().copied().chain(extra) {
         found.extend(numbers.get(name).map(|&id| (id, added(id, name, true))));
     }
@@ -308,7 +324,8 @@ fn one(folder: &Path, path: &Path) -> Result<String, SlowError> {
     let number = |name: &'static str| (name, numbers.get(name).copied().unwrap_or_default());
     let before = (!kind.contains("t5") || kind.contains("xlm")).then(|| number("<s>"));
     let after = around(before, number("</s>"));
-    let pieces: Vec<(&str, f32)> = pieces.iter().map(|(text, score)| (text.as_str(), *score)).collect();
+    let pieces: Vec<(&str, f32)> =
+        pieces.iter().map(|(text, score)| (text.as_str(), *score)).collect();
     let words = json!({
         "type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace(true, true)]
     });
@@ -361,8 +378,10 @@ fn marian(folder: &Path) -> Result<Two, SlowError> {
 
 /// A tokenizer that splits texts as SentencePiece itself does. Its numbers do not matter.
 fn splitting(model: &Model, special: &[String]) -> String {
-    let pieces: Vec<(&str, f32)> = model.pieces.iter().map(|p| (p.text.as_str(), p.score)).collect();
-    let verbatim = model.pieces.iter().filter(|p| p.role == Role::Verbatim).map(|p| p.text.as_str());
+    let pieces: Vec<(&str, f32)> =
+        model.pieces.iter().map(|p| (p.text.as_str(), p.score)).collect();
+    let verbatim =
+        model.pieces.iter().filter(|p| p.role == Role::Verbatim).map(|p| p.text.as_str());
     let all = special.iter().map(String::as_str).map(|name| (name, true));
     let place = |name: &str| pieces.iter().position(|(text, _)| *text == name);
     let mut beyond = pieces.len();

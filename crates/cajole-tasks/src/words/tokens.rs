@@ -120,7 +120,8 @@ impl Tokens {
                 match slow::read(folder).map_err(LoadError::other)? {
                     Some(Slow::One(text)) => made(&text),
                     Some(Slow::Two(two)) => {
-                        others = Some(Box::new(Others::new(folder, &two).map_err(LoadError::other)?));
+                        others =
+                            Some(Box::new(Others::new(folder, &two).map_err(LoadError::other)?));
                         made(&two.reads)
                     }
                     None => {
@@ -273,11 +274,7 @@ impl Tokens {
         self.encode_by(&self.tokenizer, input)
     }
 
-    fn encode_by(
-        &self,
-        by: &Tokenizer,
-        input: InputSequence<'_>,
-    ) -> Result<Encoding, EncodeError> {
+    fn encode_by(&self, by: &Tokenizer, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
         let failed = |problem: String| EncodeError::Tokenizer { path: self.path.clone(), problem };
         // The tokenizers crate panics if a file violates some of its assumptions.
         let encoded = catch_unwind(AssertUnwindSafe(|| by.encode(input, true)));

@@ -77,7 +77,12 @@ impl Config {
         value.ok_or_else(|| self.problem("there is no \"model_type\", a string"))
     }
 
-    pub(super) fn whole(&self, key: &str, least: usize, most: usize) -> Result<Option<usize>, ImportError> {
+    pub(super) fn whole(
+        &self,
+        key: &str,
+        least: usize,
+        most: usize,
+    ) -> Result<Option<usize>, ImportError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
         match n.filter(|n| (least..=most).contains(n)) {

@@ -145,7 +145,8 @@ impl Folder {
     ) -> Result<Tables, ImportError> {
         let c = &self.config;
         let find = |names: &[&str]| -> Result<Option<String>, ImportError> {
-            let all = names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
+            let all =
+                names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
             Ok(self.weights.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
         };
         let is_tied = c.flag_or("tie_word_embeddings", true)?;
@@ -170,7 +171,8 @@ impl Folder {
         let may_tie = !has_head || (is_tied && !matches!(c.model_type()?, "t5" | "mt5"));
         config.ties_output = may_tie && are_equal(&scores, &writes)?;
         // Placing puts prefixes before names.
-        let bare = |name: String| match prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        let bare = |name: String| match prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))
+        {
             Some(bare) => bare.to_owned(),
             None => name,
         };

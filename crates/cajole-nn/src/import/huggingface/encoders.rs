@@ -148,7 +148,11 @@ impl Folder {
 }
 
 /// Given the symbol of padding, positions begin after its number, and it has none, as in RoBERTa.
-fn bert(c: &Config, tags: usize, padding: Option<usize>) -> Result<EncoderTaggerConfig, ImportError> {
+fn bert(
+    c: &Config,
+    tags: usize,
+    padding: Option<usize>,
+) -> Result<EncoderTaggerConfig, ImportError> {
     c.only("position_embedding_type", &json!("absolute"))?;
     c.only("is_decoder", &json!(false))?;
     let (width, heads) = c.heads("hidden_size", "num_attention_heads")?;

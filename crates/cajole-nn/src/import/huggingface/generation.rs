@@ -21,7 +21,11 @@ const USUAL_LENGTH: usize = 20;
 /// what happens instead.
 const IGNORED: [(&str, Neutral, &str); 18] = [
     ("encoder_no_repeat_ngram_size", Neutral::Number(0.0), "outputs may repeat runs of the input"),
-    ("encoder_repetition_penalty", Neutral::Number(1.0), "symbols of the input cost what others do"),
+    (
+        "encoder_repetition_penalty",
+        Neutral::Number(1.0),
+        "symbols of the input cost what others do",
+    ),
     ("exponential_decay_length_penalty", Neutral::None, "the end costs the same at every length"),
     ("sequence_bias", Neutral::None, "symbols are scored without it"),
     ("guidance_scale", Neutral::Number(1.0), "symbols are scored without guidance"),
@@ -197,9 +201,9 @@ impl<'a> Reading<'a> {
         generation.no_repeat = file.size_or("no_repeat_ngram_size", 0)?;
         let penalty = file.number_or("repetition_penalty", 1.0)?;
         if penalty <= 0.0 {
-            return Err(file.problem(format!(
-                "\"repetition_penalty\" is {penalty}; it must be positive"
-            )));
+            return Err(
+                file.problem(format!("\"repetition_penalty\" is {penalty}; it must be positive"))
+            );
         }
         let on_scores = self.beams()?.width == 1;
         generation.repetition = (penalty != 1.0).then_some(Repetition { penalty, on_scores });
@@ -214,7 +218,9 @@ impl<'a> Reading<'a> {
         let in_samples = IGNORED_IN_SAMPLES.iter().filter(|_| is_sampled);
         for (key, neutral, effect) in IGNORED.iter().chain(in_samples) {
             if let Some(value) = file.get(key).filter(|value| !neutral.is(value)) {
-                remarks.push(file.remark(&format!("{key:?} is {value}, which is not obeyed: {effect}")));
+                remarks.push(
+                    file.remark(&format!("{key:?} is {value}, which is not obeyed: {effect}")),
+                );
             }
         }
         if is_sampled {

@@ -133,7 +133,8 @@ impl Generation {
 
 impl Repetition {
     fn apply(self, log_probs: &mut [f32], at: Standing<'_>) {
-        let mut read: Vec<Symbol> = [at.start].into_iter().chain(at.prefix.iter().copied()).collect();
+        let mut read: Vec<Symbol> =
+            [at.start].into_iter().chain(at.prefix.iter().copied()).collect();
         read.sort_unstable();
         read.dedup();
         let log_sum = if self.on_scores { at.log_sum } else { 0.0 };
