@@ -94,6 +94,8 @@ def by_writer(model: Any, tokenizer: Any, x: str) -> tuple[str, float | None, bo
         before = torch.tensor([ids[:1] + y[:-1]])
         scores = model(**inputs, decoder_input_ids=before).logits[0].float().log_softmax(-1)
     each = scores[range(len(y)), y].tolist()
+    if stops is not None and said.repetition_penalty not in (None, 1.0):
+        each[-1] = scores[-1, ends].max().item()  # cajole's is that of the most probable end
     if said.forced_bos_token_id is not None:
         each[0] = 0.0
     usual = said.max_length is None or (folders.MAJOR < 5 and said.max_length == 20)
@@ -128,7 +130,8 @@ def compare(seed: int, folder: Path, both: bool) -> dict[str, Any]:
     rules = folder / "rules.toml"
     rules.write_text(RULE)
     options = dict(rules=rules, engine="network", max_tokens=4096)
-    inputs: list[Any] = [dict(tokens=x) if isinstance(x, list) else dict(input=x) for x in made["inputs"]]
+    inputs: list[Any] = [dict(tokens=x) if isinstance(x, list) else x for x in made["inputs"]]
+    inputs[0] = dict(input=inputs[0]) if isinstance(inputs[0], str) else inputs[0]
     records = list(network.infer(inputs, **options))
     result["outputs"] = 0
     wrong: list[dict[str, Any]] = []

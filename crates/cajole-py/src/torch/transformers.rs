@@ -111,7 +111,11 @@ impl TorchWriter {
         let mut limits = Limits::default();
         limits.expansions = MOST_EXPANDED;
         search_as(writing.beams, &mut limits, &mut presets);
-        let remarks = settings.remarks();
+        let mut remarks = settings.remarks();
+        remarks.retain(|remark| max_length.is_none() || !remark.contains("\"max_length\""));
+        // The folder is a temporary one.
+        let parent = format!("{}/", folder.display());
+        remarks.iter_mut().for_each(|remark| *remark = remark.replace(&parent, ""));
         Ok(TorchWriter {
             model: PyStepper::writer(backend, writing),
             texts,
