@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
 use serde_json::{Value, json};
 
 /// A model.
@@ -63,7 +64,7 @@ pub(super) enum ModelError {
 }
 
 /// The most bytes of a file: the largest that are published have five million.
-const MOST_BYTES: u64 = 1 << 27;
+const MOST_BYTES: u64 = MOST_VOCABULARY_BYTES;
 
 /// A field of a message.
 enum Field<'b> {
@@ -128,9 +129,11 @@ impl Model {
     pub(super) fn open(path: &Path) -> Result<Model, ModelError> {
         let owned = || path.to_owned();
         let read = |source| ModelError::Read { path: owned(), source };
-        let len = std::fs::metadata(path).map_err(read)?.len();
-        if MOST_BYTES < len {
-            return Err(ModelError::Damaged { path: owned(), problem: "it is too large" });
+        let about = std::fs::metadata(path).map_err(read)?;
+        // Reading a pipe would not end.
+        if !about.is_file() || MOST_BYTES < about.len() {
+            let problem = "it is no file, or too large";
+            return Err(ModelError::Damaged { path: owned(), problem });
         }
         let bytes = std::fs::read(path).map_err(read)?;
         let model = Model::of(&bytes).ok_or(ModelError::Damaged {
