@@ -270,6 +270,7 @@ fn generating(settings: &Value) -> (TempDir, Opened) {
     let dir = tempfile::tempdir().unwrap();
     write_writer(dir.path(), 5);
     edit(dir.path(), "generation_config.json", |own| {
+        own["eos_token_id"] = json!(2);
         let own = own.as_object_mut().unwrap();
         own.extend(settings.as_object().unwrap().clone());
     });

@@ -184,21 +184,15 @@ impl<'a> Reading<'a> {
     /// What may be written, and what has to be, by a network with `n` symbols.
     pub(super) fn generation(&self, n: usize) -> Result<Generation, ImportError> {
         let file = self.file();
-        let mut generation = Generation::default();
-        generation.first = file.symbol_if("forced_bos_token_id", n)?;
-        generation.last = file.symbol_or_list("forced_eos_token_id", n)?.first().copied();
         let mut ends = self.ends(n)?;
-        generation.never = file.symbols("bad_words_ids", n)?;
+        let mut never = file.symbols("bad_words_ids", n)?;
         // `generate` leaves them out.
-        generation.never.retain(|symbol| !ends.contains(symbol));
-        generation.never.extend(file.symbols("suppress_tokens", n)?);
-        generation.not_first = file.symbols("begin_suppress_tokens", n)?;
-        generation.ends = ends.split_off(1);
-        generation.least = match file.get("min_new_tokens") {
+        never.retain(|symbol| !ends.contains(symbol));
+        never.extend(file.symbols("suppress_tokens", n)?);
+        let least = match file.get("min_new_tokens") {
             Some(_) => file.size_or("min_new_tokens", 0)?,
             None => file.size_or("min_length", 0)?.saturating_sub(1),
         };
-        generation.no_repeat = file.size_or("no_repeat_ngram_size", 0)?;
         let penalty = file.number_or("repetition_penalty", 1.0)?;
         if penalty <= 0.0 {
             return Err(
@@ -206,8 +200,16 @@ impl<'a> Reading<'a> {
             );
         }
         let on_scores = self.beams()?.width == 1;
-        generation.repetition = (penalty != 1.0).then_some(Repetition { penalty, on_scores });
-        Ok(generation)
+        Ok(Generation {
+            first: file.symbol_if("forced_bos_token_id", n)?,
+            last: file.symbol_or_list("forced_eos_token_id", n)?.first().copied(),
+            never,
+            not_first: file.symbols("begin_suppress_tokens", n)?,
+            ends: ends.split_off(1),
+            least,
+            no_repeat: file.size_or("no_repeat_ngram_size", 0)?,
+            repetition: (penalty != 1.0).then_some(Repetition { penalty, on_scores }),
+        })
     }
 
     /// What `generate` would do otherwise, one sentence each.
