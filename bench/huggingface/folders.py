@@ -309,7 +309,6 @@ def make(seed: int, folder: Path) -> dict[str, Any]:
     model = kind.from_config(config).eval()
     excite(model)
     said: dict[str, Any] = {}
-    has_file = True
     if family in WRITERS:
         said = generation(r, model, n)
         model.generation_config = hf.GenerationConfig(
@@ -320,6 +319,8 @@ def make(seed: int, folder: Path) -> dict[str, Any]:
     model.to(getattr(torch, dtype)).save_pretrained(folder, max_shard_size=r.choice(["10KB", "5GB"]))
     if family in ("bart", "marian", "t5", "mt5") and r.random() < 0.15:
         edit_tables(r, family, folder, config)
+    if r.random() < 0.15:
+        edit_settings(r, family, folder)
     make_inputs = words if family in TAGGERS else text
     inputs: list[Any] = [make_inputs(r) for _ in range(6)]
     if family == "roberta" and r.random() < 0.3:
@@ -327,9 +328,23 @@ def make(seed: int, folder: Path) -> dict[str, Any]:
     if family == "marian" and is_own:
         inputs.append(">>fra<< " + text(r))
     return dict(
-        family=family, own=is_own, dtype=dtype, said=said, inputs=inputs, has_file=has_file,
+        family=family, own=is_own, dtype=dtype, said=said, inputs=inputs,
         tokenizer=type(tokenizer).__name__,
     )  # fmt: skip
+
+
+def edit_settings(r: random.Random, family: str, folder: Path) -> None:
+    """Settings under their other names, which win, and settings of generation where older folders have them."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    kind = r.choice(["layers", "activation", "no file"])
+    if kind == "layers" and (family in ("distilbert", "t5", "mt5") or (MAJOR > 4 and family in WRITERS)):
+        config["num_hidden_layers"] = 1
+    elif kind == "activation" and family in ("t5", "mt5"):
+        config["dense_act_fn"] = r.choice(["relu", "silu", "gelu"])
+    elif kind == "no file" and family in WRITERS:
+        (folder / "generation_config.json").unlink()
+    path.write_text(json.dumps(config))
 
 
 def edit_tables(r: random.Random, family: str, folder: Path, config: Any) -> None:
