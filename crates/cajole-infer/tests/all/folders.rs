@@ -392,7 +392,7 @@ fn weights_that_overflow_are_failures() {
 fn what_is_not_read_is_refused_by_name() {
     let error = refused(write_writer, |folder| {
         edit(folder, "config.json", |own| {
-            own["quantization_config"] = json!({"quant_method": "gptq"})
+            own["quantization_config"] = json!({"quant_method": "gptq"});
         });
     });
     assert!(error.contains("quantization_config") && error.contains("gptq"), "{error}");
