@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Union
 
@@ -187,4 +188,12 @@ def load(name: str | os.PathLike[str]) -> Model:
     The built-in networks are "transducer", "parser", "tagger" and "expressions".
     """
     name = os.fspath(name)
-    return Model(name, _native.open(name))
+    network = _native.open(name)
+    warn_of_remarks(network)
+    return Model(name, network)
+
+
+def warn_of_remarks(network: _native.Network) -> None:
+    """Warns of what users should know of a network, such as settings that are not obeyed."""
+    for remark in network.remarks:
+        warnings.warn(remark, stacklevel=3)

@@ -27,8 +27,11 @@ __all__ = [
     "evalb",
     "lint",
     "srl_eval",
+    "torch_labels",
+    "torch_settings",
     "torch_stepper",
     "torch_tagger",
+    "torch_writer",
 ]
 
 class CajoleError(Exception): ...
@@ -62,6 +65,8 @@ class Network:
     def symbols(self) -> list[str]: ...
     @property
     def usual_rules(self) -> str | None: ...
+    @property
+    def remarks(self) -> list[str]: ...
     def infer(self, inputs: Any, rules: Any, options: dict[str, Any]) -> Results: ...
     def compare(
         self, inputs: Any, rules: Any, shown: tuple[list[str] | None, int], options: dict[str, Any]
@@ -226,3 +231,8 @@ def torch_tagger(backend: Any, tags: list[str], moves: list[str]) -> Network: ..
 def torch_stepper(
     backend: Any, symbols: list[str], separator: str, moves: list[str]
 ) -> Network: ...
+def torch_settings(folder: str) -> dict[str, Any]: ...
+def torch_writer(
+    backend: Any, folder: str, max_length: int | None, moves: list[str]
+) -> Network: ...
+def torch_labels(backend: Any, folder: str, moves: list[str]) -> Network: ...

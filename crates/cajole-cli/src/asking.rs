@@ -144,7 +144,9 @@ impl Asking {
     /// The network.
     pub(crate) fn open(&self, session: &Session, default: &str) -> anyhow::Result<Opened> {
         let name = self.model(default);
-        session.registry.open(name).with_context(|| format!("cannot load {name}"))
+        let network = session.registry.open(name).with_context(|| format!("cannot load {name}"))?;
+        network.remarks().iter().for_each(|remark| screen::warn(remark));
+        Ok(network)
     }
 
     /// The network, which must be for this task.

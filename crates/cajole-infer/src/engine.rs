@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use cajole_core::decoders::{Beam, Ranking};
+use cajole_core::decoders::{Beam, Ranking, Sampled};
 use cajole_core::{Failure, Fault, Symbol, Trace};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -107,10 +107,18 @@ pub struct Limits {
     pub expansions: usize,
     /// Samples drawn.
     pub samples: usize,
+    /// What they are drawn from.
+    #[serde(skip_serializing_if = "is_own")]
+    pub sampled: Sampled,
     /// When to give up on one input.
     pub deadline: Option<Duration>,
     /// The most tokens of a line.
     pub max_tokens: usize,
+}
+
+/// Whether samples are drawn from the network's own distribution.
+fn is_own(sampled: &Sampled) -> bool {
+    *sampled == Sampled::default()
 }
 
 impl Limits {
@@ -130,6 +138,7 @@ impl Default for Limits {
             masked_width: 5,
             expansions: 4096,
             samples: 64,
+            sampled: Sampled::default(),
             deadline: None,
             max_tokens: MAX_TOKENS,
         }

@@ -42,11 +42,19 @@ mod traced;
 pub mod waiter;
 pub mod worker;
 
+/// Settings of Hugging Face folders, for networks that are computed elsewhere.
+pub use cajole_nn::import::huggingface::{FolderSettings, Writing};
+/// What they say about decoding.
+pub use cajole_nn::models::transformer::{Generation, Pieces, Standing};
+pub use cajole_tasks::words::Tokens;
 pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
 pub use runnable::{Ask, Runnable};
 pub use settings::Settings;
-pub use tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, sequences, tags};
+pub use tasks::{
+    Labels, Pairs, Parsing, Roles, Transduction, Writer, labelled_words, search_as, sequences,
+    tags, texts,
+};
 pub use traced::Traced;
 pub use waiter::Waiter;

@@ -29,6 +29,9 @@ pub trait Runnable: Send + Sync {
     /// The rules for its outputs by default, as a constraint file.
     fn usual_rules(&self) -> Option<&'static str>;
 
+    /// What users should know of it once it is loaded: one sentence each.
+    fn remarks(&self) -> &[String];
+
     /// The settings of gradient-based inference that are known to work for it.
     fn presets(&self) -> &Presets;
 
@@ -231,6 +234,10 @@ impl<T: Task> Runnable for T {
 
     fn usual_rules(&self) -> Option<&'static str> {
         Task::usual_rules(self)
+    }
+
+    fn remarks(&self) -> &[String] {
+        Task::remarks(self)
     }
 
     fn presets(&self) -> &Presets {

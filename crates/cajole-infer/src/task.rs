@@ -110,6 +110,18 @@ pub trait Task: Send + Sync {
         None
     }
 
+    /// What users should know of the network once it is loaded, such as settings in its folder that
+    /// are not obeyed: one sentence each.
+    fn remarks(&self) -> &[String] {
+        &[]
+    }
+
+    /// Whether searches sum log-probabilities of the network. If not, they are computed for every
+    /// answer.
+    fn sums_log_probs(&self) -> bool {
+        true
+    }
+
     /// The settings of gradient-based inference that are known to work for it.
     fn presets(&self) -> &Presets;
 

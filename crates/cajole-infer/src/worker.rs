@@ -138,7 +138,28 @@ impl<'t, T: Task> Worker<'t, T> {
                 firsts[i].iter_mut().for_each(|first| first.used = used[lines[i]]);
             }
         }
+        if !self.task.sums_log_probs() {
+            self.restate(cases, &mut firsts);
+        }
         firsts
+    }
+
+    /// Gives outputs the network's own log-probabilities.
+    fn restate(&mut self, cases: &[&Case<T::Input>], firsts: &mut [Result<First, Failure>]) {
+        let (which, outputs): (Vec<usize>, Vec<Vec<Symbol>>) = firsts
+            .iter()
+            .enumerate()
+            .filter_map(|(i, first)| Some((i, first.as_ref().ok()?.output.output.clone())))
+            .unzip();
+        let all = which.iter().zip(&outputs).map(|(&i, y)| (cases[i], y.as_slice()));
+        let log_probs = self.log_probs(&all.collect::<Vec<_>>());
+        for (i, log_prob) in which.into_iter().zip(log_probs) {
+            match (&mut firsts[i], log_prob) {
+                (Ok(first), Ok(log_prob)) => first.output.log_prob = log_prob,
+                (first, Err(failure)) => *first = Err(failure),
+                _ => {}
+            }
+        }
     }
 
     fn skim(
@@ -163,8 +184,15 @@ impl<'t, T: Task> Worker<'t, T> {
         self.own.skim(&mut self.workspace.session(model), &set, found)?;
         let used = started.elapsed() / batch.len() as u32;
         for (&i, found) in batch.iter().zip(found) {
-            let first = found.best().map(|output| First { output: output.clone(), used });
-            firsts[i] = first.ok_or_else(|| Failure::new("the network gave no output"));
+            firsts[i] = match found.best() {
+                // Whatever an output is compared with, it is not less probable.
+                Some(output) if output.log_prob.is_nan() => Err(Failure::new(
+                    "the network gives no probabilities (log p is NaN): its weights overflow on this \
+                     input",
+                )),
+                Some(output) => Ok(First { output: output.clone(), used }),
+                None => Err(Failure::new("the network gave no output")),
+            };
         }
         Ok(())
     }
@@ -210,7 +238,8 @@ impl<'t, T: Task> Worker<'t, T> {
 
     /// Fills in how probable outputs are, where an engine did not say.
     pub(crate) fn judge(&mut self, mut answers: Vec<(&Case<T::Input>, &mut Answer)>) {
-        answers.retain(|(_, answer)| answer.log_prob.is_none());
+        let sums_log_probs = self.task.sums_log_probs();
+        answers.retain(|(_, answer)| answer.log_prob.is_none() || !sums_log_probs);
         let outputs: Vec<(&Case<T::Input>, &[Symbol])> =
             answers.iter().map(|(case, answer)| (*case, answer.output.as_slice())).collect();
         let log_probs = self.log_probs(&outputs);

@@ -50,5 +50,5 @@ mod _native {
     #[pymodule_export]
     use crate::scores::{Scores, evalb, lint, srl_eval};
     #[pymodule_export]
-    use crate::torch::{torch_stepper, torch_tagger};
+    use crate::torch::{torch_labels, torch_settings, torch_stepper, torch_tagger, torch_writer};
 }

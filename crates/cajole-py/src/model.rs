@@ -57,6 +57,12 @@ impl Network {
         self.network.vocabulary().names().to_vec()
     }
 
+    /// What users should know of it once it is loaded.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.network.remarks().to_vec()
+    }
+
     /// The default rules for its outputs, in TOML.
     #[getter]
     fn usual_rules(&self) -> Option<&'static str> {

@@ -66,6 +66,6 @@ pub use sql::Sql;
 pub use sql::SqlConfig;
 pub use subject::{Bound, Subject};
 pub use text::Text;
-pub use tokenizer::{TokenizerError, read_tokenizer};
+pub use tokenizer::{TokenizerError, read_tokenizer, tokenizer_of};
 pub use valid::{Checksum, Valid, ValidConfig};
 pub use vocabulary::{UnknownSymbol, Vocabulary};

@@ -68,10 +68,17 @@ pub enum TokenizerError {
 /// # Errors
 /// If it cannot be read, or is not a tokenizer.
 pub fn read_tokenizer(path: &Path) -> Result<Tokenizer, TokenizerError> {
-    let text = text_of(path, MOST_VOCABULARY_BYTES)?;
+    tokenizer_of(path, &text_of(path, MOST_VOCABULARY_BYTES)?)
+}
+
+/// A tokenizer from the text of its `tokenizer.json`, or what such a text was made of.
+///
+/// # Errors
+/// If it is not a tokenizer.
+pub fn tokenizer_of(path: &Path, text: &str) -> Result<Tokenizer, TokenizerError> {
     let invalid = |reason: String| TokenizerError::Invalid { path: path.to_owned(), reason };
     // The tokenizers crate panics at broken JSON, and if a file violates some of its assumptions.
-    serde_json::from_str::<Value>(&text).map_err(|error| invalid(error.to_string()))?;
+    serde_json::from_str::<Value>(text).map_err(|error| invalid(error.to_string()))?;
     // `parse` is compiled in its crate; `from_bytes` would be compiled again in this one, a third of it.
     let read = catch_unwind(AssertUnwindSafe(|| text.parse::<Tokenizer>()));
     let read = read.map_err(|_| invalid("it contradicts itself".to_owned()))?;

@@ -17,7 +17,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from cajole import _native
-from cajole._model import Model
+from cajole._model import Model, warn_of_remarks
 from cajole.torch._backend import Seq2SeqBackend, TaggerBackend
 from cajole.torch._protocol import Methods, symbols_of
 
@@ -111,22 +111,34 @@ def hugging_face(
     *,
     moves: Moves = VECTORS,
     in_step: int | None = None,
-    max_length: int = 128,
+    max_length: int | None = None,
 ) -> TorchModel:
-    """A model for token classification or a seq2seq model of transformers, with its tokenizer."""
-    from cajole.torch._hugging_face import Seq2Seq, TokenClassifier
+    """A model for token classification or a seq2seq model of transformers, with its tokenizer.
 
-    if getattr(model.config, "is_encoder_decoder", False):
-        writer = Seq2Seq(model, tokenizer, max_length)
-        backend = Seq2SeqBackend(model, writer.prepare, writer, in_step)
-        native = _native.torch_stepper(backend, writer.symbols, "", list(moves))
-    elif hasattr(model, "classifier") or hasattr(model, "score"):
-        reader = TokenClassifier(model, tokenizer)
-        tags = TaggerBackend(model, reader.prepare, reader.log_probs, in_step)
-        native = _native.torch_tagger(tags, reader.tags, list(moves))
-    else:
+    Lines, rules and outputs are those of `cajole infer --model FOLDER` with the folder that
+    `save_pretrained` writes of both.
+    max_length: the most symbols of an output; by default, what the model's generation settings say.
+    """
+    from cajole.torch import _hugging_face
+
+    kind = type(model).__name__
+    config = getattr(model, "config", None)
+    is_writer = getattr(config, "is_encoder_decoder", False) and kind.endswith(
+        ("ForConditionalGeneration", "MTModel", "LMHeadModel")
+    )
+    if not is_writer and not kind.endswith("ForTokenClassification"):
         raise TypeError(
-            f"{type(model).__name__} is neither a token classifier nor a seq2seq model; "
+            f"{kind} is neither a token classifier nor a seq2seq model of transformers; "
             "see cajole.torch.tagger and cajole.torch.seq2seq for other modules"
         )
-    return TorchModel(type(model).__name__, native)
+    with _hugging_face.described(model, tokenizer) as folder:
+        if is_writer:
+            writer = _hugging_face.Seq2Seq(model, folder, max_length)
+            backend = Seq2SeqBackend(model, writer.prepare, writer, in_step)
+            native = _native.torch_writer(backend, folder, max_length, list(moves))
+        else:
+            reader = _hugging_face.TokenClassifier(model)
+            tags = TaggerBackend(model, reader.prepare, reader.log_probs, in_step)
+            native = _native.torch_labels(tags, folder, list(moves))
+    warn_of_remarks(native)
+    return TorchModel(kind, native)

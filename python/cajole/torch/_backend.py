@@ -364,8 +364,10 @@ class Seq2SeqBackend(Backend):
         state = self.run(shifts, names, self.network.encode, inputs)
         with self.moved(shifts, names, rows):
             log_probs = self.network.force(self.network.select(state, rows), padded)  # (S, T, V)
-        picked = log_probs.float().gather(2, padded[:, :, None])[:, :, 0]
-        return picked, torch.arange(longest, device=self.device) < lengths[:, None]
+        real = torch.arange(longest, device=self.device) < lengths[:, None]
+        if hasattr(self.network, "picked"):
+            return self.network.picked(log_probs.float(), padded), real & self.network.uncertain(lengths, longest)
+        return log_probs.float().gather(2, padded[:, :, None])[:, :, 0], real
 
     def force(
         self, inputs: list[Input], nudges: list[Nudge | None], outputs: list[list[int]]

@@ -1,45 +1,81 @@
-"""Models of transformers: token classifiers and seq2seq networks."""
+"""Models of transformers: token classifiers and seq2seq networks.
+
+Settings and tokenizer are read by the code that reads Hugging Face folders: they are written to a folder
+of their own first. So lines, pieces, rules and outputs mean what they mean under `cajole infer`. Only
+scores are computed here.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Sequence
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from cajole.torch._protocol import select, symbols_of
+from cajole import _native
+from cajole.torch._protocol import select
+
+Prepared = tuple[Any, list[str], int, int]
+
+
+@contextlib.contextmanager
+def described(model: Any, tokenizer: Any) -> Iterator[str]:
+    """A folder with the settings of a model and its tokenizer, without weights."""
+    with tempfile.TemporaryDirectory(prefix="cajole-") as folder:
+        tokenizer.save_pretrained(folder)
+        Path(folder, "config.json").write_text(model.config.to_json_string(use_diff=False))
+        generation = getattr(model, "generation_config", None)
+        if generation is not None:
+            said = json.dumps(generation.to_diff_dict(), default=str)
+            Path(folder, "generation_config.json").write_text(said)
+        yield os.fspath(folder)
+
+
+def padded(model: Any, inputs: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+    """Pieces `(B, T)`, and which of them there are."""
+    pad = getattr(model.config, "pad_token_id", None) or 0
+    longest = max(map(len, inputs))
+    ids = [[*pieces, *[pad] * (longest - len(pieces))] for pieces in inputs]
+    mask = [[1] * len(pieces) + [0] * (longest - len(pieces)) for pieces in inputs]
+    return torch.tensor(ids, device=model.device), torch.tensor(mask, device=model.device)
+
+
+def most_pieces(model: Any) -> int | None:
+    """The longest input that a model reads."""
+    most: int | None = getattr(model.config, "max_position_embeddings", None)
+    # Positions of RoBERTa begin after the number of padding.
+    is_roberta = model.config.model_type in ("roberta", "xlm-roberta", "camembert")
+    return most - model.config.pad_token_id - 1 if most is not None and is_roberta else most
+
+
+def checked(model: Any, pieces: list[int]) -> list[int]:
+    most = most_pieces(model)
+    if most is not None and most < len(pieces):
+        raise ValueError(f"{len(pieces)} pieces, and the network reads at most {most}: shorten the input")
+    return pieces
 
 
 class TokenClassifier:
     """Tags the words of an input by the tag of each word's first piece."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        names = model.config.id2label
-        self.tags = [str(names[i]) for i in range(len(names))]
+    def __init__(self, model: Any) -> None:
+        self.model = model
 
-    def prepare(self, value: Any) -> tuple[Any, list[str], int, int]:
-        words = [str(word) for word in symbols_of(value)]
-        encoding = self.tokenizer(words, is_split_into_words=True, truncation=False)
-        most = getattr(self.model.config, "max_position_embeddings", None)
-        n = len(encoding["input_ids"])
-        if most is not None and most < n:
-            raise ValueError(f"the input has {n} pieces, and the model reads at most {most}")
-        firsts: dict[int, int] = {}
-        for at, word in enumerate(encoding.word_ids()):
-            if word is not None:
-                firsts.setdefault(word, at)
-        if len(firsts) != len(words):
-            missing = next(words[i] for i in range(len(words)) if i not in firsts)
-            raise ValueError(f"the tokenizer makes nothing of the word {missing!r}")
-        return (dict(encoding), [firsts[i] for i in range(len(words))]), words, n, len(words)
+    def prepare(self, value: Any) -> Prepared:
+        pieces, firsts = value
+        return (checked(self.model, pieces), firsts), [], len(pieces), len(firsts)
 
     def log_probs(self, inputs: Sequence[Any]) -> list[Tensor]:
-        batch = self.tokenizer.pad([encoding for encoding, _ in inputs], return_tensors="pt")
-        batch = batch.to(self.model.device)
-        scores = torch.log_softmax(self.model(**batch).logits.float(), dim=-1)  # (B, T, V)
+        ids, mask = padded(self.model, [pieces for pieces, _ in inputs])
+        scores = self.model(input_ids=ids, attention_mask=mask).logits.float()
+        scores = torch.log_softmax(scores, dim=-1)  # (B, T, V)
         return [
             scores[i, torch.tensor(firsts, device=scores.device)]
             for i, (_, firsts) in enumerate(inputs)
@@ -47,38 +83,26 @@ class TokenClassifier:
 
 
 class Seq2Seq:
-    """A seq2seq network; its end symbol is numbered last here, and the others as in the tokenizer."""
+    """A seq2seq network; symbols have the numbers of its tokenizer. Steps give scores, which are
+    normalised by the caller, because some settings of generation act before that."""
 
-    def __init__(self, model: Any, tokenizer: Any, max_length: int) -> None:
-        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
-        config = model.config
-        eos = getattr(model, "generation_config", config).eos_token_id
-        self.eos: int = eos[0] if isinstance(eos, list) else eos
-        start = config.decoder_start_token_id
-        self.start: int = config.pad_token_id if start is None else start
-        n = config.vocab_size
-        self.kept = [i for i in range(n) if i != self.eos]
-        self.end = n - 1
-        pieces = tokenizer.convert_ids_to_tokens([min(i, len(tokenizer) - 1) for i in self.kept])
-        self.symbols = [self._text(i, piece) for i, piece in zip(self.kept, pieces, strict=True)]
-        order = [*self.kept, self.eos]
-        self.order = torch.tensor(order, device=model.device)
+    def __init__(self, model: Any, folder: str, max_length: int | None) -> None:
+        self.model = model
+        settings = _native.torch_settings(folder)
+        self.start: int = settings["start"]
+        self.ends: list[int] = settings["ends"]
+        self.end = self.ends[0]
+        self.cap: int = max_length or settings["cap"]
+        self.is_first_forced: bool = settings["is_first_forced"]
+        self.is_last_forced: bool = settings["is_last_forced"]
 
-    def _text(self, number: int, piece: str | None) -> str:
-        if piece is None or number >= len(self.tokenizer):
-            return f"<unused{number}>"
-        return piece.replace("▁", " ").replace("Ġ", " ")
-
-    def prepare(self, value: Any) -> tuple[Any, list[str], int, int]:
-        text = value if isinstance(value, str) else " ".join(map(str, value))
-        encoding = dict(self.tokenizer(text))
-        n = len(encoding["input_ids"])
-        return encoding, text.split(), n, self.max_length
+    def prepare(self, value: Any) -> Prepared:
+        pieces, _ = value
+        return checked(self.model, pieces), [], len(pieces), self.cap
 
     def encode(self, inputs: Sequence[Any]) -> dict[str, Any]:
-        batch = self.tokenizer.pad(list(inputs), return_tensors="pt").to(self.model.device)
-        mask = batch["attention_mask"]
-        hidden = self.model.get_encoder()(input_ids=batch["input_ids"], attention_mask=mask)
+        ids, mask = padded(self.model, inputs)
+        hidden = self.model.get_encoder()(input_ids=ids, attention_mask=mask)
         return {"hidden": hidden.last_hidden_state, "mask": mask, "cache": None}
 
     def _scores(self, state: dict[str, Any], ids: Tensor, cache: Any) -> tuple[Tensor, Any]:
@@ -87,25 +111,41 @@ class Seq2Seq:
             attention_mask=state["mask"],
             decoder_input_ids=ids,
             past_key_values=cache,
-            use_cache=cache is not None or not torch.is_grad_enabled(),
+            use_cache=cache is not None,
         )
-        logits = out.logits.float()[..., self.order]
-        return torch.log_softmax(logits, dim=-1), out.get("past_key_values")
+        return out.logits.float(), out.get("past_key_values")
 
     def step(self, state: dict[str, Any], symbols: Tensor | None) -> tuple[Tensor, dict[str, Any]]:
         rows = state["hidden"].shape[0]
-        ids = (
-            torch.full((rows, 1), self.start, device=self.order.device)
-            if symbols is None
-            else self.order[symbols][:, None]
-        )
-        scores, cache = self._scores(state, ids, state["cache"])
+        device = state["hidden"].device
+        if symbols is None:
+            symbols = torch.full((rows,), self.start, device=device)
+        cache = state["cache"] if state["cache"] is not None else empty_cache()
+        scores, cache = self._scores(state, symbols[:, None], cache)
         return scores[:, -1], {**state, "cache": cache}
 
     def force(self, state: dict[str, Any], outputs: Tensor) -> Tensor:
-        start = torch.full((outputs.shape[0], 1), self.start, device=self.order.device)
-        ids = torch.cat([start, self.order[outputs[:, :-1]]], dim=1)
-        return self._scores(state, ids, None)[0]
+        start = torch.full((outputs.shape[0], 1), self.start, device=outputs.device)
+        ids = torch.cat([start, outputs[:, :-1]], dim=1)
+        return torch.log_softmax(self._scores(state, ids, None)[0], dim=-1)
+
+    def picked(self, log_probs: Tensor, outputs: Tensor) -> Tensor:
+        """The log-probabilities `(S, T)` of outputs: the end symbol stands for the best of several."""
+        own = log_probs.gather(2, outputs[:, :, None])[:, :, 0]
+        if len(self.ends) == 1:
+            return own
+        best = log_probs[:, :, self.ends].amax(dim=-1)
+        return torch.where(outputs == self.end, best, own)
+
+    def uncertain(self, lengths: Tensor, longest: int) -> Tensor:
+        """Which positions `(S, T)` are not forced."""
+        at = torch.arange(longest, device=lengths.device).expand(len(lengths), -1)
+        free = torch.ones_like(at, dtype=torch.bool)
+        if self.is_first_forced:
+            free &= at != 0
+        if self.is_last_forced:
+            free &= at != self.cap - 1
+        return free
 
     def select(self, state: dict[str, Any], rows: Tensor) -> dict[str, Any]:
         cache = state["cache"]
@@ -114,3 +154,10 @@ class Seq2Seq:
             cache.reorder_cache(rows)
         chosen: dict[str, Any] = select({k: v for k, v in state.items() if k != "cache"}, rows)
         return {**chosen, "cache": cache}
+
+
+def empty_cache() -> Any:
+    """A cache that grows: one made of settings may have too few layers for a decoder."""
+    from transformers import DynamicCache, EncoderDecoderCache
+
+    return EncoderDecoderCache(DynamicCache(), DynamicCache())

@@ -4,8 +4,13 @@
 //! hypotheses have different lengths and are ranked as [`Ranking`] says. A prefix never scores less
 //! than its extensions, so the search may stop once no unfinished hypothesis can overtake the
 //! finished ones.
+//!
+//! A hypothesis that ends takes a place of the width, so the search is over when none is left.
+//! [`Ranking::Generate`] differs: twice as many extensions are looked at, those among the best `width`
+//! of them that end are finished, and the best `width` of the others go on. At the length limit all
+//! are finished.
 
-use super::{Buffers, Ranking};
+use super::{Buffers, Ranking, Stopping};
 use crate::constraints::{Automaton, State};
 use crate::decoder::{Decoder, Found, Session};
 use crate::failure::Failure;
@@ -13,7 +18,7 @@ use crate::model::{Mark, Pass, Symbol};
 use crate::stepper::{Recording, Stepper};
 
 /// Keeps the `width` most probable prefixes at every step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
     /// Beam width; 1 is greedy decoding.
     pub width: usize,
@@ -139,7 +144,7 @@ pub(super) fn search<'a, M: Stepper>(
             let is_late = || (0 < t && set[i].is_late()) || is_late(i);
             let cap = model.cap(set[i].input);
             beam.drop_hopeless(width, ranking, cap);
-            let is_over = beam.is_decided(width, ranking, cap) || cap <= t || is_late();
+            let is_over = beam.is_decided(width, ranking, (t, cap)) || cap <= t || is_late();
             if is_over {
                 beam.cut_off();
             }
@@ -156,14 +161,19 @@ pub(super) fn search<'a, M: Stepper>(
             beam.first = first as u32;
             let own = &log_probs[first * n..][..beam.rows.len() * n];
             let (mask, left) = (mask(i), model.cap(set[i].input) - t - 1);
-            beam.extend(own, n, end, mask, left, width);
+            let ends_apart = matches!(ranking, Ranking::Generate { .. });
+            beam.extend(own, n, end, mask, left, if ends_apart { 2 * width } else { width });
             first += beam.rows.len();
             let at = beam.first as usize;
             let rank = |log_prob| ranking.rank(log_prob, t + 1);
-            beam.keep(width, end, mask, rank, |row, symbol| match recording {
+            let mark = |row: u32, symbol| match recording {
                 Recording::Kept => model.mark(scratch, at + row as usize, symbol),
                 Recording::None => Mark(0),
-            });
+            };
+            match ends_apart {
+                true => beam.keep_apart(width, end, left == 0, mask, rank, mark),
+                false => beam.keep(width, end, mask, rank, mark),
+            }
         }
     }
     for (i, (beam, found)) in beams.iter_mut().zip(found).enumerate() {
@@ -200,9 +210,20 @@ impl Hypotheses {
 
     /// Whether `width` hypotheses are finished and no unfinished one can become better. By
     /// log-probability, none can enter the `width` best. Per symbol, none can overtake the best: at
-    /// most `cap` symbols share its log-probability. The others would stay open until the cap.
-    fn is_decided(&self, width: usize, ranking: Ranking, cap: usize) -> bool {
+    /// most `cap` symbols share its log-probability. The others would stay open until the cap. As in
+    /// `generate`, after `t` symbols, it depends on how the search is to stop.
+    fn is_decided(&self, width: usize, ranking: Ranking, (t, cap): (usize, usize)) -> bool {
         let to_beat = match ranking {
+            Ranking::Generate { penalty, stopping } => {
+                let Some(worst) = self.finished.get(width - 1) else { return false };
+                let length = match stopping {
+                    Stopping::Early => return true,
+                    Stopping::Never if 0.0 < penalty => cap,
+                    Stopping::Never | Stopping::Likely => t,
+                };
+                let best = self.rows.first();
+                return best.is_none_or(|best| ranking.rank(best.score, length) <= worst.rank);
+            }
             Ranking::Total => self.finished.get(width - 1),
             Ranking::PerSymbol => self.finished.first().filter(|_| width <= self.finished.len()),
         };
@@ -214,6 +235,9 @@ impl Hypotheses {
     /// last rows, because rows are in order of their scores. What is reported does not change: an
     /// extension that loses its place to one of theirs scores no higher, and is hopeless too.
     fn drop_hopeless(&mut self, width: usize, ranking: Ranking, cap: usize) {
+        if matches!(ranking, Ranking::Generate { .. }) {
+            return; // it stops by other rules
+        }
         let Some(last) = self.finished.get(width - 1) else { return };
         let hopeful = |row: &Row| last.rank < ranking.rank(row.score, cap);
         let n = self.rows.partition_point(hopeful);
@@ -267,24 +291,79 @@ impl Hypotheses {
         self.parents.clear();
         self.previous.clear();
         self.next_rows.clear();
-        for &Extension { row, symbol, score } in self.extensions.iter().take(width) {
-            let from = self.rows[row as usize];
-            let node = self.nodes.len() as u32;
-            let parent = from.node.unwrap_or(u32::MAX);
-            self.nodes.push(Node { parent, symbol, mark: mark(row, symbol) });
-            if symbol == end {
-                let rank = rank(score);
-                let done = Finished { node: Some(node), score, rank, is_capped: false };
-                let place = self.finished.partition_point(|f| rank <= f.rank);
-                self.finished.insert(place, done);
-            } else {
-                let state = from.state.and_then(|s| mask.and_then(|m| m.next(s, symbol)));
-                self.next_rows.push(Row { node: Some(node), score, state });
-                self.parents.push(row);
-                self.previous.push(symbol);
+        for i in 0..self.extensions.len().min(width) {
+            let extension = self.extensions[i];
+            match extension.symbol == end {
+                true => self.finish(extension, false, &rank, &mark),
+                false => self.go_on(extension, mask, &mark),
             }
         }
         std::mem::swap(&mut self.rows, &mut self.next_rows);
+    }
+
+    /// The same as in `generate`: the best `width` of the extensions that do not end are the new rows,
+    /// and what ends is finished if it is among the best `width` of all. At the limit all end.
+    fn keep_apart(
+        &mut self,
+        width: usize,
+        end: Symbol,
+        is_last: bool,
+        mask: Option<&dyn Automaton>,
+        rank: impl Fn(f32) -> f32,
+        mark: impl Fn(u32, Symbol) -> Mark,
+    ) {
+        self.parents.clear();
+        self.previous.clear();
+        self.next_rows.clear();
+        for i in 0..self.extensions.len() {
+            let extension = self.extensions[i];
+            let has_ended = extension.symbol == end;
+            if !(has_ended || is_last) {
+                if self.next_rows.len() < width {
+                    self.go_on(extension, mask, &mark);
+                }
+            } else if i < width {
+                self.finish(extension, !has_ended, &rank, &mark);
+            }
+        }
+        self.finished.truncate(width);
+        std::mem::swap(&mut self.rows, &mut self.next_rows);
+    }
+
+    /// Adds the last symbol of an extension to the tree.
+    fn grow(&mut self, extension: Extension, mark: impl Fn(u32, Symbol) -> Mark) -> u32 {
+        let Extension { row, symbol, .. } = extension;
+        let parent = self.rows[row as usize].node.unwrap_or(u32::MAX);
+        self.nodes.push(Node { parent, symbol, mark: mark(row, symbol) });
+        self.nodes.len() as u32 - 1
+    }
+
+    fn finish(
+        &mut self,
+        extension: Extension,
+        is_capped: bool,
+        rank: impl Fn(f32) -> f32,
+        mark: impl Fn(u32, Symbol) -> Mark,
+    ) {
+        let (node, score) = (Some(self.grow(extension, mark)), extension.score);
+        let rank = rank(score);
+        let place = self.finished.partition_point(|f| rank <= f.rank);
+        self.finished.insert(place, Finished { node, score, rank, is_capped });
+    }
+
+    fn go_on(
+        &mut self,
+        extension: Extension,
+        mask: Option<&dyn Automaton>,
+        mark: impl Fn(u32, Symbol) -> Mark,
+    ) {
+        let Extension { row, symbol, score } = extension;
+        let node = Some(self.grow(extension, mark));
+        let state = self.rows[row as usize].state;
+        let state = state.and_then(|s| mask.and_then(|m| m.next(s, symbol)));
+        self.next_rows.push(Row { node, score, state });
+        self.parents.push(row);
+        self.previous.push(symbol);
     }
 
     /// Reports the finished hypotheses, best first, or else the unfinished ones, marked as capped.

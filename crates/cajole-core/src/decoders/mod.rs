@@ -25,8 +25,8 @@ pub use doubling::DoublingBeam;
 pub use greedy::Greedy;
 pub use in_turn::InTurn;
 pub use masked::MaskedBeam;
-pub use ranking::Ranking;
-pub use sampling::Sampling;
+pub use ranking::{Ranking, Stopping};
+pub use sampling::{Sampled, Sampling};
 
 use crate::config::Source;
 use crate::decoder::{ConstrainedDecoder, Decoder};

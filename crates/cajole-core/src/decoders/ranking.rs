@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What the outputs of a beam are ranked by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ranking {
     /// The log-probability, `Ψ`.
@@ -16,6 +16,27 @@ pub enum Ranking {
     Total,
     /// The log-probability per symbol; the end counts as one.
     PerSymbol,
+    /// As `generate` of transformers does. Outputs that end take no place of the width, and at the
+    /// length limit those that have not ended are ranked with them.
+    Generate {
+        /// The power of the number of symbols that the log-probability is divided by.
+        penalty: f32,
+        /// When the search stops.
+        stopping: Stopping,
+    },
+}
+
+/// When a beam search as in `generate` stops, once as many outputs as the width have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopping {
+    /// At once: `early_stopping=True`.
+    Early,
+    /// If the best open hypothesis would rank below all of them if it ended where it is:
+    /// `early_stopping=False`.
+    Likely,
+    /// If it would at any length: `early_stopping="never"`.
+    Never,
 }
 
 impl Ranking {
@@ -24,6 +45,9 @@ impl Ranking {
         match self {
             Ranking::Total => log_prob,
             Ranking::PerSymbol => log_prob / n_symbols.max(1) as f32,
+            Ranking::Generate { penalty, .. } => {
+                log_prob / (n_symbols.max(1) as f64).powf(penalty.into()) as f32
+            }
         }
     }
 }

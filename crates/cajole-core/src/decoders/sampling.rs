@@ -3,6 +3,8 @@
 //! Samples are drawn as rows of one batch; the most probable one that satisfies the constraint is
 //! returned.
 
+use serde::Serialize;
+
 use super::Buffers;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
 use crate::failure::Failure;
@@ -10,13 +12,31 @@ use crate::model::{Candidate, Symbol};
 use crate::random::Random;
 use crate::stepper::{Recording, Stepper};
 
+/// The distribution that samples are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sampled {
+    /// Softmax temperature; 1 is the network's own distribution.
+    pub temperature: f32,
+    /// Only this many of the most probable symbols are drawn; 0 for all.
+    pub top_k: usize,
+    /// Only the most probable symbols that together have this probability are drawn; 1 for all.
+    pub top_p: f32,
+}
+
+/// The network's own.
+impl Default for Sampled {
+    fn default() -> Self {
+        Sampled { temperature: 1.0, top_k: 0, top_p: 1.0 }
+    }
+}
+
 /// The most probable satisfying sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
     /// Number of samples.
     pub samples: usize,
-    /// Softmax temperature; 1 is the network's own distribution.
-    pub temperature: f32,
+    /// What they are drawn from.
+    pub sampled: Sampled,
     /// Every input is sampled from the same stream, so results do not depend on their order.
     pub seed: u64,
 }
@@ -42,6 +62,17 @@ impl<M: Stepper> ConstrainedDecoder<M> for Sampling {
 }
 
 impl Sampling {
+    /// This many samples of the network's own distribution.
+    pub fn of(samples: usize, seed: u64) -> Self {
+        Sampling { samples, sampled: Sampled::default(), seed }
+    }
+
+    /// Draws from another distribution.
+    #[must_use]
+    pub fn drawn_from(self, sampled: Sampled) -> Self {
+        Sampling { sampled, ..self }
+    }
+
     /// Draws outputs for one input; their log-probabilities are those at temperature 1.
     fn draw<M: Stepper>(
         &self,
@@ -65,7 +96,7 @@ impl Sampling {
             let rows = drawn.iter_mut().zip(log_probs.chunks_exact(n)).zip(symbols.iter_mut());
             for ((y, log_probs), previous) in rows.filter(|((y, _), _)| y.capped) {
                 let u = random.uniform(0.0, 1.0);
-                let symbol = choose(log_probs, self.temperature, u, end);
+                let symbol = choose(log_probs, self.sampled, u, end);
                 y.log_prob += log_probs[symbol as usize];
                 *previous = symbol;
                 match symbol == end {
@@ -79,8 +110,12 @@ impl Sampling {
 }
 
 /// Inverse transform sampling: the symbol at `u` of the cumulative distribution.
-fn choose(log_probs: &[f32], temperature: f32, u: f32, end: Symbol) -> Symbol {
-    let weight = |log_prob: &f32| (log_prob / temperature).exp();
+fn choose(log_probs: &[f32], sampled: Sampled, u: f32, end: Symbol) -> Symbol {
+    let least = sampled.least(log_probs);
+    let weight = |log_prob: &f32| match least <= *log_prob {
+        true => (log_prob / sampled.temperature).exp(),
+        false => 0.0,
+    };
     let total: f32 = log_probs.iter().map(weight).sum();
     let mut height = u * total;
     for (symbol, log_prob) in (0..).zip(log_probs) {
@@ -90,4 +125,51 @@ fn choose(log_probs: &[f32], temperature: f32, u: f32, end: Symbol) -> Symbol {
         }
     }
     end
+}
+
+impl Sampled {
+    /// The least log-probability of a symbol that is drawn.
+    fn least(self, log_probs: &[f32]) -> f32 {
+        if self.top_k == 0 && self.top_p >= 1.0 {
+            return f32::NEG_INFINITY;
+        }
+        let mut best = log_probs.to_vec();
+        best.sort_unstable_by(|a, b| b.total_cmp(a));
+        if 0 < self.top_k {
+            // As many as tie with the last.
+            let last = best[self.top_k.min(best.len()) - 1];
+            best.truncate(best.partition_point(|log_prob| last <= *log_prob));
+        }
+        let weight = |log_prob: &f32| (log_prob / self.temperature).exp();
+        let total: f32 = best.iter().map(weight).sum();
+        let mut reached = 0.0;
+        for log_prob in &best {
+            reached += weight(log_prob) / total;
+            if self.top_p <= reached {
+                return *log_prob;
+            }
+        }
+        best.last().copied().unwrap_or(f32::NEG_INFINITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_most_probable_symbols_are_drawn() {
+        let probabilities = [0.1, 0.4, 0.2, 0.3];
+        let log_probs = probabilities.map(f32::ln);
+        let cases =
+            [(0, 1.0, 4), (2, 1.0, 2), (9, 1.0, 4), (0, 0.65, 2), (0, 0.75, 3), (3, 0.5, 2)];
+        for (top_k, top_p, n) in cases {
+            let sampled = Sampled { top_k, top_p, ..Sampled::default() };
+            let drawn = (0..1000).map(|i| choose(&log_probs, sampled, i as f32 / 1000.0, 0));
+            let mut drawn: Vec<Symbol> = drawn.collect();
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), n, "{sampled:?} draws {drawn:?}");
+        }
+    }
 }

@@ -165,7 +165,7 @@ fn searches_that_are_late_find_nothing_and_say_so() {
         &MaskedBeam::of(4),
         &BestFirst::default(),
         &DoublingBeam::of(1, 1 << 20),
-        &Sampling { samples: 1000, temperature: 1.0, seed: 1 },
+        &Sampling::of(1000, 1),
     ];
     for (i, decoder) in all.into_iter().enumerate() {
         let mut n_found = [0; 2];

@@ -7,6 +7,7 @@ mod cancellation;
 mod corpus;
 mod deadlines;
 mod failures;
+mod generate;
 mod gradients;
 mod repair;
 mod searches;

@@ -118,7 +118,7 @@ fn every_decoder_is_repaired_from_every_source() {
     let (model, rule) = (network(), rule());
     let masked = MaskedBeam::of(3);
     let best = BestFirst::default();
-    let sampling = Sampling { samples: 40, temperature: 1.0, seed: 1 };
+    let sampling = Sampling::of(40, 1);
     let doubling = DoublingBeam::of(2, 64);
     // Each with the passes that it takes per input, if known in advance.
     let sources: [(&dyn ConstrainedDecoder<Bigram>, Option<usize>); 4] =

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::backend::bigram::{Bigram, KINDS, Prompt};
 use crate::backend::deltas::Deltas;
 use cajole_core::constraints::{Dfa, Language, Regular};
-use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampling};
+use cajole_core::decoders::{
+    Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Ranking, Sampled, Sampling,
+};
 use cajole_core::{
     ConstrainedDecoder, Constraint, Decoder, Found, Model, Moving, Pass, Sought, Stepper, Symbol,
     Wanted, Workspace,
@@ -341,7 +343,8 @@ fn samples_have_the_networks_own_distribution() {
     for temperature in [1.0, 0.5, 2.0] {
         let mut counts = std::collections::BTreeMap::<Vec<Symbol>, usize>::new();
         for seed in 0..N as u64 {
-            let decoder = Sampling { samples: 1, temperature, seed };
+            let sampled = Sampled { temperature, ..Sampled::default() };
+            let decoder = Sampling::of(1, seed).drawn_from(sampled);
             let found = &search(&model, &decoder, &[Pass::base(&x)], &[&anything])[0];
             if let Some(y) = found.best() {
                 assert!((f64::from(y.log_prob) - model.log_prob(&x, None, &y.output)).abs() < 1e-5);
@@ -371,7 +374,8 @@ fn the_best_satisfying_sample_is_taken() {
         for x in prompts() {
             let mut expected = satisfying(&model, &x, &two_ones);
             expected.truncate(1);
-            let decoder = Sampling { samples: 3000, temperature: 2.0, seed: 4 };
+            let sampled = Sampled { temperature: 2.0, ..Sampled::default() };
+            let decoder = Sampling::of(3000, 4).drawn_from(sampled);
             let found = &search(&model, &decoder, &[Pass::base(&x)], &[&two_ones])[0];
             check(found, &expected, "of thousands of samples one is the best");
             assert_eq!(found.passes, 3000);
@@ -414,7 +418,7 @@ fn an_input_of_a_set_is_found_what_it_is_found_alone() {
         &BestFirst::default(),
         &BestFirst { only_black_boxes: true, ..BestFirst::default() },
         &DoublingBeam::of(1, 16),
-        &Sampling { samples: 50, temperature: 1.0, seed: 1 },
+        &Sampling::of(50, 1),
     ];
     for (d, decoder) in constrained.into_iter().enumerate() {
         for (i, found) in search(&model, decoder, &set, &constraints).iter().enumerate() {
@@ -433,12 +437,8 @@ fn no_output_fits_into_no_steps() {
         let best = found.best().expect("a decoder always finds something");
         assert!(best.capped && best.output.is_empty() && best.marks.is_empty());
     }
-    let constrained: [&dyn ConstrainedDecoder<Bigram>; 4] = [
-        &MaskedBeam::of(3),
-        &BestFirst::default(),
-        &DoublingBeam::of(1, 4),
-        &Sampling { samples: 5, temperature: 1.0, seed: 1 },
-    ];
+    let constrained: [&dyn ConstrainedDecoder<Bigram>; 4] =
+        [&MaskedBeam::of(3), &BestFirst::default(), &DoublingBeam::of(1, 4), &Sampling::of(5, 1)];
     for decoder in constrained {
         assert_eq!(search(&model, decoder, &[Pass::base(&x)], &[&any])[0].candidates().len(), 0);
     }

@@ -103,6 +103,7 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
         format!("Beams rank finished outputs {}.", match config.ranking {
             Ranking::Total => "by their log-probability",
             Ranking::PerSymbol => "by their log-probability per symbol",
+            Ranking::Generate { .. } => "as `generate` of transformers does",
         }),
         format!(
             "“gbi paper” is Algorithm 1 as printed; its step size is tuned for each network on \

@@ -125,9 +125,7 @@ impl<'a> Failures<'a> {
             Method::DoublingBeam => Ok(self.search(&DoublingBeam::of(from, to), watch)),
             Method::MaskedGreedy => Ok(self.search(&MaskedBeam::of(1), watch)),
             Method::MaskedBeam => Ok(self.search(&MaskedBeam::of(masked_width), watch)),
-            Method::Sampling => {
-                Ok(self.search(&Sampling { samples, temperature: 1.0, seed: 1 }, watch))
-            }
+            Method::Sampling => Ok(self.search(&Sampling::of(samples, 1), watch)),
         }
     }
 

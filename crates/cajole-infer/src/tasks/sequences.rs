@@ -26,7 +26,7 @@ pub fn rival<'a, M: Stepper>(rival: Rival, limits: &Limits) -> Search<'a, M> {
         Rival::Astar | Rival::Exact => {
             Box::new(BestFirst { max_expansions: limits.expansions, ..BestFirst::default() })
         }
-        Rival::Sample => Box::new(Sampling { samples: limits.samples, temperature: 1.0, seed: 1 }),
+        Rival::Sample => Box::new(Sampling::of(limits.samples, 1).drawn_from(limits.sampled)),
     }
 }
 

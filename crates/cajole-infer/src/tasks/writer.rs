@@ -4,34 +4,32 @@ use std::ops::Range;
 use std::path::Path;
 
 use cajole_core::Symbol;
-use cajole_core::decoders::Ranking;
 use cajole_nn::Trained;
-use cajole_nn::import::huggingface::Folder;
+use cajole_nn::import::huggingface::{Beams, Folder};
 use cajole_nn::models::Token;
 use cajole_nn::models::transformer::EncoderDecoder;
 use cajole_report::Piece;
-use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::checkpoint::LoadError;
-use cajole_tasks::pairs::Score;
 use cajole_tasks::words::Tokens;
 use cajole_tasks::writer::TextWriter;
 use cajole_tasks::{Checkpoint, Presets};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::texts::{ReadText, Right, Texts};
 use super::{huggingface, sequences};
 use crate::engine::{Engine, Limits, Rival};
 use crate::fingerprint;
-use crate::line::{Line, LineError, list};
-use crate::study;
+use crate::line::{Line, LineError};
 use crate::task::{Case, Output, Search, Task};
 
 /// A network that reads a text and writes another.
 pub struct Writer {
     model: Trained<EncoderDecoder>,
-    tokens: Tokens,
-    vocabulary: Vocabulary,
+    texts: Texts,
     presets: Presets,
     limits: Limits,
+    remarks: Vec<String>,
 }
 
 /// A text as it is kept: for the network, and for comparison.
@@ -48,9 +46,15 @@ impl std::borrow::Borrow<[Token]> for Read {
     }
 }
 
+impl Right for Read {
+    fn right(&self) -> Option<&str> {
+        self.gold.as_deref()
+    }
+}
+
 impl Writer {
-    /// Opens a checkpoint, or a Hugging Face folder, whose `generation_config.json` says how wide the
-    /// network's own beam is.
+    /// Opens a checkpoint, or a Hugging Face folder, whose `generation_config.json` says how the
+    /// network's own beam is searched.
     ///
     /// # Errors
     /// If a file is missing, damaged, or another network's.
@@ -60,12 +64,9 @@ impl Writer {
         }
         let folder = Folder::open(path)?;
         let (net, weights) = folder.encoder_decoder()?;
-        let beams = folder.beams()?;
         let mut writer = Writer::new(Trained::new(net, weights), path)?;
-        writer.limits.width = beams.width;
-        if 1 < beams.width && 0.0 < beams.length_penalty {
-            writer.rank(Ranking::PerSymbol);
-        }
+        search_as(folder.beams()?, &mut writer.limits, &mut writer.presets);
+        writer.remarks = folder.remarks();
         Ok(writer)
     }
 
@@ -75,34 +76,19 @@ impl Writer {
     /// If the tokenizer is missing, damaged, or another network's.
     pub fn new(model: Trained<EncoderDecoder>, folder: &Path) -> Result<Writer, LoadError> {
         let config = &model.net.config;
-        let tokens = Tokens::open(folder, config.writes.symbols)?;
-        tokens.check(config.reads.symbols)?;
-        let vocabulary = tokens.vocabulary(config.writes.symbols)?;
+        let (reads, writes) = (config.reads.symbols, config.writes.symbols);
+        let texts = Texts::new(Tokens::open(folder, writes)?, reads, writes)?;
         let presets = Presets::built_in(Presets::WRITER);
-        Ok(Writer { model, tokens, vocabulary, presets, limits: Limits::default() })
-    }
-
-    /// Ranks outputs of different lengths in this way.
-    fn rank(&mut self, ranking: Ranking) {
-        self.limits.ranking = ranking;
-        let Presets { paper, best, small, .. } = &mut self.presets;
-        [paper, best, small].into_iter().for_each(|preset| preset.ranking = ranking);
-    }
-
-    /// The pieces that write a text, without those that write nothing.
-    fn written(&self, text: &str) -> Option<Vec<Symbol>> {
-        let spelling = self.vocabulary.spelling()?;
-        let pieces = self.tokens.read(text).ok()?;
-        let pieces = pieces.into_iter().filter(|&symbol| !spelling.is_silent(symbol));
-        let pieces: Vec<Symbol> = pieces.collect();
-        (self.vocabulary.text(&pieces) == text).then_some(pieces)
+        Ok(Writer { model, texts, presets, limits: Limits::default(), remarks: Vec::new() })
     }
 }
 
-/// A field as text; words of a list are joined by blanks.
-fn text(field: &'static str, value: &Value) -> Result<String, LineError> {
-    let words = list(field, value)?;
-    Ok(words.map_or_else(|| value.as_str().unwrap_or_default().to_owned(), |words| words.join(" ")))
+/// Searches as `generate` does with a folder.
+pub fn search_as(beams: Beams, limits: &mut Limits, presets: &mut Presets) {
+    let Beams { width, ranking, sampled } = beams;
+    (limits.width, limits.ranking, limits.sampled) = (width, ranking, sampled);
+    let Presets { paper, best, small, .. } = presets;
+    [paper, best, small].into_iter().for_each(|preset| preset.ranking = ranking);
 }
 
 impl Task for Writer {
@@ -115,7 +101,15 @@ impl Task for Writer {
     }
 
     fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
+        self.texts.vocabulary()
+    }
+
+    fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    fn sums_log_probs(&self) -> bool {
+        !self.model.net.generation.changes_log_probs()
     }
 
     fn presets(&self) -> &Presets {
@@ -131,35 +125,18 @@ impl Task for Writer {
     }
 
     fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
-        let text_of = |value: &Value| text("input", value);
-        let input = match line.fields.get("text") {
-            Some(text) if !line.fields.contains_key("input") => text_of(text)?,
-            _ => text_of(&line.input()?)?,
-        };
-        let pieces = self.tokens.read(&input).map_err(LineError::other)?;
+        let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
         let pieces: Vec<Token> = pieces.into_iter().map(Token::from).collect();
-        line.check_length(&pieces)?;
         self.model.net.check(&pieces).map_err(LineError::other)?;
-        let right = line.gold().map(|gold| text("output", gold)).transpose()?;
-        let gold = right.as_deref().and_then(|gold| self.written(gold));
-        let words: Vec<String> = input.split_whitespace().map(str::to_owned).collect();
-        let subject = Subject::new(words, Value::String(input));
-        Ok(vec![Case { input: Read { pieces, gold: right }, subject, gold }])
+        Ok(vec![Case { input: Read { pieces, gold }, subject, gold: written }])
     }
 
     fn record(&self, _: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
-        Map::from_iter([("output".to_owned(), json!(self.vocabulary.text(y)))])
+        self.texts.record(y)
     }
 
     fn pieces(&self, case: &Case<Read>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
-        study::runs(y, case.gold.as_deref(), blamed)
-            .into_iter()
-            .map(|(at, wrong)| {
-                let before = self.vocabulary.text(&y[..at.start]).len();
-                let text = self.vocabulary.text(&y[..at.end]);
-                Piece { text: text.get(before..).unwrap_or("�").to_owned(), wrong }
-            })
-            .collect()
+        self.texts.pieces(y, case.gold.as_deref(), blamed)
     }
 
     fn engines(&self) -> Vec<Engine> {
@@ -177,19 +154,10 @@ impl Task for Writer {
 
     /// The same text may be written in other pieces.
     fn is_right(&self, case: &Case<Read>, y: &[Symbol]) -> Option<bool> {
-        Some(self.vocabulary.text(y) == *case.input.gold.as_ref()?)
+        self.texts.is_right(case, y)
     }
 
-    /// The share of characters that need no edit.
     fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
-        let mut total = Score::default();
-        for (case, y) in outputs {
-            let Some(gold) = &case.input.gold else { continue };
-            let gold: Vec<String> = gold.chars().map(String::from).collect();
-            let text = self.vocabulary.text(y);
-            let ends = text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]);
-            total += Score::of(&ends.collect::<Vec<_>>(), &gold);
-        }
-        ("characters", total.symbols_right())
+        self.texts.score(outputs)
     }
 }

@@ -264,3 +264,154 @@ fn labels_need_not_be_tags() {
         assert!(output.split(' ').all(|tag| names.contains(&tag)), "{record}");
     }
 }
+
+/// A writer after a change of its settings of generation.
+fn generating(settings: &Value) -> (TempDir, Opened) {
+    let dir = tempfile::tempdir().unwrap();
+    write_writer(dir.path(), 5);
+    edit(dir.path(), "generation_config.json", |own| {
+        own["eos_token_id"] = json!(2);
+        let own = own.as_object_mut().unwrap();
+        own.extend(settings.as_object().unwrap().clone());
+    });
+    let network = open(dir.path()).unwrap();
+    (dir, network)
+}
+
+fn outputs(network: &Opened, texts: &[String]) -> Vec<String> {
+    let records = records(network, PAIRS, Engine::Network, texts);
+    records.iter().map(|record| record["output"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn settings_of_generation_are_obeyed() {
+    type Check = fn(&[String], &[String]) -> bool;
+    let distinct: Check = |outputs, _| {
+        outputs.iter().all(|y| {
+            let mut letters: Vec<char> = y.chars().collect();
+            letters.sort_unstable();
+            letters.windows(2).all(|pair| pair[0] != pair[1])
+        })
+    };
+    let shorter: Check = |outputs, _| outputs.iter().all(|y| y.len() <= 2);
+    let longer: Check = |outputs, _| outputs.iter().all(|y| 8 <= y.len());
+    let ends: Check = |outputs, own| {
+        let cut = own.iter().map(|y| y.split('a').next().unwrap_or_default());
+        outputs.iter().zip(cut).all(|(y, own)| y == own)
+    };
+    let without: Check = |outputs, _| outputs.iter().all(|y| !y.contains('b'));
+    let not_first: Check = |outputs, _| outputs.iter().all(|y| !y.starts_with('b'));
+    let cases: [(Value, Check); 7] = [
+        (json!({"max_new_tokens": 3}), shorter),
+        (json!({"no_repeat_ngram_size": 1}), distinct),
+        // Symbol 4 is an "a".
+        (json!({"eos_token_id": [2, 4]}), ends),
+        (json!({"eos_token_id": [2, 4], "min_new_tokens": 9}), longer),
+        (json!({"eos_token_id": [2, 4], "min_length": 10}), longer),
+        (json!({"suppress_tokens": [3, 5]}), without),
+        (json!({"begin_suppress_tokens": [5]}), not_first),
+    ];
+    let texts = texts(12);
+    let own = outputs(&generating(&json!({})).1, &texts);
+    let none: Vec<String> = Vec::new();
+    assert!(cases[..2].iter().all(|(_, check)| !check(&own, &none)), "{own:?}");
+    for (settings, check) in cases {
+        let (_dir, network) = generating(&settings);
+        let got = outputs(&network, &texts);
+        assert!(check(&got, &own), "{settings}: {got:?}, and without {own:?}");
+        assert!(network.remarks().is_empty(), "{:?}", network.remarks());
+    }
+    let (_dir, network) = generating(&json!({"repetition_penalty": 50.0}));
+    assert_ne!(outputs(&network, &texts), own);
+    let (_dir, network) = generating(&json!({"num_beams": 4, "early_stopping": "never"}));
+    assert_eq!(network.limits().width, 4);
+    assert_ne!(outputs(&network, &texts), own);
+}
+
+#[test]
+fn settings_that_are_not_obeyed_are_named() {
+    let settings = json!({
+        "encoder_no_repeat_ngram_size": 2, "guidance_scale": 1.5, "do_sample": true, "top_k": 3,
+        "temperature": 0.5, "diversity_penalty": 0.0, "typical_p": 0.5, "max_length": null,
+    });
+    let (_dir, network) = generating(&settings);
+    let remarks = network.remarks().join("\n");
+    for key in
+        ["encoder_no_repeat_ngram_size", "guidance_scale", "do_sample", "typical_p", "max_length"]
+    {
+        assert!(remarks.contains(&format!("{key:?}")), "{key}: {remarks}");
+    }
+    assert!(
+        !remarks.contains("diversity") && remarks.contains("generation_config.json"),
+        "{remarks}"
+    );
+    let sampled = network.limits().sampled;
+    assert_eq!((sampled.top_k, sampled.temperature), (3, 0.5));
+}
+
+#[test]
+fn plain_lines_and_fields_are_the_same_text() {
+    let (_dir, network) = folder(write_writer, 5);
+    for text in [" ab", "  dab", "cab "] {
+        let field = json!({"input": text}).to_string();
+        let records = records(&network, PAIRS, Engine::Network, &[text.to_owned(), field]);
+        assert_eq!(records[0]["output"], records[1]["output"], "{text:?}");
+    }
+}
+
+#[test]
+fn labels_may_have_the_names_that_transformers_gives() {
+    let dir = tempfile::tempdir().unwrap();
+    write_labels(dir.path(), 3);
+    edit(dir.path(), "config.json", |config| {
+        config["id2label"] = Value::Null;
+        config["num_labels"] = json!(5);
+    });
+    let network = open(dir.path()).unwrap();
+    assert_eq!(network.vocabulary().names()[4], "LABEL_4");
+}
+
+#[test]
+fn weights_that_overflow_are_failures() {
+    let dir = tempfile::tempdir().unwrap();
+    write_writer(dir.path(), 5);
+    let path = dir.path().join("model.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    let start = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+    bytes[start..]
+        .chunks_exact_mut(4)
+        .for_each(|value| value.copy_from_slice(&3e38f32.to_le_bytes()));
+    fs::write(path, bytes).unwrap();
+    let network = open(dir.path()).unwrap();
+    let record = &records(&network, PAIRS, Engine::Network, &texts(1))[0];
+    assert_eq!(record["status"], "failed", "{record}");
+    assert!(record.to_string().contains("overflow"), "{record}");
+}
+
+#[test]
+fn what_is_not_read_is_refused_by_name() {
+    let error = refused(write_writer, |folder| {
+        edit(folder, "config.json", |own| {
+            own["quantization_config"] = json!({"quant_method": "gptq"});
+        });
+    });
+    assert!(error.contains("quantization_config") && error.contains("gptq"), "{error}");
+    let error = refused(write_labels, |folder| {
+        fs::write(folder.join("adapter_config.json"), r#"{"peft_type": "LORA"}"#).unwrap();
+    });
+    assert!(error.contains("LORA") && error.contains("merge"), "{error}");
+    let error = refused(write_labels, |folder| {
+        fs::remove_file(folder.join("config.json")).unwrap();
+    });
+    assert!(error.contains("model.safetensors") && error.contains("config.json"), "{error}");
+    let error = refused(write_labels, |folder| {
+        edit(folder, "config.json", |own| {
+            own["architectures"] = json!(["BertForSequenceClassification"]);
+        });
+    });
+    assert!(error.contains("BertForSequenceClassification"), "{error}");
+    let error = refused(write_writer, |folder| {
+        fs::write(folder.join("generation_config.json"), "[]").unwrap();
+    });
+    assert!(error.contains("generation_config.json"), "{error}");
+}

@@ -226,7 +226,9 @@ fn config(
     let scale = if names.scales { (width as f32).sqrt() } else { 1.0 };
     let embedding = |symbols: usize, learned: Option<&String>| {
         let positions = match learned {
-            Some(name) => Positions::Learned { rows: source.matrix(name)?.0, offset: 0 },
+            Some(name) => {
+                Positions::Learned { rows: source.matrix(name)?.0, offset: 0, padding: None }
+            }
             None => Positions::Sinusoidal { rows: names.longest, waves: Waves::InTurn },
         };
         Ok::<_, ImportError>(EmbeddingConfig {

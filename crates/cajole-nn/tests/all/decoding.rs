@@ -167,7 +167,7 @@ fn samples_follow_the_network() {
     let is_empty = |_: &[Symbol], y: &[Symbol]| y.len() as f32;
     let draws = 3000;
     let hits = (0..draws).filter(|&seed| {
-        let one = Sampling { samples: 1, temperature: 1.0, seed: seed as u64 };
+        let one = Sampling::of(1, seed as u64);
         !search(&model, &one, &is_empty).is_empty()
     });
     let (share, p) = (hits.count() as f32 / draws as f32, empty.log_prob.exp());
@@ -209,7 +209,7 @@ fn decoding_ends_whatever_the_weights() {
         let anything = |_: &[Symbol], _: &[Symbol]| 0.0;
         let decoders: [&dyn Decoder<Net>; 2] = [&Greedy, &Beam::of(3)];
         let searches: [&dyn ConstrainedDecoder<Net>; 2] =
-            [&DoublingBeam::of(1, 4), &Sampling { samples: 4, temperature: 1.0, seed: 1 }];
+            [&DoublingBeam::of(1, 4), &Sampling::of(4, 1)];
         let found = decoders.into_iter().flat_map(|decoder| decode(&model, decoder));
         let satisfying = searches.into_iter().flat_map(|s| search(&model, s, &anything));
         for y in found.chain(satisfying) {

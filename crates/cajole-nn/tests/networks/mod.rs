@@ -198,7 +198,7 @@ fn embedding(norm: NormKind) -> EmbeddingConfig {
         symbols: SYMBOLS,
         positions: match is_t5 {
             true => Positions::Relative { buckets: 8, furthest: 6 },
-            false => Positions::Learned { rows: 40, offset: 2 },
+            false => Positions::Learned { rows: 40, offset: 2, padding: None },
         },
         types: if is_t5 { 0 } else { 2 },
         has_norm: !is_t5,

@@ -11,14 +11,18 @@ use cajole_core::{
     ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
     Recording, Source, Stepper, Symbol, decoders,
 };
+use cajole_infer::{Standing, Writing};
 use pyo3::prelude::*;
 
 use super::backend::{Backend, Item, Nudge, both, floats, set_norms};
 
 pub(crate) struct PyStepper {
     pub(super) backend: Backend,
-    /// `V` without the end symbol, which is the last.
+    /// `V`.
     n_symbols: usize,
+    end: Symbol,
+    /// How a network of transformers writes; others are only asked for log-probabilities.
+    pub(super) writing: Option<Writing>,
 }
 
 /// The last recorded pass, and the running one.
@@ -114,18 +118,42 @@ fn mark(node: u32, symbol: Symbol) -> Mark {
 }
 
 impl PyStepper {
+    /// A network with so many symbols beside the end symbol, which is the last.
     pub(super) fn new(backend: Backend, n_symbols: usize) -> Self {
-        PyStepper { backend, n_symbols }
+        PyStepper { backend, n_symbols: n_symbols + 1, end: n_symbols as Symbol, writing: None }
+    }
+
+    /// A network of transformers, which gives scores that are not normalised.
+    pub(super) fn writer(backend: Backend, writing: Writing) -> Self {
+        let (n_symbols, end) = (writing.writes, writing.end);
+        PyStepper { backend, n_symbols, end, writing: Some(writing) }
+    }
+
+    /// Turns the scores of each row `(R, V)` into log-probabilities, and does what generation is told.
+    fn generate(&self, scratch: &mut Passes, set: &[Pass<'_, Self>], scores: &mut [f32]) {
+        let Some(Writing { start, end, generation, .. }) = &self.writing else { return };
+        for (i, own) in scores.chunks_exact_mut(self.n_symbols).enumerate() {
+            let most = own.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let sum: f64 = own.iter().map(|score| f64::from(score - most).exp()).sum();
+            let log_sum = most + sum.ln() as f32;
+            own.iter_mut().for_each(|score| *score -= log_sum);
+            let node = scratch.rows[i];
+            let prefixes = scratch.prefixes();
+            let cap = set[prefixes.nodes[node as usize].place as usize].input.cap;
+            let prefix = prefixes.symbols(node);
+            let (start, end, depth) = (*start, *end, prefix.len());
+            generation.apply(own, Standing { start, end, depth, prefix: &prefix, cap, log_sum });
+        }
     }
 }
 
 impl Stepper for PyStepper {
     fn n_symbols(&self) -> usize {
-        self.n_symbols + 1
+        self.n_symbols
     }
 
     fn end(&self) -> Symbol {
-        self.n_symbols as Symbol
+        self.end
     }
 
     fn cap(&self, x: &Item) -> usize {
@@ -153,7 +181,7 @@ impl Stepper for PyStepper {
     fn step(
         &self,
         scratch: &mut Passes,
-        _: &[Pass<'_, Self>],
+        set: &[Pass<'_, Self>],
         symbols: &[Symbol],
         log_probs: &mut Vec<f32>,
     ) -> Result<(), Failure> {
@@ -180,7 +208,10 @@ impl Stepper for PyStepper {
         }
         let (n, v) = (symbols.len() * self.n_symbols(), self.n_symbols());
         match log_probs.len() == n {
-            true => Ok(()),
+            true => {
+                self.generate(scratch, set, log_probs);
+                Ok(())
+            }
             false => Err(Failure::new(format!(
                 "the network scored {} symbols for {} rows, not {v} for each",
                 log_probs.len(),

@@ -45,7 +45,7 @@ impl<M> Torch<M> {
 }
 
 /// How many inputs go through the network together.
-fn together(backend: &Backend) -> Together {
+pub(super) fn together(backend: &Backend) -> Together {
     let mut together = Together::default();
     (together.lines, together.inputs) = (4 * backend.in_step, backend.in_step);
     (together.tokens, together.tokens_in_step) = (usize::MAX, usize::MAX);

@@ -1,6 +1,8 @@
 //! What networks read of words: vocabularies with unknown-word classes, word vectors, pieces of words.
 
 pub mod lexicon;
+mod sentencepiece;
+mod slow;
 pub mod tokens;
 pub mod vectors;
 

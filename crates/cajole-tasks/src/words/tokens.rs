@@ -1,14 +1,16 @@
 //! Text as the pieces that a network reads, by the `tokenizer.json` of its folder.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use cajole_core::Symbol;
 use cajole_nn::models::transformer::Pieces;
-use cajole_rules::{TokenizerError, Vocabulary, read_tokenizer};
+use cajole_rules::{TokenizerError, Vocabulary, read_tokenizer, tokenizer_of};
 use serde_json::Value;
 use tokenizers::{Encoding, InputSequence, Tokenizer};
 
+use super::slow::{self, Slow, Two};
 use crate::checkpoint::LoadError;
 
 /// The file of a tokenizer.
@@ -29,13 +31,27 @@ pub struct Tokens {
     /// Whether a word has other pieces after a blank than without one. Words then get a blank
     /// first.
     needs_blanks: bool,
+    /// What differs for outputs, and how pieces are numbered, in tokenizers of two languages.
+    others: Option<Box<Others>>,
+}
+
+/// The other half of Marian's tokenizers.
+#[derive(Debug)]
+struct Others {
+    writes: Tokenizer,
+    spells: Tokenizer,
+    numbers: HashMap<String, Symbol>,
+    unknown: Symbol,
+    end: Symbol,
 }
 
 /// Why a folder's tokenizer cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum TokensError {
     #[error(
-        "{folder} has no tokenizer.json: write it with \
+        "{folder} has no tokenizer.json, nor another tokenizer that is read (spiece.model, \
+         sentencepiece.bpe.model, source.spm with target.spm and vocab.json, vocab.txt, or vocab.json with \
+         merges.txt): write one with \
          `AutoTokenizer.from_pretrained(NAME).save_pretrained({folder:?})`",
         folder = folder.display()
     )]
@@ -75,21 +91,52 @@ pub enum EncodeError {
     Nothing,
 }
 
+impl Others {
+    fn new(folder: &Path, two: &Two) -> Result<Others, TokenizerError> {
+        let Two { unknown, end, .. } = *two;
+        Ok(Others {
+            writes: tokenizer_of(folder, &two.writes)?,
+            spells: tokenizer_of(folder, &two.spells)?,
+            numbers: two.numbers.clone(),
+            unknown,
+            end,
+        })
+    }
+}
+
 impl Tokens {
     /// The tokenizer of a folder whose network has this many symbols.
     ///
     /// # Errors
     /// If there is none, or it is another network's.
     pub fn open(folder: &Path, n_symbols: usize) -> Result<Tokens, LoadError> {
-        let path = folder.join(TOKENIZER);
-        if !path.exists() {
-            return Err(LoadError::other(TokensError::Missing { folder: folder.to_owned() }));
-        }
-        let mut tokenizer = read_tokenizer(&path).map_err(LoadError::other)?;
+        let mut path = folder.join(TOKENIZER);
+        let mut others = None;
+        let tokenizer = match path.exists() {
+            true => read_tokenizer(&path),
+            false => {
+                path = folder.to_owned();
+                let made = |text: &str| tokenizer_of(folder, text);
+                match slow::read(folder).map_err(LoadError::other)? {
+                    Some(Slow::One(text)) => made(&text),
+                    Some(Slow::Two(two)) => {
+                        others =
+                            Some(Box::new(Others::new(folder, &two).map_err(LoadError::other)?));
+                        made(&two.reads)
+                    }
+                    None => {
+                        let folder = folder.to_owned();
+                        return Err(LoadError::other(TokensError::Missing { folder }));
+                    }
+                }
+            }
+        };
+        let mut tokenizer = tokenizer.map_err(LoadError::other)?;
         // Both are settings for training: here inputs are never cut or padded.
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(LoadError::Other)?;
-        let pieces = tokenizer.get_vocab_size(true);
+        let numbered = others.as_ref().map_or(&tokenizer, |others| &others.spells);
+        let pieces = numbered.get_vocab_size(true);
         let unnamed = n_symbols.saturating_sub(pieces);
         if MOST_UNNAMED <= unnamed && n_symbols < 4 * unnamed {
             return Err(LoadError::other(TokensError::TooFew { path, pieces, n_symbols }));
@@ -99,7 +146,12 @@ impl Tokens {
         let parts = before["pretokenizers"].as_array();
         let needs_blanks =
             is_byte_level(&before) || parts.is_some_and(|parts| parts.iter().any(is_byte_level));
-        Ok(Tokens { path, tokenizer, needs_blanks })
+        Ok(Tokens { path, tokenizer, needs_blanks, others })
+    }
+
+    /// The tokenizer whose pieces have the network's numbers.
+    fn numbered(&self) -> &Tokenizer {
+        self.others.as_ref().map_or(&self.tokenizer, |others| &others.spells)
     }
 
     /// The pieces as output symbols of a network.
@@ -108,7 +160,7 @@ impl Tokens {
     /// If there are more than the network has symbols, or their text depends on their neighbours.
     pub fn vocabulary(&self, n_symbols: usize) -> Result<Vocabulary, LoadError> {
         let unfit = |source| TokensError::Unfit { path: self.path.clone(), source };
-        let vocabulary = Vocabulary::of_tokenizer(&self.tokenizer, n_symbols);
+        let vocabulary = Vocabulary::of_tokenizer(self.numbered(), n_symbols);
         vocabulary.map_err(|source| LoadError::other(unfit(source)))
     }
 
@@ -117,7 +169,7 @@ impl Tokens {
     /// # Errors
     /// If there are more.
     pub fn check(&self, n_symbols: usize) -> Result<(), LoadError> {
-        let pieces = self.tokenizer.get_vocab(true);
+        let pieces = self.numbered().get_vocab(true);
         let beyond = pieces.into_iter().filter(|(_, number)| n_symbols <= *number as usize);
         let Some((name, number)) = beyond.min_by_key(|(_, number)| *number) else { return Ok(()) };
         let source = TokenizerError::TooMany { name, number, n_symbols };
@@ -129,10 +181,38 @@ impl Tokens {
     /// # Errors
     /// If the tokenizer fails, or there are none.
     pub fn read(&self, text: &str) -> Result<Vec<Symbol>, EncodeError> {
-        let encoding = self.encode(text.into())?;
-        match encoding.get_ids() {
-            [] => Err(EncodeError::Nothing),
-            pieces => Ok(pieces.to_vec()),
+        let pieces = match &self.others {
+            Some(others) => self.read_by(others, &self.tokenizer, text)?,
+            None => self.encode(text.into())?.get_ids().to_vec(),
+        };
+        if pieces.is_empty() { Err(EncodeError::Nothing) } else { Ok(pieces) }
+    }
+
+    /// The pieces of a text under numbers of their own. A code such as `>>fra<<` before it names the
+    /// language to write.
+    fn read_by(
+        &self,
+        others: &Others,
+        by: &Tokenizer,
+        text: &str,
+    ) -> Result<Vec<Symbol>, EncodeError> {
+        let code = text.strip_prefix(">>").and_then(|rest| rest.find("<<"));
+        let (code, text) = code.map_or(("", text), |at| text.split_at(at + 4));
+        let encoding = self.encode_by(by, text.into())?;
+        let code = (!code.is_empty()).then_some(code);
+        let names = code.into_iter().chain(encoding.get_tokens().iter().map(String::as_str));
+        let number = |name: &str| others.numbers.get(name).copied().unwrap_or(others.unknown);
+        Ok(names.map(number).chain([others.end]).collect())
+    }
+
+    /// The same for a text that is written.
+    ///
+    /// # Errors
+    /// If the tokenizer fails, or there are none.
+    pub fn read_output(&self, text: &str) -> Result<Vec<Symbol>, EncodeError> {
+        match &self.others {
+            Some(others) => self.read_by(others, &others.writes, text),
+            None => self.read(text),
         }
     }
 
@@ -172,8 +252,14 @@ impl Tokens {
         &self,
         words: &[String],
     ) -> Result<(Vec<Symbol>, Vec<Option<u32>>), EncodeError> {
-        let blank = if self.needs_blanks { " " } else { "" };
-        let own: Vec<String> = words.iter().map(|word| format!("{blank}{word}")).collect();
+        let added = self.tokenizer.get_added_vocabulary();
+        let own: Vec<String> = words
+            .iter()
+            .map(|word| match self.needs_blanks && !added.is_special_token(word) {
+                true => format!(" {word}"),
+                false => word.clone(),
+            })
+            .collect();
         let encoding = self.encode(InputSequence::from(own))?;
         let mut firsts = vec![None; words.len()];
         for (piece, word) in (0u32..).zip(encoding.get_word_ids()) {
@@ -185,9 +271,13 @@ impl Tokens {
     }
 
     fn encode(&self, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
+        self.encode_by(&self.tokenizer, input)
+    }
+
+    fn encode_by(&self, by: &Tokenizer, input: InputSequence<'_>) -> Result<Encoding, EncodeError> {
         let failed = |problem: String| EncodeError::Tokenizer { path: self.path.clone(), problem };
         // The tokenizers crate panics if a file violates some of its assumptions.
-        let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode(input, true)));
+        let encoded = catch_unwind(AssertUnwindSafe(|| by.encode(input, true)));
         let encoded = encoded.map_err(|_| failed("the tokenizer contradicts itself".to_owned()))?;
         encoded.map_err(|error| failed(error.to_string()))
     }

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::super::ImportError;
+use super::super::{ImportError, damaged};
 use super::json_of;
 use crate::layers::activation::Nonlinearity;
 use crate::settings::MOST_SIZE;
 
 /// The most layers.
 const MOST_LAYERS: usize = 1000;
+
+/// The most labels that are not named.
+const MOST_LABELS: usize = 1 << 16;
 
 /// The most positions: tables of sinusoids are computed.
 const MOST_POSITIONS: usize = 1 << 17;
@@ -24,8 +27,38 @@ pub struct Config {
 
 impl Config {
     pub(super) fn open(path: PathBuf) -> Result<Config, ImportError> {
-        let value = json_of(&path)?;
-        Ok(Config { path, value })
+        let value: Value = json_of(&path)?;
+        match value.is_object() {
+            true => Ok(Config { path, value }),
+            false => Err(damaged(&path, "it holds no JSON object")),
+        }
+    }
+
+    /// The same with keys of other names, which transformers prefers to the usual ones.
+    pub(super) fn renamed(mut self, names: &[(&str, &str)]) -> Config {
+        for (other, usual) in names {
+            if let Some(value) = self.get(other).cloned() {
+                self.value[*usual] = value;
+            }
+        }
+        self
+    }
+
+    /// A remark about these settings.
+    pub(super) fn remark(&self, remark: &str) -> String {
+        format!("{}: {remark}", self.path.display())
+    }
+
+    /// The classes of transformers that the network was saved as.
+    pub(super) fn architectures(&self) -> impl Iterator<Item = &str> {
+        let names = self.get("architectures").and_then(Value::as_array);
+        names.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// The first number of the version of transformers that saved it; `None` if it does not say.
+    pub(super) fn major_version(&self) -> Option<u32> {
+        let version = self.get("transformers_version")?.as_str()?;
+        version.split('.').next()?.parse().ok()
     }
 
     /// An error about these settings.
@@ -44,7 +77,12 @@ impl Config {
         value.ok_or_else(|| self.problem("there is no \"model_type\", a string"))
     }
 
-    fn whole(&self, key: &str, least: usize, most: usize) -> Result<Option<usize>, ImportError> {
+    pub(super) fn whole(
+        &self,
+        key: &str,
+        least: usize,
+        most: usize,
+    ) -> Result<Option<usize>, ImportError> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
         match n.filter(|n| (least..=most).contains(n)) {
@@ -87,6 +125,14 @@ impl Config {
     /// A symbol below `n`, if there is one.
     pub(super) fn symbol_if(&self, key: &str, n: usize) -> Result<Option<u32>, ImportError> {
         Ok(self.whole(key, 0, n.saturating_sub(1))?.map(|symbol| symbol as u32))
+    }
+
+    /// Symbols below `n`: one, or a list; empty if left out.
+    pub(super) fn symbol_or_list(&self, key: &str, n: usize) -> Result<Vec<u32>, ImportError> {
+        match self.get(key) {
+            Some(Value::Array(_)) => self.symbols(key, n),
+            _ => Ok(self.symbol_if(key, n)?.into_iter().collect()),
+        }
     }
 
     /// A list of symbols below `n`, each of which may stand in a list of its own; empty if left out.
@@ -168,11 +214,14 @@ impl Config {
         }
     }
 
-    /// The names of labels, by number.
+    /// The names of labels, by number: transformers leaves out the names that it gives itself.
     pub(super) fn labels(&self) -> Result<Vec<String>, ImportError> {
-        let labels = self.get("id2label").and_then(Value::as_object);
-        let labels = labels.ok_or_else(|| {
-            self.problem("there is no \"id2label\": is this a network for token classification?")
+        let Some(labels) = self.get("id2label") else {
+            let n = self.whole("num_labels", 1, MOST_LABELS)?.unwrap_or(2);
+            return Ok((0..n).map(|i| format!("LABEL_{i}")).collect());
+        };
+        let labels = labels.as_object().ok_or_else(|| {
+            self.problem("\"id2label\" is no object from numbers to the names of labels")
         })?;
         let name = |i: usize| labels.get(&i.to_string()).and_then(Value::as_str).map(str::to_owned);
         (0..labels.len())

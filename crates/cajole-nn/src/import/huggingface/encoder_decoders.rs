@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::super::ImportError;
 use super::super::placing::{Placing, Source};
 use super::encoders::like_bert;
-use super::{Family, Folder};
+use super::{Config, Family, Folder};
+use crate::layers::activation::Nonlinearity;
 use crate::layers::norm::NormKind;
 use crate::layers::positions::Waves;
 use crate::models::transformer::{
@@ -17,8 +18,17 @@ use crate::network::Trainable;
 /// it with.
 const MOST_WAVES: usize = 1 << 26;
 
-/// Length limit of outputs where positions set none.
-const CAP: usize = 512;
+/// The longest output where positions set no limit.
+const MOST_WRITTEN: usize = 1 << 16;
+
+/// A network, and the tensors of its tables of symbols.
+struct Tables {
+    config: EncoderDecoderConfig,
+    reads: String,
+    writes: String,
+    /// What symbols are scored with, if not with what they are read with when written.
+    scores: String,
+}
 
 impl Folder {
     /// An encoder-decoder and its weights.
@@ -38,22 +48,16 @@ impl Folder {
 
     /// BART, or Marian: sinusoids, and no norm of what is read.
     fn bart(&self, is_marian: bool) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
-        let c = &self.config;
-        let mut config = bart(self, is_marian)?;
-        let generation = self.generation(&mut config)?;
         let prefixes = ["model.", ""];
-        // Whatever the settings say, what there is decides.
-        config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none()
-            || c.flag_or("tie_word_embeddings", true)?;
+        let Tables { config, reads, writes, scores } =
+            self.tables(bart(self, is_marian)?, &prefixes)?;
+        let generation = self.reading().generation(config.writes.symbols)?;
         let mut net = EncoderDecoder::new(config);
         net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &prefixes);
-        to.table(
-            "reads.symbols",
-            &["shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"],
-        )?;
-        to.table("writes.symbols", &["decoder.embed_tokens.weight"])?;
-        to.table("output.symbols", &["lm_head.weight"])?;
+        to.table("reads.symbols", &[&reads])?;
+        to.table("writes.symbols", &[&writes])?;
+        to.table("output.symbols", &[&scores])?;
         if to.find(&["final_logits_bias"])?.is_some() {
             to.vector("output.b", "final_logits_bias", &[1, net.config.writes.symbols])?;
         }
@@ -90,14 +94,14 @@ impl Folder {
 
     /// T5: RMS norms first, no biases, distances instead of positions.
     fn t5(&self) -> Result<(EncoderDecoder, Vec<f32>), ImportError> {
-        let mut config = t5(self)?;
-        let generation = self.generation(&mut config)?;
-        config.ties_output = self.weights.find(&["lm_head.weight".to_owned()])?.is_none();
+        let Tables { config, reads, writes, scores } = self.tables(t5(self)?, &[""])?;
+        let generation = self.reading().generation(config.writes.symbols)?;
         let mut net = EncoderDecoder::new(config);
         net.generation = generation;
         let mut to = Placing::new(&self.weights, net.layout(), &[""]);
-        to.table("reads.symbols", &["shared.weight", "encoder.embed_tokens.weight"])?;
-        to.table("output.symbols", &["lm_head.weight"])?;
+        to.table("reads.symbols", &[&reads])?;
+        to.table("writes.symbols", &[&writes])?;
+        to.table("output.symbols", &[&scores])?;
         let stacks =
             [("encoder", net.config.encoder.layers), ("decoder", net.config.decoder.layers)];
         for (stack, layers) in stacks {
@@ -131,6 +135,52 @@ impl Folder {
     }
 }
 
+impl Folder {
+    /// Which tensors are the tables of symbols. In transformers 5, whatever settings say, a table of
+    /// its own that differs is used. In transformers 4 tables that are tied are those of `shared`.
+    fn tables(
+        &self,
+        mut config: EncoderDecoderConfig,
+        prefixes: &[&str],
+    ) -> Result<Tables, ImportError> {
+        let c = &self.config;
+        let find = |names: &[&str]| -> Result<Option<String>, ImportError> {
+            let all =
+                names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
+            Ok(self.weights.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
+        };
+        let is_tied = c.flag_or("tie_word_embeddings", true)?;
+        let is_old = c.major_version().is_some_and(|version| version < 5);
+        let is_one = is_old && config.shares_symbols && (is_tied || c.model_type()? != "bart");
+        let [shared, read, written] =
+            ["shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"];
+        let (first, second) = if is_one { (shared, shared) } else { (read, written) };
+        let none = || format!("{}{shared}", prefixes[0]);
+        let reads = find(&[first, shared, read, written])?.unwrap_or_else(none);
+        let writes = find(&[second, shared, written, read])?.unwrap_or_else(none);
+        let head = find(&["lm_head.weight"])?.filter(|_| !(is_one && is_tied));
+        let has_head = head.is_some();
+        let scores = match (head, config.shares_symbols) {
+            (Some(head), _) => head,
+            (None, true) => find(&[shared])?.unwrap_or_else(|| writes.clone()),
+            (None, false) => writes.clone(),
+        };
+        let are_equal = |a: &String, b: &String| Ok(a == b || self.weights.are_equal(a, b)?);
+        config.shares_symbols &= are_equal(&reads, &writes)?;
+        // A head of its own that is not tied is a parameter of its own, even while it is equal.
+        let may_tie = !has_head || (is_tied && !matches!(c.model_type()?, "t5" | "mt5"));
+        config.ties_output = may_tie && are_equal(&scores, &writes)?;
+        // Placing puts prefixes before names.
+        let bare = |name: String| match prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))
+        {
+            Some(bare) => bare.to_owned(),
+            None => name,
+        };
+        let [reads, writes, scores] = [reads, writes, scores].map(bare);
+        Ok(Tables { config, reads, writes, scores })
+    }
+}
+
 fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, ImportError> {
     let c = &folder.config;
     let symbols = c.size("vocab_size")?;
@@ -144,7 +194,7 @@ fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, Import
              be {MOST_WAVES}"
         )));
     }
-    let scale = match c.flag_or("scale_embedding", is_marian)? {
+    let scale = match c.flag_or("scale_embedding", false)? {
         true => (width as f32).sqrt(),
         false => 1.0,
     };
@@ -152,7 +202,7 @@ fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, Import
         symbols,
         positions: match is_marian {
             true => Positions::Sinusoidal { rows: positions, waves: Waves::Halves },
-            false => Positions::Learned { rows: positions + 2, offset: 2 },
+            false => Positions::Learned { rows: positions + 2, offset: 2, padding: None },
         },
         types: 0,
         has_norm: !is_marian,
@@ -168,6 +218,7 @@ fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, Import
             ..like_bert(width, heads)
         })
     };
+    let reading = folder.reading();
     Ok(EncoderDecoderConfig {
         reads: embedding(symbols),
         encoder: stack("encoder")?,
@@ -177,9 +228,9 @@ fn bart(folder: &Folder, is_marian: bool) -> Result<EncoderDecoderConfig, Import
         ties_output: true,
         has_output_bias: true,
         output_scale: 1.0,
-        start: folder.start(written)?,
-        end: c.symbol("eos_token_id", written)?,
-        cap: positions.min(CAP),
+        start: reading.start(written)?,
+        end: reading.ends(written)?[0],
+        cap: reading.cap(positions)?,
         cap_factor: 0,
         reads_end: false,
         vectors: None,
@@ -198,19 +249,13 @@ fn t5(folder: &Folder) -> Result<EncoderDecoderConfig, ImportError> {
              distances of more than half as many up to 65536"
         )));
     }
-    // "gated-gelu" has always meant the approximation.
-    let feed = c.name_or("feed_forward_proj", "relu")?;
-    let (is_gated, name) = match feed.strip_prefix("gated-") {
-        Some("gelu") => (true, "gelu_new"),
-        Some(name) => (true, name),
-        None => (false, feed),
-    };
+    let (is_gated, activation) = feed_forward(c)?;
     let stack = StackConfig {
         layers: c.layers("num_layers")?,
         head_size: c.size("d_kv")?,
         scale: 1.0,
         inner: c.size("d_ff")?,
-        activation: c.nonlinearity("feed_forward_proj", name)?,
+        activation,
         is_gated,
         norm: NormKind::Rms,
         epsilon: c.number_or("layer_norm_epsilon", 1e-6)?,
@@ -231,11 +276,7 @@ fn t5(folder: &Folder) -> Result<EncoderDecoderConfig, ImportError> {
         has_norm: false,
         scale: 1.0,
     };
-    // Older settings say it by whether words are tied.
-    let is_scaled = match c.get("scale_decoder_outputs") {
-        Some(value) => value == &json!(true),
-        None => c.get("tie_word_embeddings").and_then(Value::as_bool) != Some(false),
-    };
+    let reading = folder.reading();
     Ok(EncoderDecoderConfig {
         reads: embedding,
         decoder: StackConfig { layers: decoder_layers, ..stack.clone() },
@@ -244,12 +285,44 @@ fn t5(folder: &Folder) -> Result<EncoderDecoderConfig, ImportError> {
         shares_symbols: true,
         ties_output: true,
         has_output_bias: false,
-        output_scale: if is_scaled { 1.0 / (width as f32).sqrt() } else { 1.0 },
-        start: folder.start(symbols)?,
-        end: c.symbol("eos_token_id", symbols)?,
-        cap: CAP,
+        output_scale: if is_scaled(c)? { 1.0 / (width as f32).sqrt() } else { 1.0 },
+        start: reading.start(symbols)?,
+        end: reading.ends(symbols)?[0],
+        cap: reading.cap(MOST_WRITTEN)?,
         cap_factor: 0,
         reads_end: false,
         vectors: None,
+    })
+}
+
+/// Whether feed-forward layers of T5 have a gate, and their activation. The names that
+/// `feed_forward_proj` stands for are saved beside it, and win.
+fn feed_forward(c: &Config) -> Result<(bool, Nonlinearity), ImportError> {
+    let usual = if c.model_type()? == "mt5" { "gated-gelu" } else { "relu" };
+    let feed = c.name_or("feed_forward_proj", usual)?;
+    let (is_gated, name) = match feed.strip_prefix("gated-") {
+        // It has always meant the approximation.
+        Some("gelu") => (true, "gelu_new"),
+        Some(name) => (true, name),
+        None => (false, feed),
+    };
+    let activation = match c.get("dense_act_fn") {
+        Some(_) => c.activation("dense_act_fn", name)?,
+        None => c.nonlinearity("feed_forward_proj", name)?,
+    };
+    Ok((c.flag_or("is_gated_act", is_gated)?, activation))
+}
+
+/// Whether what comes out of a T5 decoder is scaled before symbols are scored.
+fn is_scaled(c: &Config) -> Result<bool, ImportError> {
+    let is_tied = c.get("tie_word_embeddings").and_then(Value::as_bool);
+    if c.model_type()? == "mt5" {
+        // transformers 5 says of every mT5 that it is tied, and never scales; 4 scales what is tied.
+        return Ok(is_tied == Some(true) && c.major_version().is_some_and(|version| version < 5));
+    }
+    // Older settings say it by whether words are tied.
+    Ok(match c.get("scale_decoder_outputs") {
+        Some(value) => value == &json!(true),
+        None => is_tied != Some(false),
     })
 }

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use serde_json::json;
 
 use super::super::ImportError;
-use super::super::placing::Placing;
+use super::super::placing::{Placing, Source};
 use super::{Config, Family, Folder};
 use crate::layers::norm::NormKind;
 use crate::models::transformer::{
@@ -67,7 +67,22 @@ impl Folder {
     /// # Errors
     /// If the folder holds another network, or a tensor is missing, of another shape, or not finite.
     pub fn tagger<X: Borrow<Pieces> + Sync>(&self) -> Result<ImportedTagger<X>, ImportError> {
-        let labels = self.config.labels()?;
+        let c = &self.config;
+        let others = ["SequenceClassification", "MultipleChoice", "QuestionAnswering"];
+        let made_for = c.architectures().find(|name| others.iter().any(|end| name.ends_with(end)));
+        if let Some(name) = made_for {
+            return Err(c.problem(format!(
+                "\"architectures\" has {name:?}; only networks for token classification label words"
+            )));
+        }
+        let has_labels = c.get("id2label").is_some();
+        if !has_labels && self.weights.find(&["classifier.weight".to_owned()])?.is_none() {
+            return Err(c.problem(
+                "there is no \"id2label\", nor a tensor \"classifier.weight\": is this a network for \
+                 token classification?",
+            ));
+        }
+        let labels = c.labels()?;
         let (net, weights) = self.encoder_with(labels.len(), None)?;
         Ok(ImportedTagger { net, weights, labels })
     }
@@ -95,10 +110,9 @@ impl Folder {
             return Err(c.problem("this is no encoder that tags"));
         }
         let (names, config) = match c.model_type()? {
-            "bert" => (BERT, bert(c, tags, 0)?),
+            "bert" => (BERT, bert(c, tags, None)?),
             "distilbert" => (DISTILBERT, distilbert(c, tags)?),
-            // Positions begin after that of padding.
-            _ => (ROBERTA, bert(c, tags, c.size_or("pad_token_id", 1)? + 1)?),
+            _ => (ROBERTA, bert(c, tags, Some(c.size_or("pad_token_id", 1)?))?),
         };
         let net = EncoderTagger::new(config);
         let prefixes = [names.prefix, ""];
@@ -133,14 +147,19 @@ impl Folder {
     }
 }
 
-fn bert(c: &Config, tags: usize, offset: usize) -> Result<EncoderTaggerConfig, ImportError> {
+/// Given the symbol of padding, positions begin after its number, and it has none, as in RoBERTa.
+fn bert(
+    c: &Config,
+    tags: usize,
+    padding: Option<usize>,
+) -> Result<EncoderTaggerConfig, ImportError> {
     c.only("position_embedding_type", &json!("absolute"))?;
     c.only("is_decoder", &json!(false))?;
     let (width, heads) = c.heads("hidden_size", "num_attention_heads")?;
     Ok(EncoderTaggerConfig {
         embedding: EmbeddingConfig {
             symbols: c.size("vocab_size")?,
-            positions: learned(c, "max_position_embeddings", offset)?,
+            positions: learned(c, "max_position_embeddings", padding)?,
             types: c.size_or("type_vocab_size", 2)?,
             has_norm: true,
             scale: 1.0,
@@ -162,7 +181,7 @@ fn distilbert(c: &Config, tags: usize) -> Result<EncoderTaggerConfig, ImportErro
     Ok(EncoderTaggerConfig {
         embedding: EmbeddingConfig {
             symbols: c.size("vocab_size")?,
-            positions: learned(c, "max_position_embeddings", 0)?,
+            positions: learned(c, "max_position_embeddings", None)?,
             types: 0,
             has_norm: true,
             scale: 1.0,
@@ -179,11 +198,13 @@ fn distilbert(c: &Config, tags: usize) -> Result<EncoderTaggerConfig, ImportErro
     })
 }
 
-/// A table of positions, of which some come before the first.
-fn learned(c: &Config, key: &str, offset: usize) -> Result<Positions, ImportError> {
-    let rows = c.positions(key)?;
+/// A table of positions. Given the symbol of padding, its number is the last row before the first
+/// position.
+fn learned(c: &Config, key: &str, padding: Option<usize>) -> Result<Positions, ImportError> {
+    let (rows, offset) = (c.positions(key)?, padding.map_or(0, |padding| padding + 1));
+    let padding = padding.map(|padding| padding as u32);
     match offset < rows {
-        true => Ok(Positions::Learned { rows, offset }),
+        true => Ok(Positions::Learned { rows, offset, padding }),
         false => Err(c.problem(format!("{key:?} is {rows}, and the first position is {offset}"))),
     }
 }

@@ -12,18 +12,23 @@
 mod config;
 mod encoder_decoders;
 mod encoders;
+mod foreign;
 mod generation;
 mod weights;
 
 use std::path::{Path, PathBuf};
 
+use cajole_core::Symbol;
 use serde::de::DeserializeOwned;
 
 use super::{ImportError, damaged, io};
+use crate::models::transformer::Generation;
 use crate::regular;
 pub use config::Config;
 pub use encoders::ImportedTagger;
+pub use foreign::foreign;
 pub use generation::Beams;
+use generation::Reading;
 pub use weights::Weights;
 
 /// Bytes of a JSON file, beyond which it is refused.
@@ -48,17 +53,144 @@ pub enum Family {
     EncoderDecoder,
 }
 
+/// The settings of a folder, without its tensors.
+#[derive(Clone, Debug)]
+pub struct FolderSettings {
+    config: Config,
+    /// How outputs are generated, if the folder says so in a file of its own.
+    generation: Option<Config>,
+}
+
+impl FolderSettings {
+    /// Reads `config.json` and, if there is one, `generation_config.json`.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn open(folder: &Path) -> Result<FolderSettings, ImportError> {
+        let generation = folder.join("generation_config.json");
+        let generation = generation.exists().then(|| Config::open(generation)).transpose()?;
+        Ok(FolderSettings { config: config_of(folder)?, generation })
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading::new(&self.config, self.generation.as_ref())
+    }
+
+    /// How an encoder-decoder writes.
+    ///
+    /// # Errors
+    /// If the folder holds another network, or a setting is not what it should be.
+    pub fn writing(&self) -> Result<Writing, ImportError> {
+        if family(&self.config)? != Family::EncoderDecoder {
+            return Err(self.config.problem("this is no encoder-decoder"));
+        }
+        let (reading, reads) = (self.reading(), self.config.size("vocab_size")?);
+        let writes = match self.config.flag_or("share_encoder_decoder_embeddings", true)? {
+            true => reads,
+            false => self.config.size("decoder_vocab_size")?,
+        };
+        let positions = match self.config.model_type()? {
+            "bart" | "marian" => self.config.positions("max_position_embeddings")?,
+            _ => usize::MAX,
+        };
+        Ok(Writing {
+            reads,
+            writes,
+            start: reading.start(writes)?,
+            end: reading.ends(writes)?[0],
+            cap: reading.cap(positions)?,
+            positions,
+            generation: reading.generation(writes)?,
+            beams: reading.beams()?,
+        })
+    }
+
+    /// What transformers would do otherwise, one sentence for each setting.
+    pub fn remarks(&self) -> Vec<String> {
+        match family(&self.config) {
+            Ok(Family::EncoderDecoder) => self.reading().remarks(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The names of an encoder's labels.
+    ///
+    /// # Errors
+    /// If they are not what they should be.
+    pub fn labels(&self) -> Result<Vec<String>, ImportError> {
+        self.config.labels()
+    }
+
+    /// The number of symbols that are read.
+    ///
+    /// # Errors
+    /// If the folder does not say.
+    pub fn symbols(&self) -> Result<usize, ImportError> {
+        self.config.size("vocab_size")
+    }
+}
+
+/// How an encoder-decoder writes, beside its weights.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Writing {
+    /// The number of symbols that are read.
+    pub reads: usize,
+    /// The number of symbols that are written.
+    pub writes: usize,
+    /// What the decoder reads first.
+    pub start: Symbol,
+    /// What ends an output.
+    pub end: Symbol,
+    /// The most symbols of an output, with its end.
+    pub cap: usize,
+    /// The most symbols of an input.
+    pub positions: usize,
+    /// What may be written, and what has to be.
+    pub generation: Generation,
+    /// The search that `generate` runs.
+    pub beams: Beams,
+}
+
 impl Folder {
     /// Opens a folder and checks its headers.
     ///
     /// # Errors
-    /// If a file is missing or damaged.
+    /// If a file is missing or damaged, or the folder holds something that is not read.
     pub fn open(path: &Path) -> Result<Folder, ImportError> {
-        let config = Config::open(path.join("config.json"))?;
-        let generation = path.join("generation_config.json");
-        let generation = generation.exists().then(|| Config::open(generation)).transpose()?;
+        if let Some(problem) = foreign(path) {
+            return Err(ImportError::Options { path: path.to_owned(), problem });
+        }
+        let settings = FolderSettings::open(path)?;
+        if let Some(quantization) = settings.config.get("quantization_config") {
+            let method = quantization.get("quant_method").and_then(|method| method.as_str());
+            return Err(settings.config.problem(format!(
+                "\"quantization_config\" says that weights are quantized by {:?}, and such weights are not \
+                 read: load the network with transformers, call dequantize() and save it again",
+                method.unwrap_or("an unnamed method")
+            )));
+        }
         let weights = Weights::open(path)?;
+        let FolderSettings { config, generation } = settings;
         Ok(Folder { path: path.to_owned(), config, generation, weights })
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading::new(&self.config, self.generation.as_ref())
+    }
+
+    /// The search that `generate` runs with this folder, unless told otherwise.
+    ///
+    /// # Errors
+    /// If a setting is not what it should be.
+    pub fn beams(&self) -> Result<Beams, ImportError> {
+        self.reading().beams()
+    }
+
+    /// What transformers would do otherwise with this folder, one sentence for each setting.
+    pub fn remarks(&self) -> Vec<String> {
+        let (config, generation) = (self.config.clone(), self.generation.clone());
+        FolderSettings { config, generation }.remarks()
     }
 
     /// The folder.
@@ -80,7 +212,32 @@ impl Folder {
 /// # Errors
 /// If there is none, or it is of a kind of network that is not supported.
 pub fn family_of(folder: &Path) -> Result<Family, ImportError> {
-    family(&Config::open(folder.join("config.json"))?)
+    family(&config_of(folder)?)
+}
+
+/// `config.json`, by the keys that networks are read with.
+fn config_of(folder: &Path) -> Result<Config, ImportError> {
+    let config = Config::open(folder.join("config.json"))?;
+    let names: &[(&str, &str)] = match config.model_type()? {
+        "distilbert" => &[
+            ("hidden_size", "dim"),
+            ("num_attention_heads", "n_heads"),
+            ("num_hidden_layers", "n_layers"),
+        ],
+        "t5" | "mt5" => &[
+            ("hidden_size", "d_model"),
+            ("num_attention_heads", "num_heads"),
+            ("num_hidden_layers", "num_layers"),
+            ("head_dim", "d_kv"),
+        ],
+        "bart" | "marian" => &[
+            ("hidden_size", "d_model"),
+            ("num_attention_heads", "encoder_attention_heads"),
+            ("num_hidden_layers", "encoder_layers"),
+        ],
+        _ => &[],
+    };
+    Ok(config.renamed(names))
 }
 
 fn family(config: &Config) -> Result<Family, ImportError> {

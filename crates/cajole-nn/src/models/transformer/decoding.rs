@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 use super::cache::{Cache, Cached, ROOT};
 use super::draft::Drafts;
-use super::encoder_decoder::{EncoderDecoder, Memory};
+use super::encoder_decoder::{EncoderDecoder, EncoderDecoderConfig, Memory};
+use super::generation::Standing;
 use crate::layout::Layout;
 use crate::models::Token;
 use crate::network::{Forcing, Network, Trainable, Trained};
@@ -41,6 +42,10 @@ pub struct Decoding {
     open: Open,
     /// Of the last step, `(R, V)`.
     log_probs: Vec<f32>,
+    /// Of the last step, by row: what was subtracted from scores, if decoding has to know.
+    log_sums: Vec<f32>,
+    /// The symbols of a prefix.
+    prefix: Vec<Symbol>,
     /// The node and the input of each saved row.
     saved: Vec<(u32, u32)>,
     late: Late,
@@ -120,10 +125,14 @@ impl Decoding {
         g: &mut Graph<'_>,
         symbols: &[Symbol],
     ) -> Result<(), Failure> {
-        let Decoding { memory, cache, rows, inputs, drafts, open, log_probs, .. } = self;
+        let Decoding {
+            memory, cache, rows, inputs, drafts, open, log_probs, log_sums, prefix, ..
+        } = self;
         drafts.record(net, g, (memory, cache), (rows, inputs, symbols));
         let n = net.config.writes.symbols;
         log_probs.resize(rows.len() * n, 0.0);
+        log_sums.clear();
+        log_sums.resize(rows.len(), 0.0);
         open.clear();
         for (i, (row, &symbol)) in rows.iter_mut().zip(symbols).enumerate() {
             match drafts.follow(cache, *row, symbol) {
@@ -141,14 +150,20 @@ impl Decoding {
             }
         }
         if !open.rows.is_empty() {
-            extend(net, g, (memory, cache), open, log_probs)?;
+            extend(net, g, (memory, cache), open, (log_probs, log_sums))?;
         }
         for (&row, &node) in open.rows.iter().zip(&open.nodes) {
             rows[row as usize] = node;
         }
         inputs.iter().zip(&*rows).for_each(|(&input, &node)| drafts.reach(input, node));
-        for (own, &node) in log_probs.chunks_exact_mut(n).zip(&*rows) {
-            net.generation.apply(own, cache.nodes[node as usize].depth as usize);
+        let EncoderDecoderConfig { start, end, cap, .. } = net.config;
+        for ((own, &node), &log_sum) in log_probs.chunks_exact_mut(n).zip(&*rows).zip(&*log_sums) {
+            prefix.clear();
+            if net.generation.needs_prefix() {
+                cache.path(node, prefix);
+            }
+            let depth = cache.nodes[node as usize].depth as usize;
+            net.generation.apply(own, Standing { start, end, depth, prefix, cap, log_sum });
         }
         Ok(())
     }
@@ -160,7 +175,7 @@ fn extend(
     g: &mut Graph<'_>,
     (memory, cache): (&Memory, &mut Cache),
     Open { rows, nodes, inputs, symbols }: &mut Open,
-    log_probs: &mut [f32],
+    (log_probs, log_sums): (&mut [f32], &mut [f32]),
 ) -> Result<(), Failure> {
     if MOST_CACHED < cache.len() {
         return Err(Failure::new(format!(
@@ -179,13 +194,27 @@ fn extend(
     let x = net.writes.read(g, read, None, nodes.len()); // (R, D)
     let mut look = Cached::new(net, cache, memory, nodes.len());
     let x = net.decoder.run(g, x, &mut look); // (R, D)
-    let said = net.log_probs(g, x); // (R, V)
+    let scores = net.scores(g, x);
+    let said = g.log_softmax(scores); // (R, V)
     let n = said.cols as usize;
     for (i, &row) in rows.iter().enumerate() {
-        log_probs[row as usize * n..][..n].copy_from_slice(g.tape.value(said.row(i)));
+        let own = g.tape.value(said.row(i));
+        log_probs[row as usize * n..][..n].copy_from_slice(own);
+        if net.generation.needs_scores() {
+            // The same for every symbol.
+            log_sums[row as usize] = g.tape.value(scores.row(i))[0] - own[0];
+        }
     }
     g.tape.rewind(start);
     Ok(())
+}
+
+impl EncoderDecoder {
+    /// The symbol that stands for `symbol` where these are the log-probabilities: the end symbol may
+    /// stand for others.
+    fn spoken(&self, symbol: Symbol, log_probs: &[f32]) -> Symbol {
+        if symbol == self.config.end { self.generation.ending(symbol, log_probs) } else { symbol }
+    }
 }
 
 impl Late {
@@ -244,7 +273,9 @@ impl Stepwise for EncoderDecoder {
 
     fn begin(&self, g: &mut Graph<'_>, lane: &mut Decoding, xs: &[&[Token]], recording: Recording) {
         let Decoding { memory, cache, rows, inputs, drafts, saved, .. } = lane;
-        drafts.begin(cache, xs.iter().copied(), recording == Recording::Kept);
+        // Drafts keep log-probabilities alone.
+        let is_drafted = recording == Recording::Kept && !self.generation.needs_scores();
+        drafts.begin(cache, xs.iter().copied(), is_drafted);
         self.encode(g, xs.iter().copied(), memory);
         cache.begin(g.tape, memory, self.config.decoder.heads(true));
         rows.clear();
@@ -349,8 +380,10 @@ impl Network for EncoderDecoder {
             force.forced.clear();
             force.forced.output.extend_from_slice(force.output);
             for (t, &symbol) in force.output.iter().chain([&self.config.end]).enumerate() {
-                if !self.generation.is_certain(t) {
-                    force.forced.log_prob += g.tape.value(said.row(row))[symbol as usize];
+                let own = g.tape.value(said.row(row));
+                let symbol = self.spoken(symbol, own);
+                if !self.generation.is_certain(t, self.config.cap) {
+                    force.forced.log_prob += own[symbol as usize];
                 }
                 force.forced.marks.push(g.tape.mark(said, row, symbol as usize));
                 row += 1;
@@ -383,6 +416,7 @@ impl Network for EncoderDecoder {
             let row = late.places[node as usize] as usize;
             let place = drafts.place(cache, node).or(said.map(|said| (said, row)));
             if let Some((said, row)) = place {
+                let symbol = self.spoken(symbol, g.tape.value(said.row(row)));
                 *mark = g.tape.mark(said, row, symbol as usize);
             }
         }

@@ -25,6 +25,9 @@ pub enum Positions {
         /// Rows before that of position 0.
         #[serde(deserialize_with = "optional_size")]
         offset: usize,
+        /// A symbol that has the row before that of position 0 wherever it stands, and no position.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        padding: Option<Symbol>,
     },
     /// By sines and cosines.
     Sinusoidal {
@@ -49,7 +52,7 @@ impl Positions {
     /// The longest sequence, if there is a limit.
     pub fn most(self) -> Option<usize> {
         match self {
-            Positions::Learned { rows, offset } => Some(rows.saturating_sub(offset)),
+            Positions::Learned { rows, offset, .. } => Some(rows.saturating_sub(offset)),
             Positions::Sinusoidal { rows, .. } => Some(rows),
             Positions::Relative { .. } => None,
         }
@@ -138,13 +141,22 @@ impl Embedding {
             x = g.sum(x, more);
         }
         let last = self.config.positions.most().unwrap_or(1).saturating_sub(1);
-        let at = counted(rows.map(|(_, t)| t.min(last) as u32), n);
         match (self.config.positions, self.positions) {
-            (Positions::Learned { offset, .. }, Some(table)) => {
-                let positions = g.embed(table, counted(at.map(|t| t + offset as u32), n));
+            (Positions::Learned { offset, padding, .. }, Some(table)) => {
+                let mut skipped = 0;
+                let at = rows.map(|(symbol, t)| {
+                    skipped = if t == 0 { 0 } else { skipped };
+                    if Some(symbol) == padding {
+                        skipped += 1;
+                        return offset.saturating_sub(1) as u32;
+                    }
+                    ((t - skipped).min(last) + offset) as u32
+                });
+                let positions = g.embed(table, counted(at, n));
                 x = g.sum(x, positions);
             }
             (Positions::Sinusoidal { .. }, _) => {
+                let at = counted(rows.map(|(_, t)| t.min(last) as u32), n);
                 let positions = g.constant_rows(&self.waves, x.cols as usize, at);
                 x = g.sum(x, positions);
             }

@@ -7,6 +7,7 @@ use cajole_core::model::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::embedding::{Embedding, EmbeddingConfig, Positions};
+use super::generation::Generation;
 use super::stack::{Stack, StackConfig};
 use super::tagger::PiecesError;
 use super::{counted, in_a_row};
@@ -114,32 +115,6 @@ impl EncoderDecoderConfig {
             Some(symbol) => Err(format!("symbol {symbol} of {} begins or ends", writes.symbols)),
             None => Ok(()),
         }
-    }
-}
-
-/// What decoding is told beside the weights. It has no gradient.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Generation {
-    /// The symbol that every output begins with.
-    pub first: Option<Symbol>,
-    /// Symbols that are never written.
-    pub never: Vec<Symbol>,
-}
-
-impl Generation {
-    /// Changes the log-probabilities `(V)` of what follows a prefix of `depth` symbols.
-    pub(super) fn apply(&self, log_probs: &mut [f32], depth: usize) {
-        if let Some(first) = self.first.filter(|_| depth == 0) {
-            log_probs.fill(f32::NEG_INFINITY);
-            log_probs[first as usize] = 0.0;
-            return;
-        }
-        self.never.iter().for_each(|&symbol| log_probs[symbol as usize] = f32::NEG_INFINITY);
-    }
-
-    /// Whether the symbol at this position is certain.
-    pub(super) fn is_certain(&self, at: usize) -> bool {
-        at == 0 && self.first.is_some()
     }
 }
 
@@ -286,8 +261,13 @@ impl EncoderDecoder {
 
     /// `(R, V)` from what comes out of the decoder, `(R, D)`.
     pub(super) fn log_probs(&self, g: &mut Graph<'_>, x: Var) -> Var {
-        let x = g.scale(x, self.config.output_scale);
-        let scores = g.scores(x, self.output.0, self.output.1); // (R, V)
+        let scores = self.scores(g, x);
         g.log_softmax(scores)
+    }
+
+    /// The same before it is normalised.
+    pub(super) fn scores(&self, g: &mut Graph<'_>, x: Var) -> Var {
+        let x = g.scale(x, self.config.output_scale);
+        g.scores(x, self.output.0, self.output.1) // (R, V)
     }
 }

@@ -14,6 +14,7 @@ mod decoding;
 mod draft;
 mod embedding;
 mod encoder_decoder;
+mod generation;
 mod layer;
 mod stack;
 mod tagger;
@@ -22,7 +23,8 @@ use std::ops::Range;
 
 pub use decoding::Decoding;
 pub use embedding::{EmbeddingConfig, Positions};
-pub use encoder_decoder::{EncoderDecoder, EncoderDecoderConfig, Generation, VectorsConfig};
+pub use encoder_decoder::{EncoderDecoder, EncoderDecoderConfig, VectorsConfig};
+pub use generation::{Generation, Repetition, Standing};
 pub use stack::StackConfig;
 pub use tagger::{EncoderTagger, EncoderTaggerConfig, Pieces, PiecesError};
 

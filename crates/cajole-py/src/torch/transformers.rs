@@ -1,0 +1,286 @@
+//! Networks of transformers: lines become pieces and outputs text as they do where cajole computes the
+//! network itself, so that a rule file means the same both ways.
+
+use std::ops::Range;
+use std::path::Path;
+
+use cajole_core::{Source, Symbol};
+use cajole_infer::engine::{Engine, Limits, Rival};
+use cajole_infer::labelled_words::LabelledWords;
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::task::{Case, Display, Output, Search, Task, Together};
+use cajole_infer::texts::{ReadText, Right, Texts};
+use cajole_infer::{FolderSettings, Pieces, Tokens, Writing, search_as, sequences, tags};
+use cajole_report::Piece;
+use cajole_rules::{Rules, Vocabulary};
+use cajole_tasks::Presets;
+use cajole_tasks::checkpoint::LoadError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value, json};
+
+use super::backend::{Backend, Item};
+use super::stepper::PyStepper;
+use super::tagger::PyTagger;
+use super::task::together;
+
+/// The most prefixes that a search extends: passes cost more here than elsewhere.
+const MOST_EXPANDED: usize = 256;
+
+/// What the Python half has to know of the settings in a folder.
+pub(super) fn settings<'py>(
+    py: Python<'py>,
+    folder: &Path,
+) -> Result<PyResult<Bound<'py, PyDict>>, LoadError> {
+    let Writing { start, end, cap, generation, .. } = FolderSettings::open(folder)?.writing()?;
+    let fill = |dict: Bound<'py, PyDict>| {
+        dict.set_item("start", start)?;
+        let ends: Vec<Symbol> = [end].into_iter().chain(generation.ends).collect();
+        dict.set_item("ends", ends)?;
+        dict.set_item("cap", cap)?;
+        dict.set_item("is_first_forced", generation.first.is_some())?;
+        dict.set_item("is_last_forced", generation.last.is_some())?;
+        Ok(dict)
+    };
+    Ok(fill(PyDict::new(py)))
+}
+
+/// Presets of a task, where these parameters move and searches are shorter.
+fn presets(text: &str, moves: &[String]) -> Presets {
+    let mut presets = Presets::built_in(text);
+    let Presets { paper, best, small, .. } = &mut presets;
+    for config in [paper, best, small] {
+        config.moves = moves.to_vec();
+        for source in &mut config.sources {
+            if let Source::BlackBox { limit } = source {
+                *limit = MOST_EXPANDED.min(*limit);
+            }
+        }
+    }
+    presets
+}
+
+/// An input, with the right output.
+pub(crate) struct Read {
+    item: Item,
+    gold: Option<String>,
+}
+
+impl std::borrow::Borrow<Item> for Read {
+    fn borrow(&self) -> &Item {
+        &self.item
+    }
+}
+
+impl Right for Read {
+    fn right(&self) -> Option<&str> {
+        self.gold.as_deref()
+    }
+}
+
+/// What a network of PyTorch reads: pieces, and the first of each word.
+fn item(backend: &Backend, pieces: &[Symbol], firsts: &[u32]) -> Result<Item, LineError> {
+    let prepared = backend.prepare(&json!([pieces, firsts]));
+    let (object, _, size, cap) =
+        prepared.map_err(|failure| LineError::other(failure.to_string()))?;
+    Ok(Item { object, size, cap })
+}
+
+/// A network that writes text.
+pub(crate) struct TorchWriter {
+    model: PyStepper,
+    texts: Texts,
+    presets: Presets,
+    limits: Limits,
+    remarks: Vec<String>,
+}
+
+impl TorchWriter {
+    pub(super) fn new(
+        backend: Backend,
+        folder: &Path,
+        max_length: Option<usize>,
+        moves: Vec<String>,
+    ) -> Result<Self, LoadError> {
+        let settings = FolderSettings::open(folder)?;
+        let mut writing = settings.writing()?;
+        writing.cap = max_length.unwrap_or(writing.cap).max(1);
+        let texts =
+            Texts::new(Tokens::open(folder, writing.writes)?, writing.reads, writing.writes)?;
+        let mut presets = presets(Presets::WRITER, &moves);
+        let mut limits = Limits::default();
+        limits.expansions = MOST_EXPANDED;
+        search_as(writing.beams, &mut limits, &mut presets);
+        let mut remarks = settings.remarks();
+        remarks.retain(|remark| max_length.is_none() || !remark.contains("\"max_length\""));
+        // The folder is a temporary one.
+        let parent = format!("{}/", folder.display());
+        remarks.iter_mut().for_each(|remark| *remark = remark.replace(&parent, ""));
+        Ok(TorchWriter {
+            model: PyStepper::writer(backend, writing),
+            texts,
+            presets,
+            limits,
+            remarks,
+        })
+    }
+}
+
+impl Task for TorchWriter {
+    const NAME: &'static str = "writer";
+    type Model = PyStepper;
+    type Input = Read;
+
+    fn model(&self) -> &PyStepper {
+        &self.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        self.texts.vocabulary()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.model.backend.fingerprint
+    }
+
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits.clone()
+    }
+
+    fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    fn sums_log_probs(&self) -> bool {
+        let writing = self.model.writing.as_ref();
+        !writing.is_some_and(|writing| writing.generation.changes_log_probs())
+    }
+
+    fn together(&self) -> Together {
+        together(&self.model.backend)
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
+        let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
+        let mut item = item(&self.model.backend, &pieces, &[])?;
+        if let Some(writing) = &self.model.writing {
+            item.cap = writing.cap;
+        }
+        Ok(vec![Case { input: Read { item, gold }, subject, gold: written }])
+    }
+
+    fn record(&self, _: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
+        self.texts.record(y)
+    }
+
+    fn pieces(&self, case: &Case<Read>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+        self.texts.pieces(y, case.gold.as_deref(), blamed)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        sequences::engines()
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, PyStepper>> {
+        Some(sequences::rival(rival, limits))
+    }
+
+    fn is_right(&self, case: &Case<Read>, y: &[Symbol]) -> Option<bool> {
+        self.texts.is_right(case, y)
+    }
+
+    fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
+        self.texts.score(outputs)
+    }
+}
+
+/// A network that labels words.
+pub(crate) struct TorchLabels {
+    model: PyTagger,
+    words: LabelledWords,
+    presets: Presets,
+}
+
+impl TorchLabels {
+    pub(super) fn new(
+        backend: Backend,
+        folder: &Path,
+        moves: Vec<String>,
+    ) -> Result<Self, LoadError> {
+        let settings = FolderSettings::open(folder)?;
+        let words = LabelledWords::open(folder, settings.symbols()?, &settings.labels()?)?;
+        let model = PyTagger { backend, tags: words.tags().clone() };
+        Ok(TorchLabels { model, words, presets: presets(Presets::LABELS, &moves) })
+    }
+}
+
+impl Task for TorchLabels {
+    const NAME: &'static str = "labels";
+    const DISPLAY: Display = Display::Roles;
+    type Model = PyTagger;
+    type Input = Item;
+
+    fn model(&self) -> &PyTagger {
+        &self.model
+    }
+
+    fn vocabulary(&self) -> &Vocabulary {
+        self.words.vocabulary()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.model.backend.fingerprint
+    }
+
+    fn presets(&self) -> &Presets {
+        &self.presets
+    }
+
+    fn together(&self) -> Together {
+        together(&self.model.backend)
+    }
+
+    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+        let Case { input: Pieces { pieces, firsts, .. }, subject, gold } = self.words.read(line)?;
+        let input = item(&self.model.backend, &pieces, &firsts)?;
+        Ok(vec![Case { input, subject, gold }])
+    }
+
+    fn about(&self, case: &Case<Item>) -> Map<String, Value> {
+        self.words.about(&case.subject)
+    }
+
+    fn record(&self, case: &Case<Item>, y: &[Symbol]) -> Map<String, Value> {
+        self.words.record(&case.subject, y)
+    }
+
+    fn pieces(&self, case: &Case<Item>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+        self.words.pieces(case, y, blamed)
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        tags::engines()
+    }
+
+    fn rival<'a>(
+        &'a self,
+        rival: Rival,
+        _: &'a Rules<'_>,
+        limits: &Limits,
+    ) -> Option<Search<'a, PyTagger>> {
+        Some(tags::rival(&self.model.tags, rival, limits))
+    }
+
+    fn score(&self, outputs: &[Output<'_, Item>]) -> (&'static str, f64) {
+        self.words.score(outputs)
+    }
+}
