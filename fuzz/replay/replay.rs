@@ -64,6 +64,8 @@ mod rule_files;
 mod scored_files;
 #[path = "../targets/sentence_lines.rs"]
 mod sentence_lines;
+#[path = "../targets/sentencepiece_models.rs"]
+mod sentencepiece_models;
 #[path = "../targets/settings.rs"]
 mod settings;
 #[path = "../targets/shift_reduce.rs"]
@@ -107,7 +109,7 @@ replayed! {
     hdf5 huggingface_folders infer_lines json_schemas
     pairs patterns presets props
     records request_bodies rule_files scored_files
-    sentence_lines settings shift_reduce sql
+    sentence_lines sentencepiece_models settings shift_reduce sql
     srl_jsonl tokenizers torch torch_mappings
     treebank_files treebank_jsonl trees vocabularies
     word_vectors

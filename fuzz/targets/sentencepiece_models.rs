@@ -10,7 +10,8 @@ const VOCABULARY: &str = r#"{"</s>": 0, "<unk>": 1, "▁a": 2, "b": 3, "<pad>": 
 
 fuzz_target!(|bytes: &[u8]| {
     let folder = tempfile::tempdir().expect("a folder");
-    let put = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("room for it");
+    let put =
+        |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("room for it");
     put("tokenizer_config.json", br#"{"tokenizer_class": "T5Tokenizer", "extra_ids": 1}"#);
     put("spiece.model", bytes);
     for names in [&[][..], &["source.spm", "target.spm"]] {
@@ -24,7 +25,9 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = tokens.read("a b, ab ▁ <unk>");
                 let _ = tokens.read_output("ab");
             }
-            Err(error) => assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}"),
+            Err(error) => {
+                assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}")
+            }
         }
     }
 });

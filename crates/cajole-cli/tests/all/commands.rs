@@ -132,7 +132,11 @@ fn a_trained_network_can_be_used_and_a_finished_run_leaves_no_state() {
         &["config.json", "\"cooking\"", "transduction"],
     );
     fs::remove_file(net.join("config.json")).unwrap();
-    check_error(folder.path(), &["explain", "azbz", "--model=net"], &["config.json", "save_pretrained"]);
+    check_error(
+        folder.path(),
+        &["explain", "azbz", "--model=net"],
+        &["config.json", "save_pretrained"],
+    );
 }
 
 #[test]
