@@ -27,7 +27,7 @@ import transformers as hf
 import cajole
 
 sys.path.insert(0, str(Path(__file__).parent))
-import folders  # noqa: E402
+import folders
 
 LOG_PROB = 5e-4
 """How far log-probabilities of outputs may be off."""

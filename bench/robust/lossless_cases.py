@@ -268,8 +268,8 @@ def what_is_no_output_is_not_resumed(box: Box) -> None:
 def ids_come_back_as_they_were_written(box: Box) -> None:
     ids = ["123456789012345678901234567890", "123456789012345678901234567891", "1.0", "1.00", "1e400", "-0",
            '"x"', '"\\u00e9"', "null", "true", "[1, 2.50]", '{"a":18446744073709551616}']  # fmt: skip
-    box.put("i", "".join('{"id":%s,"input":"azbz"}\n' % id for id in ids))
-    box.put("w", "".join('{"id":%s,"text":"Dogs bark ."}\n' % id for id in ids))
+    box.put("i", "".join(f'{{"id":{id},"input":"azbz"}}\n' for id in ids))
+    box.put("w", "".join(f'{{"id":{id},"text":"Dogs bark ."}}\n' for id in ids))
     for command in ["infer i", "parse w --json", "parse w w --json", "tag w --json", "infer w --model parser"]:
         for line, id in zip(box.fine(f"cajole {command}").splitlines(), ids):
             compact = id.replace(", ", ",")

@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = tokens.read_output("ab");
             }
             Err(error) => {
-                assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}")
+                assert!(error.to_string().contains(folder.path().to_str().unwrap()), "{error}");
             }
         }
     }
