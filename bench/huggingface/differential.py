@@ -143,6 +143,7 @@ def compare(seed: int, folder: Path, both: bool) -> dict[str, Any]:
             continue
         result["outputs"] += 1
         got = record.to_dict()["output"]
+        log_prob: float | None
         if family in folders.TAGGERS:
             wanted = by_tagger(model, tokenizer, x)
             if wanted is None:

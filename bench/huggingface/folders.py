@@ -132,7 +132,7 @@ def plain_tokenizer(r: random.Random, family: str) -> Any:
         t.decoder = decoder
     start = "[CLS]" if bert_like else "<s>" if "<s>" in names else None
     around = r.choice([f"{start} $A {end}", f"$A {end}"]) if start else f"$A {end}"
-    special = [(name, t.token_to_id(name)) for name in ({start, end} - {None}) if name in around]
+    special = [(name, t.token_to_id(name)) for name in {start, end} if name and name in around]
     t.post_processor = processors.TemplateProcessing(single=around, special_tokens=special)
     return hf.PreTrainedTokenizerFast(tokenizer_object=t, unk_token=unk, pad_token=pad, eos_token=end)
 
@@ -210,7 +210,7 @@ def sizes(r: random.Random, family: str, n: int, pad: int, end: int, is_exact: b
     # Sizes are often rounded up; Marian's tokenizer fails at symbols that it has no piece for.
     n += r.choice([0, 0, 3, 8]) * (not is_exact)
     if family in TAGGERS:
-        sized = dict(vocab_size=n, pad_token_id=pad, max_position_embeddings=r.choice([64, 90]))
+        sized: dict[str, Any] = dict(vocab_size=n, pad_token_id=pad, max_position_embeddings=r.choice([64, 90]))
         labels = r.choice(LABELS)
         if labels:
             sized |= dict(id2label=dict(enumerate(labels)), label2id={k: i for i, k in enumerate(labels)})

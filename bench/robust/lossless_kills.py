@@ -142,7 +142,7 @@ SETTINGS = [
 ENGINES = ["usual", "gbi", "beam", "masked", "auto", "network", "gbi,beam", "nonsense"]
 OUTS = ["lines", "words", "count.toml", "README.md", "done", "link", "d", "new", "newd/x", ".", "d/config.json", "x.gz",
         "pairs", "empty", "d/training.json", "report", "-"]  # fmt: skip
-INPUTS = {"lint": [["count.toml", "gold"], ["bad.toml", "gold"]], "explain": [["azbz"], ["Dogs bark ."], []],
+INPUTS: dict[str, list[list[str]]] = {"lint": [["count.toml", "gold"], ["bad.toml", "gold"]], "explain": [["azbz"], ["Dogs bark ."], []],
           "evalb": [["trees", "trees"], ["trees", "empty"]], "srl-eval": [["words", "words"]], "eval": [["gold"], []],
           "parse": [["words"], ["words", "words"], ["empty"]], "tag": [["words"], ["words", "words"], ["gold"]],
           "import": [["d"], ["lines"]], "train": [[]], "reproduce": [[]], "generate": [[]]}  # fmt: skip
