@@ -129,7 +129,7 @@ def compare(seed: int, folder: Path, both: bool) -> dict[str, Any]:
         return dict(result, verdict="refused", why=str(error))
     rules = folder / "rules.toml"
     rules.write_text(RULE)
-    options = dict(rules=rules, engine="network", max_tokens=4096)
+    options: dict[str, Any] = dict(rules=rules, engine="network", max_tokens=4096)
     inputs: list[Any] = [dict(tokens=x) if isinstance(x, list) else x for x in made["inputs"]]
     inputs[0] = dict(input=inputs[0]) if isinstance(inputs[0], str) else inputs[0]
     records = list(network.infer(inputs, **options))
