@@ -182,7 +182,7 @@ def random_calls(boxes: Callable[[], Box], n: int, seed: int) -> None:
         command = pick.choice(commands)
         call, out = random_call(pick, command, known[tuple(command)])
         before = stamp(box)
-        text = shlex.join(["timeout", "-s", "KILL", "6", "cajole", *call])
+        text = shlex.join(["timeout", "-s", "KILL", "1", "cajole", *call])
         ran = box.shell(f"{text} < {'lines' if '-' in call else '/dev/null'}", seconds=30)
         codes[ran.returncode] = codes.get(ran.returncode, 0) + 1
         now = stamp(box)
