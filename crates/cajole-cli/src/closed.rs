@@ -1,6 +1,6 @@
 //! Whether standard output was closed when the process began, as with `>&-`.
 //!
-//! Whatever is written then must not be lost without a word. But before `main`, the standard library
+//! Output must not be lost without a word then. But before `main`, the standard library
 //! opens `/dev/null` in place of a closed standard output, in the same way as other programs do that
 //! want no output, so that nothing can be noticed later. So this looks earlier, on Linux.
 

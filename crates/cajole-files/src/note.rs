@@ -30,7 +30,7 @@ pub(crate) struct Note {
 pub(crate) enum Beside {
     Nothing,
     Note(Note),
-    /// Somebody else's file, or a folder.
+    /// A file that is no note, or a folder.
     Foreign,
 }
 

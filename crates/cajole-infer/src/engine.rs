@@ -107,7 +107,7 @@ pub struct Limits {
     pub expansions: usize,
     /// Samples drawn.
     pub samples: usize,
-    /// What they are drawn from.
+    /// The distribution that they are drawn from.
     #[serde(skip_serializing_if = "is_own")]
     pub sampled: Sampled,
     /// When to give up on one input.

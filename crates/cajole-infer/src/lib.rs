@@ -44,7 +44,7 @@ pub mod worker;
 
 /// Settings of Hugging Face folders, for networks that are computed elsewhere.
 pub use cajole_nn::import::huggingface::{FolderSettings, Writing};
-/// What they say about decoding.
+/// The settings of decoding in them.
 pub use cajole_nn::models::transformer::{Generation, Pieces, Standing};
 pub use cajole_tasks::words::Tokens;
 pub use cajole_tasks::{fingerprint, fingerprint_of};

@@ -29,7 +29,7 @@ pub trait Runnable: Send + Sync {
     /// The rules for its outputs by default, as a constraint file.
     fn usual_rules(&self) -> Option<&'static str>;
 
-    /// What users should know of it once it is loaded: one sentence each.
+    /// Remarks for users once it is loaded: one sentence each.
     fn remarks(&self) -> &[String];
 
     /// The settings of gradient-based inference that are known to work for it.

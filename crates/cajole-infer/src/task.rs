@@ -25,7 +25,7 @@ use crate::tasks::sequences;
 /// predicate.
 #[derive(Clone, Debug)]
 pub struct Case<I> {
-    /// What the network reads.
+    /// The pieces that the network reads.
     pub input: I,
     /// What rules see of it.
     pub subject: Subject,
@@ -110,7 +110,7 @@ pub trait Task: Send + Sync {
         None
     }
 
-    /// What users should know of the network once it is loaded, such as settings in its folder that
+    /// Remarks for users once the network is loaded, such as settings in its folder that
     /// are not obeyed: one sentence each.
     fn remarks(&self) -> &[String] {
         &[]

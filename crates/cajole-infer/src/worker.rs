@@ -247,7 +247,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 }
 
-/// What the network reads.
+/// The pieces that the network reads.
 pub(crate) fn input<T: Task>(case: &Case<T::Input>) -> &<T::Model as Model>::Input {
     std::borrow::Borrow::borrow(&case.input)
 }

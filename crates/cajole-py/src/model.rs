@@ -57,7 +57,7 @@ impl Network {
         self.network.vocabulary().names().to_vec()
     }
 
-    /// What users should know of it once it is loaded.
+    /// Remarks for users once it is loaded.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.network.remarks().to_vec()

@@ -35,7 +35,7 @@ impl Default for Sampled {
 pub struct Sampling {
     /// Number of samples.
     pub samples: usize,
-    /// What they are drawn from.
+    /// The distribution that they are drawn from.
     pub sampled: Sampled,
     /// Every input is sampled from the same stream, so results do not depend on their order.
     pub seed: u64,

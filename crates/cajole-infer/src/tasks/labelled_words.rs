@@ -1,4 +1,4 @@
-//! What all networks that label words share, wherever they are computed: how lines become words and
+//! Shared by all networks that label words, wherever they are computed: how lines become words and
 //! pieces, and how labels are written and scored.
 
 use std::ops::Range;

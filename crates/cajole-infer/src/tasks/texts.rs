@@ -1,4 +1,4 @@
-//! What all networks that read and write text share, wherever they are computed: how lines become
+//! Shared by all networks that read and write text, wherever they are computed: how lines become
 //! pieces, and how outputs are written and scored.
 
 use std::ops::Range;
@@ -23,9 +23,9 @@ pub struct Texts {
 
 /// A line as text and pieces.
 pub struct ReadText {
-    /// What the network reads.
+    /// The pieces that the network reads.
     pub pieces: Vec<Symbol>,
-    /// What rules see.
+    /// The input as rules see it.
     pub subject: Subject,
     /// The right output, as it was given.
     pub right: Option<String>,
@@ -50,7 +50,7 @@ impl Texts {
         Ok(Texts { tokens, vocabulary })
     }
 
-    /// What pieces write.
+    /// The text that pieces write.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }

@@ -63,7 +63,7 @@ pub struct Names {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Ends {
-    /// What the decoder reads first.
+    /// The symbol that the decoder reads first.
     pub start: Symbol,
     /// The symbol that ends an output.
     pub end: Symbol,

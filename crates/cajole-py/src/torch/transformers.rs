@@ -27,7 +27,7 @@ use super::task::together;
 /// The most prefixes that a search extends: passes cost more here than elsewhere.
 const MOST_EXPANDED: usize = 256;
 
-/// What the Python half has to know of the settings in a folder.
+/// The settings in a folder, for the Python half.
 pub(super) fn settings<'py>(
     py: Python<'py>,
     folder: &Path,
@@ -78,7 +78,7 @@ impl Right for Read {
     }
 }
 
-/// What a network of PyTorch reads: pieces, and the first of each word.
+/// The input of a network of PyTorch: pieces, and the first of each word.
 fn item(backend: &Backend, pieces: &[Symbol], firsts: &[u32]) -> Result<Item, LineError> {
     let prepared = backend.prepare(&json!([pieces, firsts]));
     let (object, _, size, cap) =

@@ -30,7 +30,7 @@ pub(super) struct Piece {
     pub(super) role: Role,
 }
 
-/// What a piece is for.
+/// The use of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     #[default]

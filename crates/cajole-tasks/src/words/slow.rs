@@ -208,7 +208,7 @@ fn added(id: usize, content: &str, is_special: bool) -> Value {
     })
 }
 
-/// What stands around a text.
+/// The symbols around a text.
 fn around(before: Option<(&str, usize)>, after: (&str, usize)) -> Value {
     let piece = |name: &str| json!({"SpecialToken": {"id": name, "type_id": 0}});
     let text = json!({"Sequence": {"id": "A", "type_id": 0}});

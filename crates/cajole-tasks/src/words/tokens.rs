@@ -31,7 +31,7 @@ pub struct Tokens {
     /// Whether a word has other pieces after a blank than without one. Words then get a blank
     /// first.
     needs_blanks: bool,
-    /// What differs for outputs, and how pieces are numbered, in tokenizers of two languages.
+    /// The tokenizer of outputs where it differs, and how pieces are numbered, in tokenizers of two languages.
     others: Option<Box<Others>>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const ADAPTER: &str = "adapter_config.json";
 
-/// What a folder holds that is not read, and what to do about it; `None` if there is nothing of the
+/// The files of a folder that are not read, and what to do about them; `None` if there is nothing of the
 /// kind.
 pub fn foreign(folder: &Path) -> Option<String> {
     let has_config = folder.join("config.json").exists();

@@ -85,7 +85,7 @@ pub struct Beams {
 
 /// The settings of generation of a folder, for a network with `n` symbols.
 pub(super) struct Reading<'a> {
-    /// What there is to know of the network.
+    /// Remarks about the network.
     config: &'a Config,
     /// Settings of generation, if they are in a file of their own.
     own: Option<&'a Config>,
@@ -181,7 +181,7 @@ impl<'a> Reading<'a> {
         Ok(sampled)
     }
 
-    /// What may be written, and what has to be, by a network with `n` symbols.
+    /// The symbols that may be written, and that have to be, by a network with `n` symbols.
     pub(super) fn generation(&self, n: usize) -> Result<Generation, ImportError> {
         let file = self.file();
         let mut ends = self.ends(n)?;
@@ -212,7 +212,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// What `generate` would do otherwise, one sentence each.
+    /// Differences from `generate`, one sentence each.
     pub(super) fn remarks(&self) -> Vec<String> {
         let file = self.file();
         let mut remarks = Vec::new();

@@ -105,7 +105,7 @@ impl FolderSettings {
         })
     }
 
-    /// What transformers would do otherwise, one sentence for each setting.
+    /// Differences from transformers, one sentence for each setting.
     pub fn remarks(&self) -> Vec<String> {
         match family(&self.config) {
             Ok(Family::EncoderDecoder) => self.reading().remarks(),
@@ -138,15 +138,15 @@ pub struct Writing {
     pub reads: usize,
     /// The number of symbols that are written.
     pub writes: usize,
-    /// What the decoder reads first.
+    /// The symbol that the decoder reads first.
     pub start: Symbol,
-    /// What ends an output.
+    /// The symbols that end an output.
     pub end: Symbol,
     /// The most symbols of an output, with its end.
     pub cap: usize,
     /// The most symbols of an input.
     pub positions: usize,
-    /// What may be written, and what has to be.
+    /// The symbols that may be written, and that have to be.
     pub generation: Generation,
     /// The search that `generate` runs.
     pub beams: Beams,
@@ -187,7 +187,7 @@ impl Folder {
         self.reading().beams()
     }
 
-    /// What transformers would do otherwise with this folder, one sentence for each setting.
+    /// Differences from transformers with this folder, one sentence for each setting.
     pub fn remarks(&self) -> Vec<String> {
         let (config, generation) = (self.config.clone(), self.generation.clone());
         FolderSettings { config, generation }.remarks()

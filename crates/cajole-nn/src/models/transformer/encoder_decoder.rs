@@ -37,7 +37,7 @@ pub struct EncoderDecoderConfig {
     pub has_output_bias: bool,
     /// The factor of what symbols are scored with.
     pub output_scale: f32,
-    /// What the decoder reads first.
+    /// The symbol that the decoder reads first.
     pub start: Symbol,
     /// The symbol that ends an output.
     pub end: Symbol,

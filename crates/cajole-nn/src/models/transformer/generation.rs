@@ -1,9 +1,9 @@
-//! What decoding is told beside the weights: symbols that are forced, forbidden or dearer, as the
+//! Settings of decoding beside the weights: symbols that are forced, forbidden or dearer, as the
 //! settings of transformers' `generate` have it.
 
 use cajole_core::model::Symbol;
 
-/// What decoding is told beside the weights. It has no gradient.
+/// Settings of decoding beside the weights. They have no gradient.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Generation {
@@ -21,7 +21,7 @@ pub struct Generation {
     pub least: usize,
     /// Symbols in a row that an output does not repeat; 0 for no such rule.
     pub no_repeat: usize,
-    /// What the scores of symbols that were written before are divided by; 1 for no change.
+    /// The divisor of the scores of symbols that were written before; 1 for no change.
     pub repetition: Option<Repetition>,
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     const NEVER: f32 = f32::NEG_INFINITY;
 
-    /// What becomes of four symbols, of which 3 is the end and 0 the start.
+    /// The outcome for four symbols, of which 3 is the end and 0 the start.
     fn applied(generation: &Generation, prefix: &[Symbol]) -> [f32; 4] {
         let mut log_probs = [-1.0, -2.0, -3.0, -4.0];
         let depth = prefix.len();
