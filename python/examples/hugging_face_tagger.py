@@ -9,6 +9,7 @@ The model has random weights, so that nothing is downloaded. With a model of you
 # Needs: torch, transformers
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tokenizers
@@ -45,9 +46,9 @@ tokenizer: Any = transformers.PreTrainedTokenizerFast(
 
 
 # %% The same word must have the same tag everywhere: no mask can enforce that.
-def consistent(x: str, y: cajole.Output) -> float:
+def consistent(x: Sequence[str], y: cajole.Output) -> float:
     seen: dict[str, str] = {}
-    pairs = zip(x.split(), y.symbols, strict=True)
+    pairs = zip(x, y.symbols, strict=True)
     return float(sum(seen.setdefault(word, tag[2:]) != tag[2:] for word, tag in pairs))
 
 
