@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use cajole_files::Reads;
 use cajole_infer::engine::{Engine, Rival};
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
@@ -237,7 +238,10 @@ impl RuleFile {
 
     /// The rules, for outputs in this vocabulary.
     pub(crate) fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
-        Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
+        let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
+        // Checkers read their scripts, whoever opens them.
+        rules.reads().iter().for_each(|path| Reads::note(path));
+        Ok(rules)
     }
 
     /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy, and

@@ -36,9 +36,7 @@ pub(crate) fn note(
     add("max-line-bytes", json!(asking.max_line_bytes));
     add("times", json!(ask.times));
     add("traces", json!(ask.traces));
-    let mut reads = Reads::so_far();
-    ask.rules.iter().flat_map(|rules| rules.reads()).for_each(|path| reads.add(path));
-    for path in reads.paths() {
+    for path in Reads::so_far().paths() {
         // The text of the rules is in the note already, and the same text in another file is as good.
         if asking.constraint.as_deref() == Some(path) {
             continue;

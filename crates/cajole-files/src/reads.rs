@@ -67,6 +67,11 @@ impl Reads {
         SEEN.with_borrow(Clone::clone).unwrap_or_default()
     }
 
+    /// Notes a file that a program reads which the run starts, as if it were [opened](open) here.
+    pub fn note(path: &Path) {
+        SEEN.with_borrow_mut(|seen| seen.iter_mut().for_each(|seen| seen.add(path)));
+    }
+
     /// Adds a file, if there is one of this name.
     pub fn add(&mut self, path: &Path) {
         self.push(path, FileId::of_path(path));
@@ -145,6 +150,7 @@ mod tests {
         fs::write(&path, "x").unwrap();
         let (inner, outer) = Reads::during(|| Reads::during(|| open(&path).unwrap()).1);
         assert_eq!(inner.paths(), outer.paths());
+        assert_eq!(Reads::during(|| Reads::note(&path)).1.paths(), outer.paths());
         assert_eq!(Reads::during(|| ()).1.paths(), Vec::<&Path>::new());
     }
 }
