@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator
 
 import lossless_cases  # noqa: F401
+import lossless_flags  # noqa: F401
 import lossless_more  # noqa: F401
 from box import CASES, Box, Failure
 from lossless_kills import kills, random_calls
