@@ -199,5 +199,11 @@ def ray_writes_by_the_same_rules(box: Box) -> None:
     for out in ["f", "count.toml"]:
         box.refused(f"{ray} --out {out} --overwrite", "is the same file as")
     box.intact()
+    box.put("e.ebnf", 'e = { "a" | "z" | "b" } ;')
+    box.put("g.toml", 'grammar-file = "e.ebnf"\n')
+    box.remember()
+    grammar = ray.replace("count.toml", "g.toml")
+    box.refused(f"{grammar} --out e.ebnf --overwrite", "is the same file as")
+    box.intact()
     box.fine(f"{ray} --out out --overwrite", seconds=120)
     box.intact("f", "count.toml", "out.partial")

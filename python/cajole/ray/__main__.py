@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -56,7 +57,11 @@ def settings(assignments: list[str]) -> dict[str, Any]:
 
 def read_files(given: argparse.Namespace) -> list[pathlib.Path]:
     """What the job reads, which it never writes to."""
-    reads = [given.input, *([given.constraint] if given.constraint else [])]
+    reads = [given.input]
+    if given.constraint:
+        # Grammars, schemas and scripts of checkers: whatever quoted text names a file beside the rules.
+        quoted = re.findall(r"[\"']([^\"'\n]+)[\"']", given.constraint.read_text(encoding="utf-8"))
+        reads += [given.constraint, *(given.constraint.parent / name for name in quoted)]
     model = pathlib.Path(given.model)
     return reads + [path for path in model.iterdir() if path.is_file()] if model.is_dir() else reads
 
