@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::decoders::Beam;
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Found, Pass, Session, Sought, Symbol};
+use cajole_core::{ConstrainedDecoder, Decoder, BackendError, Found, Pass, Session, Sought, Symbol};
 use cajole_infer::answer::Answering;
 use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
 use cajole_infer::line::{Line, LineError};
@@ -34,9 +34,9 @@ struct FrailSearch<'a, D> {
 }
 
 impl<D> FrailSearch<'_, D> {
-    fn call<'s>(&self, mut set: impl Iterator<Item = Pass<'s, Net>>) -> Result<(), Failure> {
+    fn call<'s>(&self, mut set: impl Iterator<Item = Pass<'s, Net>>) -> Result<(), BackendError> {
         match set.any(|pass| pass.input == self.input) {
-            true => Err(Failure::new("too much")),
+            true => Err(BackendError::new("too much")),
             false => Ok(()),
         }
     }
@@ -48,7 +48,7 @@ impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
         at: &mut Session<'_, Net>,
         set: &[Pass<'_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.call(set.iter().copied())?;
         self.own.decode(at, set, found)
     }
@@ -58,7 +58,7 @@ impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
         at: &mut Session<'_, Net>,
         set: &[Pass<'_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.own.skim(at, set, found)
     }
 }
@@ -69,7 +69,7 @@ impl ConstrainedDecoder<Net> for FrailSearch<'_, Search<'_, Net>> {
         at: &mut Session<'_, Net>,
         set: &[Sought<'_, '_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.call(set.iter().map(|sought| sought.pass))?;
         self.own.search(at, set, found)
     }
@@ -146,7 +146,7 @@ fn an_input_that_fails_costs_nobody_else() {
             if i == 1 {
                 let expected = match engine {
                     Engine::Network => (Status::Unchanged, None),
-                    _ => (Status::Failed, Some(Failure::new("too much"))),
+                    _ => (Status::Failed, Some(BackendError::new("too much"))),
                 };
                 assert_eq!((frail.status, frail.failure.clone()), expected, "{engine:?}");
                 continue;

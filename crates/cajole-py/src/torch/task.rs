@@ -1,7 +1,7 @@
 //! PyTorch's networks as tasks, so that lines, records, engines and comparisons work as for all
 //! others.
 
-use cajole_core::{Config, Objective, Source};
+use cajole_core::{Config, Objective, Search};
 use cajole_infer::engine::{Engine, Limits, Rival};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Search, Task, Together};
@@ -27,7 +27,7 @@ impl<M> Torch<M> {
         let cheap = |config: Config| {
             config.with(|config| {
                 config.width = 1;
-                config.sources = vec![Source::Masked { width: 5 }, Source::BlackBox { limit: 256 }];
+                config.sources = vec![Search::Masked { width: 5 }, Search::BlackBox { limit: 256 }];
                 if let Objective::Contrast { otherwise, .. } = &mut config.objective {
                     *otherwise = 1;
                 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use cajole_core::{Source, Symbol};
+use cajole_core::{Search, Symbol};
 use cajole_infer::engine::{Engine, Limits, Rival};
 use cajole_infer::labelled_words::LabelledWords;
 use cajole_infer::line::{Line, LineError};
@@ -52,7 +52,7 @@ fn presets(text: &str, moves: &[String]) -> Presets {
     for config in [paper, best, small] {
         config.moves = moves.to_vec();
         for source in &mut config.sources {
-            if let Source::BlackBox { limit } = source {
+            if let Search::BlackBox { limit } = source {
                 *limit = MOST_EXPANDED.min(*limit);
             }
         }

@@ -98,7 +98,7 @@ impl<'a> AStar<'a> {
         brackets: Option<&Brackets>,
         agenda: &mut Agenda,
         y: &mut Vec<Symbol>,
-    ) -> Search {
+    ) -> Ended {
         y.clear();
         Run { a_star: self, scores, brackets, agenda }.search(y)
     }
@@ -106,7 +106,7 @@ impl<'a> AStar<'a> {
 
 /// How a search ended, and the number of prefixes popped.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Search {
+pub enum Ended {
     /// The best tags were found.
     Found {
         /// Their log-probability minus their penalties.
@@ -161,7 +161,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn search(mut self, y: &mut Vec<Symbol>) -> Search {
+    fn search(mut self, y: &mut Vec<Symbol>) -> Ended {
         let n = self.scores.n_positions();
         self.start();
         let mut expansions = 0;
@@ -170,16 +170,16 @@ impl Run<'_> {
             let taken = self.agenda.prefixes[entry.prefix as usize];
             if n < taken.len as usize {
                 self.read(taken, y);
-                return Search::Found { score: taken.sum as f32, expansions };
+                return Ended::Found { score: taken.sum as f32, expansions };
             }
             let is_root = taken.len == 0;
             let is_made = self.make(entry.prefix, None)
                 && (is_root || self.make(taken.parent, Some((entry.bound, taken.tag))));
             if !is_made {
-                return Search::TimedOut { expansions };
+                return Ended::TimedOut { expansions };
             }
         }
-        Search::Impossible { expansions }
+        Ended::Impossible { expansions }
     }
 
     /// Computes the bounds and queues the empty prefix.
