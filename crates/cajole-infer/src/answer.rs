@@ -5,7 +5,6 @@
 //! their rules are repaired in step. The record of a line does not depend on the others.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use cajole_core::{Candidate, Constraint, Failure, UnknownParameter, Workspace};
@@ -28,25 +27,25 @@ const KEPT_RULES: usize = 256;
 /// One thread's share of answering lines.
 pub struct Answering<'t, T: Task> {
     task: &'t T,
-    rules: Option<&'t Rules<'t>>,
+    rules: Option<&'t Rules>,
     settings: &'t Settings,
     worker: Worker<'t, T>,
     traces: bool,
     log_probs: bool,
     /// Rules that lines brought, by their text.
-    own_rules: HashMap<String, Rc<Rules<'t>>>,
+    own_rules: HashMap<String, Arc<Rules>>,
 }
 
 /// What the outputs of a line must satisfy.
 enum LineRules<'t> {
     /// The rules of the run.
-    Usual(&'t Rules<'t>),
+    Usual(&'t Rules),
     /// Rules that the line brought.
-    Own(Rc<Rules<'t>>),
+    Own(Arc<Rules>),
 }
 
-impl<'t> LineRules<'t> {
-    fn get(&self) -> &Rules<'t> {
+impl LineRules<'_> {
+    fn get(&self) -> &Rules {
         match self {
             LineRules::Usual(rules) => rules,
             LineRules::Own(rules) => rules,
@@ -65,7 +64,7 @@ struct Asked<'t, I> {
 }
 
 /// One input, the rules it is under, and who waits for it.
-type One<'a, T> = (&'a Case<<T as Task>::Input>, &'a Rules<'a>, Option<Awaited<'a, T>>);
+type One<'a, T> = (&'a Case<<T as Task>::Input>, &'a Rules, Option<Awaited<'a, T>>);
 
 impl<I> Asked<'_, I> {
     /// Each of its inputs.
@@ -85,7 +84,7 @@ impl<'t, T: Task> Answering<'t, T> {
     /// If the settings name parameters that the network does not have.
     pub fn new(
         task: &'t T,
-        rules: Option<&'t Rules<'t>>,
+        rules: Option<&'t Rules>,
         settings: &'t Settings,
     ) -> Result<Self, UnknownParameter> {
         Answering::within(task, rules, settings, Workspace::new(task.model()))
@@ -94,7 +93,7 @@ impl<'t, T: Task> Answering<'t, T> {
     /// The same, reusing memory.
     pub(crate) fn within(
         task: &'t T,
-        rules: Option<&'t Rules<'t>>,
+        rules: Option<&'t Rules>,
         settings: &'t Settings,
         workspace: Workspace<T::Model>,
     ) -> Result<Self, UnknownParameter> {
@@ -164,12 +163,12 @@ impl<'t, T: Task> Answering<'t, T> {
     }
 
     /// The rules that a line brings, compiled once for all lines that bring the same.
-    fn own_rules(&mut self, value: &Value) -> Result<Rc<Rules<'t>>, LineError> {
+    fn own_rules(&mut self, value: &Value) -> Result<Arc<Rules>, LineError> {
         let text = value.to_string();
         if let Some(known) = self.own_rules.get(&text) {
             return Ok(known.clone());
         }
-        let rules = Rc::new(Rules::of_json(value, self.task.vocabulary())?);
+        let rules = Arc::new(Rules::of_json(value, self.task.vocabulary())?);
         if KEPT_RULES <= self.own_rules.len() {
             self.own_rules.clear();
         }
@@ -213,7 +212,7 @@ impl<'t, T: Task> Answering<'t, T> {
     fn answered(
         &self,
         case: &Case<T::Input>,
-        rules: &Rules<'_>,
+        rules: &Rules,
         answer: Answer,
         traces: bool,
     ) -> Answered {
@@ -227,7 +226,7 @@ impl<'t, T: Task> Answering<'t, T> {
 }
 
 /// The network's own output as an answer: final, if it satisfies or cannot be measured.
-fn first<I>((case, rules): (&Case<I>, &Rules<'_>), first: &Result<First, Failure>) -> Answer {
+fn first<I>((case, rules): (&Case<I>, &Rules), first: &Result<First, Failure>) -> Answer {
     match first {
         Ok(late) if late.is_late() => Answer {
             status: Status::TimedOut,

@@ -5,6 +5,7 @@
 
 use std::borrow::Borrow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::corpus::BATCH;
 use cajole_core::decoders::Beam;
@@ -99,7 +100,7 @@ pub trait Task: Send + Sync {
     fn model(&self) -> &Self::Model;
 
     /// The names of its output symbols.
-    fn vocabulary(&self) -> &Vocabulary;
+    fn vocabulary(&self) -> &Arc<Vocabulary>;
 
     /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a killed run resumes only
     /// with the same network.
@@ -144,7 +145,7 @@ pub trait Task: Send + Sync {
     ///
     /// # Errors
     /// If the network cannot read them.
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Self::Input>>, LineError>;
 
     /// The fields of a record before the output, such as the predicate. Here and in
     /// [`Task::record`], keys that every record has, such as `status`, are ignored.
@@ -186,7 +187,7 @@ pub trait Task: Send + Sync {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        rules: &'a Rules<'_>,
+        rules: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, Self::Model>> {
         let _ = (rival, rules, limits);
@@ -198,7 +199,7 @@ pub trait Task: Send + Sync {
     fn sources<'a>(
         &'a self,
         config: &Config,
-        rules: &'a Rules<'_>,
+        rules: &'a Rules,
     ) -> Option<Vec<Search<'a, Self::Model>>> {
         let _ = (config, rules);
         None
