@@ -27,17 +27,17 @@ pub const PREDICATE_ROLES: &[&str] = &["V", "C-V"];
 
 /// No core role may occur twice; the second and later spans are blamed.
 #[derive(Clone, Debug)]
-pub struct UniqueRoles<'a> {
+pub struct UniqueRoles {
     /// The tags.
-    pub tags: &'a TagSet,
+    pub tags: TagSet,
     /// The roles that may occur once, usually the [`CORE_ROLES`].
     pub core: RoleSet,
 }
 
-impl<'a> UniqueRoles<'a> {
+impl UniqueRoles {
     /// Makes the [`CORE_ROLES`] of `tags` unique.
-    pub fn new(tags: &'a TagSet) -> Self {
-        UniqueRoles { tags, core: RoleSet::named(tags, CORE_ROLES) }
+    pub fn new(tags: &TagSet) -> Self {
+        UniqueRoles { tags: tags.clone(), core: RoleSet::named(tags, CORE_ROLES) }
     }
 
     /// Whether `role` may occur after the roles in `before`.
@@ -47,17 +47,17 @@ impl<'a> UniqueRoles<'a> {
 
     /// The repeated spans of `y`.
     pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
-        faults_before(self.tags, y, |role, before| self.allows(role, before))
+        faults_before(&self.tags, y, |role, before| self.allows(role, before))
     }
 }
 
-impl<X: ?Sized> Constraint<X> for UniqueRoles<'_> {
+impl<X: ?Sized> Constraint<X> for UniqueRoles {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
     }
 
     fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(self.tags, self.faults(y), |role| format!("there is another {role} before"))
+        explained(&self.tags, self.faults(y), |role| format!("there is another {role} before"))
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
@@ -65,21 +65,21 @@ impl<X: ?Sized> Constraint<X> for UniqueRoles<'_> {
             true => Asks { forbids: RoleLanguage::bit(role), ..Asks::default() },
             false => Asks::default(),
         };
-        Some(Box::new(RoleLanguage::new(self.tags, asks)?))
+        Some(Box::new(RoleLanguage::new(&self.tags, asks)?))
     }
 }
 
 /// `C-X` may only occur after an `X`.
 #[derive(Clone, Debug)]
-pub struct Continuations<'a> {
-    tags: &'a TagSet,
+pub struct Continuations {
+    tags: TagSet,
     needs: Vec<Need>,
 }
 
-impl<'a> Continuations<'a> {
+impl Continuations {
     /// For all roles of `tags` whose names begin with `C-`.
-    pub fn new(tags: &'a TagSet) -> Self {
-        Continuations { tags, needs: needs(tags, "C-") }
+    pub fn new(tags: &TagSet) -> Self {
+        Continuations { tags: tags.clone(), needs: needs(tags, "C-") }
     }
 
     /// Whether `role` may occur after the roles in `before`.
@@ -89,17 +89,17 @@ impl<'a> Continuations<'a> {
 
     /// The spans of `y` that continue nothing.
     pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
-        faults_before(self.tags, y, |role, before| self.allows(role, before))
+        faults_before(&self.tags, y, |role, before| self.allows(role, before))
     }
 }
 
-impl<X: ?Sized> Constraint<X> for Continuations<'_> {
+impl<X: ?Sized> Constraint<X> for Continuations {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
     }
 
     fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(self.tags, self.faults(y), |role| format!("{role} continues nothing before it"))
+        explained(&self.tags, self.faults(y), |role| format!("{role} continues nothing before it"))
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
@@ -108,21 +108,21 @@ impl<X: ?Sized> Constraint<X> for Continuations<'_> {
             Need::Role(needed) => Asks { needs: RoleLanguage::bit(needed), ..Asks::default() },
             Need::Absent => Asks { is_hopeless: true, ..Asks::default() },
         };
-        Some(Box::new(RoleLanguage::new(self.tags, asks)?))
+        Some(Box::new(RoleLanguage::new(&self.tags, asks)?))
     }
 }
 
 /// `R-X` may only occur with an `X`, before or after it.
 #[derive(Clone, Debug)]
-pub struct References<'a> {
-    tags: &'a TagSet,
+pub struct References {
+    tags: TagSet,
     needs: Vec<Need>,
 }
 
-impl<'a> References<'a> {
+impl References {
     /// For all roles of `tags` whose names begin with `R-`.
-    pub fn new(tags: &'a TagSet) -> Self {
-        References { tags, needs: needs(tags, "R-") }
+    pub fn new(tags: &TagSet) -> Self {
+        References { tags: tags.clone(), needs: needs(tags, "R-") }
     }
 
     /// Whether `role` may occur in an output with the roles in `all`.
@@ -137,13 +137,13 @@ impl<'a> References<'a> {
     }
 }
 
-impl<X: ?Sized> Constraint<X> for References<'_> {
+impl<X: ?Sized> Constraint<X> for References {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         parts(self.faults(y))
     }
 
     fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(self.tags, self.faults(y), |role| format!("{role} refers to nothing"))
+        explained(&self.tags, self.faults(y), |role| format!("{role} refers to nothing"))
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
             name == "ARG0" && before.contains(&"ARG0")
         });
         let core = RoleSet::named(&tags, &["TMP", "C-ARG0"]);
-        check(&UniqueRoles { tags: &tags, core }, &tags, |name, before, _| {
+        check(&UniqueRoles { tags: tags.clone(), core }, &tags, |name, before, _| {
             ["TMP", "C-ARG0"].contains(&name) && before.contains(&name)
         });
     }

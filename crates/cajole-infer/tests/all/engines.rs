@@ -111,7 +111,7 @@ fn is_full(input: &str, output: &str) -> bool {
     rest.is_empty() && count_g(input, output) == 0.0 && output.len() == length
 }
 
-fn cases<T: Task>(task: &T, rules: &Rules<'_>, line: &str) -> Vec<Case<T::Input>> {
+fn cases<T: Task>(task: &T, rules: &Rules, line: &str) -> Vec<Case<T::Input>> {
     let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
     task.cases(&line, rules).unwrap()
 }

@@ -1,5 +1,6 @@
 //! A network that fails for one input, and counts the decoders it is asked for.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::decoders::Beam;
@@ -84,7 +85,7 @@ impl Task for Frail {
         self.own.model()
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         Task::vocabulary(&self.own)
     }
 
@@ -101,14 +102,14 @@ impl Task for Frail {
         Box::new(FrailSearch { own: self.own.decoder(beam), input: &self.input })
     }
 
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         self.own.cases(line, rules)
     }
 
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        rules: &'a Rules<'_>,
+        rules: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, Net>> {
         let own = self.own.rival(rival, rules, limits)?;

@@ -58,32 +58,32 @@ pub enum Heuristic {
 
 /// Finds the tags with the highest log-probability minus penalties.
 #[derive(Clone, Debug)]
-pub struct AStar<'a> {
+pub struct AStar {
     /// The cost of faults.
     pub penalties: Penalties,
     /// Which spans are repeated.
-    pub unique: UniqueRoles<'a>,
+    pub unique: UniqueRoles,
     /// Which spans continue nothing.
-    pub continuations: Continuations<'a>,
+    pub continuations: Continuations,
     /// Which spans refer to nothing.
-    pub references: References<'a>,
+    pub references: References,
     /// Which spans are not brackets.
-    pub syntax: SpansInTree<'a>,
+    pub syntax: SpansInTree,
     /// The bound.
     pub heuristic: Heuristic,
     /// Maximum number of prefixes per input; 40 bytes each.
     pub agenda_limit: usize,
 }
 
-impl<'a> AStar<'a> {
+impl AStar {
     /// PropBank's core roles, free predicate roles, and a million prefixes.
-    pub fn new(tags: &'a TagSet, penalties: Penalties) -> Self {
+    pub fn new(tags: &TagSet, penalties: Penalties) -> Self {
         AStar {
             penalties,
             unique: UniqueRoles::new(tags),
             continuations: Continuations::new(tags),
             references: References::new(tags),
-            syntax: SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) },
+            syntax: SpansInTree { tags: tags.clone(), free: RoleSet::named(tags, PREDICATE_ROLES) },
             heuristic: Heuristic::default(),
             agenda_limit: 1_000_000,
         }
@@ -154,7 +154,7 @@ struct Prefix {
 
 /// One search.
 struct Run<'r> {
-    a_star: &'r AStar<'r>,
+    a_star: &'r AStar,
     scores: &'r TagScores<'r>,
     brackets: Option<&'r Brackets>,
     agenda: &'r mut Agenda,

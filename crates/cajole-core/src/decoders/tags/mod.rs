@@ -128,7 +128,7 @@ impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for UniqueExact<'_> {
     }
 }
 
-impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar<'_> {
+impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar {
     fn search(
         &self,
         scores: &TagScores<'_>,
