@@ -6,6 +6,7 @@
 //! the others.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cajole_core::corpus::together_or_alone;
@@ -28,8 +29,8 @@ const NO_FIT: &str =
 /// One thread's work with one network.
 pub struct Driver<'n> {
     pub(crate) task: &'n dyn Task,
-    pub(crate) settings: &'n Settings,
-    plans: Plans,
+    pub(crate) settings: Settings,
+    plans: Arc<Plans>,
     solver: Box<dyn Solver + 'n>,
     found: Vec<Found>,
 }
@@ -50,20 +51,20 @@ impl<'n> Driver<'n> {
     ///
     /// # Errors
     /// If they name parameters that the network does not have.
-    pub fn new(task: &'n dyn Task, settings: &'n Settings) -> Result<Self, UnknownParameter> {
+    pub fn new(task: &'n dyn Task, settings: &Settings) -> Result<Self, UnknownParameter> {
         Driver::with_memory(task, settings, task.solver())
     }
 
     /// Like [`Driver::new`], with memory that is reused.
     pub(crate) fn with_memory(
         task: &'n dyn Task,
-        settings: &'n Settings,
+        settings: &Settings,
         mut solver: Box<dyn Solver + 'n>,
     ) -> Result<Self, UnknownParameter> {
-        let plans = settings.engine.plans(task, &settings.config);
+        let plans = Arc::new(settings.engine.plans(task, &settings.config));
         solver.in_step(&settings.widened(&settings.config))?;
         let found = vec![Found::default(); task.together().inputs];
-        Ok(Driver { task, settings, plans, solver, found })
+        Ok(Driver { task, settings: settings.clone(), plans, solver, found })
     }
 
     /// The memory, for reuse.
@@ -87,7 +88,7 @@ impl<'n> Driver<'n> {
             input.begin(left, &self.settings.cancel);
             failing.push(i);
         }
-        let plans = self.plans.clone();
+        let plans = Arc::clone(&self.plans);
         self.repair_all(&plans, failing, inputs, &mut answers);
         if self.settings.log_probs {
             self.judge(inputs, &mut answers);
@@ -133,8 +134,7 @@ impl<'n> Driver<'n> {
                     in_time.push(i);
                 }
             }
-            let failed =
-                together_or_alone(&in_time, |set| self.decode(set, inputs, &mut answers));
+            let failed = together_or_alone(&in_time, |set| self.decode(set, inputs, &mut answers));
             for (i, failure) in failed {
                 inputs[i].used = Duration::ZERO;
                 answers[i] = Answer::failed(failure);
@@ -260,7 +260,10 @@ impl<'n> Driver<'n> {
             Ok(()) => self.search(search, &set, &own),
             Err(error) => {
                 let note = format!("the engine does not fit: {}", error.why);
-                let kept = |own: &&Answer| Answer { note: Some(note.clone()), ..own.kept(search.name(), 0) };
+                let kept = |own: &&Answer| Answer {
+                    note: Some(note.clone()),
+                    ..own.kept(search.name(), 0)
+                };
                 own.iter().map(kept).collect()
             }
         };
@@ -273,14 +276,8 @@ impl<'n> Driver<'n> {
     }
 
     /// The results of one search. If the network fails for some inputs together, each is tried alone.
-    fn search(
-        &mut self,
-        search: &Search,
-        set: &[&Input<'_>],
-        own: &[&Answer],
-    ) -> Vec<Answer> {
-        let mut results: Vec<Answer> =
-            own.iter().map(|own| own.kept(search.name(), 0)).collect();
+    fn search(&mut self, search: &Search, set: &[&Input<'_>], own: &[&Answer]) -> Vec<Answer> {
+        let mut results: Vec<Answer> = own.iter().map(|own| own.kept(search.name(), 0)).collect();
         let ranking = self.settings.beam.ranking;
         let all: Vec<usize> = (0..set.len()).collect();
         let failed = together_or_alone(&all, |some| {
@@ -366,7 +363,8 @@ impl<'n> Driver<'n> {
 
     /// Gives own outputs the network's own log-probabilities, where its decoder has others.
     fn state_log_probs(&mut self, inputs: &[Input<'_>], answers: &mut [Answer]) {
-        let has_output = |answer: &Answer| answer.status != Status::Failed && answer.log_prob.is_some();
+        let has_output =
+            |answer: &Answer| answer.status != Status::Failed && answer.log_prob.is_some();
         let which: Vec<usize> = (0..answers.len()).filter(|&i| has_output(&answers[i])).collect();
         let cases: Vec<&Case> = which.iter().map(|&i| inputs[i].case).collect();
         for (i, log_prob) in which.iter().zip(self.log_probs(&cases, &which, answers)) {

@@ -7,7 +7,6 @@
 //! Whatever the engine, an output of the network that satisfies its rules is left alone. If an
 //! engine finds nothing, the answer is the least violating output seen, and its status says so.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,19 +21,19 @@ use crate::task::Task;
 /// How outputs are made to obey: a plan, by its name and the numbers that differ from the usual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
-    name: Cow<'static, str>,
+    name: &'static str,
     numbers: Map<String, Value>,
 }
 
 /// What suits the task and the rules best.
-const USUAL: (&str, &str) =
-    ("usual", "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else");
+const USUAL: (&str, &str) = (
+    "usual",
+    "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else",
+);
 
 /// A plan of several searches.
-const AUTO: (&str, &str) = (
-    "auto",
-    "Engines that can guarantee to obey, then the others; keeps the most probable output",
-);
+const AUTO: (&str, &str) =
+    ("auto", "Engines that can guarantee to obey, then the others; keeps the most probable output");
 
 /// Why the name of an engine is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,8 +73,8 @@ impl Engine {
         all
     }
 
-    const fn plain(name: &'static str) -> Engine {
-        Engine { name: Cow::Borrowed(name), numbers: Map::new() }
+    fn plain(name: &'static str) -> Engine {
+        Engine { name, numbers: Map::new() }
     }
 
     /// What suits the task and the rules best: see [`Task::usual_plans`].
@@ -104,8 +103,8 @@ impl Engine {
     }
 
     /// Its name, without numbers.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// One sentence for people who choose between engines.
@@ -180,7 +179,7 @@ impl FromStr for Engine {
                 .map_err(|_| wrong(format!("{key} is {value}, which is no number")))?;
             engine.numbers.insert(key.to_owned(), value);
         }
-        let search = Search::named(&engine.name).filter(|search| !search.is_gbi());
+        let search = Search::named(engine.name).filter(|search| !search.is_gbi());
         match search {
             Some(search) => drop(engine.with_numbers(search).map_err(wrong)?),
             None if engine.numbers.is_empty() => {}
@@ -192,7 +191,7 @@ impl FromStr for Engine {
 
 impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        f.write_str(self.name)?;
         for (i, (key, value)) in self.numbers.iter().enumerate() {
             let before = if i == 0 { ':' } else { ',' };
             write!(f, "{before}{key}={value}")?;

@@ -10,7 +10,7 @@ use crate::limits::MAX_TOKENS;
 use crate::task::Task;
 
 /// How lines are answered by one network: `Settings::of(&network).by(Engine::gbi()).traces(true)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
     /// How outputs are made to obey.

@@ -6,7 +6,8 @@ use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
 use cajole_infer::line::Line;
-use cajole_infer::{Changes, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Settings};
 use cajole_tasks::Preset;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -209,7 +210,7 @@ impl AskBody {
     pub(crate) fn checked(self) -> Result<Asked, Problem> {
         let AskBody { input, inputs, rules, engine, preset, max_steps, patience, width, .. } = self;
         let manner = Manner {
-            engine: engine.unwrap_or(Engine::Usual),
+            engine: engine.unwrap_or(Engine::usual()),
             preset,
             max_steps,
             patience,
@@ -266,7 +267,7 @@ impl StreamQuery {
     /// The rules, and how outputs are made to obey them.
     pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
         let StreamQuery { rules, engine, preset, max_steps, patience, width, .. } = self;
-        let engine = engine.unwrap_or(Engine::Usual);
+        let engine = engine.unwrap_or(Engine::usual());
         let (deadline_ms, times) = (self.deadline_ms, self.times.unwrap_or(true));
         let manner = Manner { engine, preset, max_steps, patience, width, deadline_ms, times };
         let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);
@@ -305,7 +306,7 @@ impl Manner {
     }
 
     /// The settings of engines for a network.
-    pub(crate) fn settings(&self, network: &dyn Runnable, engine: Engine) -> Settings {
+    pub(crate) fn settings(&self, network: &dyn Task, engine: Engine) -> Settings {
         let mut changes = Changes::default();
         changes.preset = self.preset;
         changes.max_steps = self.max_steps;

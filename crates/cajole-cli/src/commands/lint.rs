@@ -1,6 +1,7 @@
 //! `cajole lint`: what rules say about outputs that are known to be right.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use cajole_infer::compare::Options;
@@ -8,7 +9,8 @@ use cajole_infer::engine::Engine;
 use cajole_infer::limits::MAX_TOKENS;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
-use cajole_infer::{Ask, Changes, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Settings};
 use cajole_report::Report;
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::Watch;
@@ -128,26 +130,26 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
 
 /// A network that must obey the rules.
 struct Obeying<'a> {
-    network: &'a dyn Runnable,
-    rules: Rules,
+    network: &'a dyn Task,
+    rules: Arc<Rules>,
     rules_name: String,
     settings: Settings,
 }
 
 impl<'a> Obeying<'a> {
-    fn new(network: &'a dyn Runnable, file: &RuleFile) -> anyhow::Result<Self> {
-        let rules = file.parse(network.vocabulary())?;
-        let settings = Changes::default().settings(network, Engine::Gbi)?;
+    fn new(network: &'a dyn Task, file: &RuleFile) -> anyhow::Result<Self> {
+        let rules = Arc::new(file.parse(network.vocabulary())?);
+        let settings = Changes::default().settings(network, Engine::gbi())?;
         Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
     }
 
     /// The effect on the outputs, file by file.
     fn on(&self, files: &[PathBuf], screen: &Screen) -> anyhow::Result<Vec<Report>> {
-        let ask = Ask::new(Some(&self.rules), &self.settings);
-        let of = Options::new(&self.rules_name, [Engine::Gbi]);
+        let of = Options::new(&self.rules_name, [Engine::gbi()]);
         let of_file = |path: &PathBuf| {
             let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
-            let (report, bad) = self.network.compare(&ask, &of, &lines, screen)?;
+            let (report, bad) =
+                self.network.compare(Some(&self.rules), &self.settings, &of, &lines, screen)?;
             for (line, error) in bad {
                 screen.say(&format!("passed over: {}:{line}: {error}", path.display()));
             }

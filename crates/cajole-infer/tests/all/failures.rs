@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::decoders::Beam;
-use cajole_core::{ConstrainedDecoder, Decoder, BackendError, Found, Pass, Session, Sought, Symbol};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, Found, Pass, Session, Sought, Symbol,
+};
 use cajole_infer::answer::Answering;
 use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
 use cajole_infer::line::{Line, LineError};

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use cajole_core::decoders::{Beam, Ranking};
-use cajole_core::{DoesNotFit, 
-    ConstrainedDecoder, Decoder, BackendError, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Search, Stepper, Symbol, decoders,
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Stepper, Symbol, decoders,
 };
 use cajole_infer::{Standing, Writing};
 use pyo3::prelude::*;

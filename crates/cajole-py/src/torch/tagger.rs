@@ -3,9 +3,9 @@
 use cajole_core::constraints::TagSet;
 use cajole_core::decoders::tags::{self, KBest, Space, Tagged};
 use cajole_core::decoders::{Beam, Ranking};
-use cajole_core::{DoesNotFit, 
-    ConstrainedDecoder, Decoder, BackendError, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Search, Symbol, TagScorer,
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Symbol, TagScorer,
 };
 use pyo3::prelude::*;
 
@@ -68,7 +68,8 @@ impl TagScorer for PyTagger {
             };
             Ok(lengths.into_iter().map(one).collect::<Option<Vec<_>>>())
         })?;
-        let wrong = || BackendError::new(format!("the tagger did not score {v} tags for every token"));
+        let wrong =
+            || BackendError::new(format!("the tagger did not score {v} tags for every token"));
         let readings = readings.filter(|all| all.len() == set.len()).ok_or_else(wrong)?;
         match recording {
             Recording::Kept => scratch.kept = readings,
@@ -126,7 +127,11 @@ impl Model for PyTagger {
     }
 
     /// Every output is in the recording already.
-    fn force(&self, scratch: &mut Readings, set: &mut [Force<'_, Self>]) -> Result<(), BackendError> {
+    fn force(
+        &self,
+        scratch: &mut Readings,
+        set: &mut [Force<'_, Self>],
+    ) -> Result<(), BackendError> {
         for Force { pass, output, forced, .. } in set {
             let none = || BackendError::new("the input is not recorded");
             let place = pass.place.ok_or_else(none)?;

@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
 use cajole_core::{Constraint, Symbol};
-use cajole_infer::answer::faults_json;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Look};
+use cajole_infer::record::faults_json;
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use serde_json::{Map, Value, json};
 

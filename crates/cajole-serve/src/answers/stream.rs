@@ -40,7 +40,7 @@ pub(crate) async fn lines(
     let query: StreamQuery = of_query(request.uri().query().unwrap_or_default())?;
     let (model, (rules, manner)) = (query.model.clone(), query.checked()?);
     let prepared = app.prepare(model, rules).await?;
-    let terms = app.terms(&prepared, &manner, manner.engine, Extras::default());
+    let terms = app.terms(&prepared, &manner, &manner.engine, Extras::default());
     let (to, receiver) = channel(AHEAD);
     let stream = Stream {
         app,
