@@ -32,7 +32,7 @@ pub(crate) fn note(
     add("rules", json!(file.map_or("", |file| &file.text)));
     add("engine", json!(settings.engine));
     add("settings of gbi", json!(settings.config));
-    add("searches", json!(network.searches()));
+    add("searches", json!(settings.searches));
     add("width", json!(settings.beam.width));
     add("ranking", json!(settings.beam.ranking));
     add("deadline", json!(settings.deadline));

@@ -172,7 +172,7 @@ impl Comparison<'_> {
 
     /// The answers of an engine to all failures. Each engine has all the time there is.
     fn answers(&self, engine: &Engine, failures: &[&Compared], watch: &dyn Watch) -> Vec<Answer> {
-        let plans = engine.plans(self.task, &self.settings.config);
+        let plans = engine.plans(self.task, self.settings);
         let done = AtomicU64::new(0);
         in_lots(self.task, self.settings, failures, |driver, lot| {
             let each = lot.iter().enumerate();

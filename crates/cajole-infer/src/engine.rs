@@ -10,12 +10,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use cajole_core::{Config, Search};
+use cajole_core::Search;
 use serde::de::{Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::plan::{Plan, Plans};
+use crate::settings::Settings;
 use crate::task::Task;
 
 /// How outputs are made to obey: a plan, by its name and the numbers that differ from the usual.
@@ -122,19 +123,17 @@ impl Engine {
     }
 
     /// What is tried with this network and these settings of gradient-based inference.
-    pub fn plans(&self, task: &dyn Task, config: &Config) -> Plans {
-        if self.is_usual() { task.usual_plans(config) } else { Plans::all(self.plan(task, config)) }
+    pub fn plans(&self, task: &dyn Task, settings: &Settings) -> Plans {
+        if self.is_usual() { task.usual_plans(settings) } else { Plans::all(self.plan(settings)) }
     }
 
-    fn plan(&self, task: &dyn Task, config: &Config) -> Plan {
-        let searches = task.searches();
+    fn plan(&self, settings: &Settings) -> Plan {
         if self.name == AUTO.0 {
-            return Plan::auto(&searches, config);
+            return Plan::auto(settings);
         }
         let usual = Search::named(self.name()).unwrap_or(Search::Network);
-        let own = searches.into_iter().find(|search| search.is_like(&usual));
-        match own.unwrap_or(usual) {
-            Search::Gbi(_) => Plan::one(Search::Gbi(Box::new(config.clone()))),
+        match settings.search(usual) {
+            Search::Gbi(_) => Plan::gbi(settings),
             search => Plan::one(self.with_numbers(search.clone()).unwrap_or(search)),
         }
     }

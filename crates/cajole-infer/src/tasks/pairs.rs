@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cajole_core::{Config, Search};
+use cajole_core::Search;
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -16,6 +16,7 @@ use crate::case::Case;
 use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::plan::{Plan, Plans};
+use crate::settings::Settings;
 use crate::solver::{Network, Solver, solver};
 use crate::task::Task;
 
@@ -100,8 +101,7 @@ impl Task for Pairs {
     }
 
     /// Searches that follow the rules are as accurate on pairs as nudging, in fewer passes.
-    fn usual_plans(&self, config: &Config) -> Plans {
-        let otherwise = Plan::one(Search::Gbi(Box::new(config.clone())));
-        Plans { followed: Plan::auto(&self.searches(), config), otherwise: Some(otherwise) }
+    fn usual_plans(&self, settings: &Settings) -> Plans {
+        Plans { followed: Plan::auto(settings), otherwise: Some(Plan::gbi(settings)) }
     }
 }
