@@ -23,6 +23,7 @@ pub mod roles;
 mod scan;
 pub mod shift_reduce;
 mod spellings;
+mod summable;
 pub mod text;
 pub mod tokenize;
 pub mod tree;

@@ -1,7 +1,5 @@
 //! Scores outputs by exact match and edit distance.
 
-use std::ops::AddAssign;
-
 /// Counts summed over outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
@@ -40,23 +38,7 @@ impl Score {
     }
 }
 
-impl AddAssign for Score {
-    fn add_assign(&mut self, other: Score) {
-        self.pairs += other.pairs;
-        self.exact += other.exact;
-        self.edits += other.edits;
-        self.symbols += other.symbols;
-    }
-}
-
-impl std::iter::Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        scores.fold(Score::default(), |mut sum, score| {
-            sum += score;
-            sum
-        })
-    }
-}
+cajole_treebank::summable!(Score { pairs, exact, edits, symbols });
 
 /// The Levenshtein distance.
 fn edits(output: &[&str], gold: &[String]) -> usize {

@@ -1,7 +1,5 @@
 //! Scores outputs by evalb F1 of their trees, and counts the repairs needed for that.
 
-use std::ops::AddAssign;
-
 use cajole_core::Symbol;
 use cajole_core::corpus::in_parallel;
 use cajole_treebank::Tree;
@@ -33,22 +31,7 @@ impl Score {
     }
 }
 
-impl AddAssign for Score {
-    fn add_assign(&mut self, other: Score) {
-        self.brackets += other.brackets;
-        self.repairs += other.repairs;
-        self.exact += other.exact;
-    }
-}
-
-impl std::iter::Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        scores.fold(Score::default(), |mut sum, score| {
-            sum += score;
-            sum
-        })
-    }
-}
+cajole_treebank::summable!(Score { brackets, repairs, exact });
 
 /// The score of one output.
 pub fn score(parser: &Parser, y: &[Symbol], gold: &Tree, params: &Params) -> Score {
