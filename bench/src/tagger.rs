@@ -63,12 +63,12 @@ impl Bracketed for Case {
 /// What decodes and what judges.
 pub(crate) struct Parts<'a> {
     decoder: Tagged<'a, Viterbi>,
-    constraint: SpansInTree<'a>,
+    constraint: SpansInTree,
 }
 
 impl<'a> Parts<'a> {
     pub(crate) fn new(tags: &'a TagSet) -> Self {
-        let constraint = SpansInTree { tags, free: RoleSet::default() };
+        let constraint = SpansInTree { tags: tags.clone(), free: RoleSet::default() };
         Parts { decoder: Tagged::viterbi(tags), constraint }
     }
 

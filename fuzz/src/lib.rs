@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Spelling, Trie};
 use cajole_core::{Constraint, Symbol};
@@ -22,35 +23,35 @@ pub fn at_nul(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Letters without anything between them, as transducers write them; one name is part of another.
-pub fn letters() -> Vocabulary {
-    Vocabulary::new(["a", "b", "ab", "é"], "")
+pub fn letters() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["a", "b", "ab", "é"], ""))
 }
 
 /// Words with blanks between them.
-pub fn words() -> Vocabulary {
-    Vocabulary::new(["the", "cat", "(", ")", "+"], " ")
+pub fn words() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["the", "cat", "(", ")", "+"], " "))
 }
 
 /// BIO tags, with continuations and references.
-pub fn tags() -> Vocabulary {
+pub fn tags() -> Arc<Vocabulary> {
     let names = ["O", "B-V", "B-ARG0", "I-ARG0", "B-C-ARG0", "I-C-ARG0", "B-R-ARG0", "I-R-ARG0"];
-    Vocabulary::new(names, " ")
+    Arc::new(Vocabulary::new(names, " "))
 }
 
 /// Shift-reduce commands.
-pub fn commands() -> Vocabulary {
-    Vocabulary::new(["s", "r", "!NP", "!S"], " ")
+pub fn commands() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["s", "r", "!NP", "!S"], " "))
 }
 
 /// Pieces of text, with halves of a character, a blank that is not written where the text begins, and
 /// one that writes nothing.
-pub fn pieces() -> Vocabulary {
+pub fn pieces() -> Arc<Vocabulary> {
     let later: [&[u8]; 6] = [b"a", b" b", b"\xc3", b"\xa9", b"12", b""];
     let first: [&[u8]; 6] = [b"a", b"b", b"\xc3", b"\xa9", b"12", b""];
     let names = later.iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
     let silent = later.iter().map(|piece| piece.is_empty()).collect();
     let (later, first) = (Trie::new(later), Some(Trie::new(first)));
-    Vocabulary::of_pieces(names, Spelling { later, first, silent })
+    Arc::new(Vocabulary::of_pieces(names, Spelling { later, first, silent }))
 }
 
 /// Outputs of up to five of these symbols, and of one that does not exist.

@@ -2,6 +2,8 @@
 //! the same language.
 #![no_main]
 
+use std::sync::Arc;
+
 use cajole_core::Constraint;
 use cajole_fuzz::{check, letters, outputs, words};
 use cajole_rules::{NamedGrammar, NamedRegular, Subject, Vocabulary};
@@ -14,7 +16,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-fn grammar(text: &str, vocabulary: &Vocabulary) {
+fn grammar(text: &str, vocabulary: &Arc<Vocabulary>) {
     match NamedGrammar::read(text, None, vocabulary) {
         Ok(grammar) => check(&grammar, &Subject::default(), &outputs(vocabulary)),
         Err(error) => check_place(text, &error),
@@ -22,7 +24,7 @@ fn grammar(text: &str, vocabulary: &Vocabulary) {
     let _ = NamedGrammar::read(text, Some("b"), vocabulary);
 }
 
-fn expression(text: &str, vocabulary: &Vocabulary) {
+fn expression(text: &str, vocabulary: &Arc<Vocabulary>) {
     let expression = match NamedRegular::read(text, vocabulary) {
         Ok(expression) => expression,
         Err(error) => return check_place(text, &error),

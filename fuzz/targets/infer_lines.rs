@@ -55,7 +55,7 @@ fn check<T: Task>(task: &T, line: &Line) {
     assert!(score.is_nan() || (0.0..=100.0 + 1e-6).contains(&score), "{line:?}: {score}");
 }
 
-fn check_case<T: Task>(task: &T, case: &Case<T::Input>, rules: &Rules<'_>) {
+fn check_case<T: Task>(task: &T, case: &Case<T::Input>, rules: &Rules) {
     let y = known(case);
     assert!(y.iter().all(|&symbol| (symbol as usize) < task.vocabulary().len()));
     let record = task.record(case, y);

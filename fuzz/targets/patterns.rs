@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-fn compare(text: &str, pattern: &NamedRegular<'_>, vocabulary: &Vocabulary) {
+fn compare(text: &str, pattern: &NamedRegular, vocabulary: &Vocabulary) {
     let (x, outputs) = (Subject::default(), outputs(vocabulary));
     check(pattern, &x, &outputs);
     let inner = regex_syntax::parse(text).expect("it has been compiled");

@@ -6,6 +6,7 @@
 //! inputs.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_infer::line::{Line, LineError};
@@ -22,7 +23,7 @@ const DIGITS: usize = 5;
 
 struct Reversing {
     model: Trained<Transducer>,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
@@ -43,7 +44,7 @@ impl Task for Reversing {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -59,7 +60,7 @@ impl Task for Reversing {
         Some("name = \"as long as the input\"\narithmetic = 'len(out) = len(in)'\n")
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Self::Input>>, LineError> {
         let value = line.input()?;
         let input = self.digits(&value)?;
         let gold = line.gold().map(|gold| self.digits(gold)).transpose()?;
@@ -96,7 +97,7 @@ fn reverser() -> Reversing {
     let weights = trainer.state().weights.clone();
     Reversing {
         model: Trained::new(net, weights),
-        vocabulary: Vocabulary::new((0..DIGITS).map(|digit| digit.to_string()), ""),
+        vocabulary: Arc::new(Vocabulary::new((0..DIGITS).map(|digit| digit.to_string()), "")),
         presets: Presets::default(),
     }
 }

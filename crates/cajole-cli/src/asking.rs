@@ -2,6 +2,7 @@
 //! commands that answer lines share these flags.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -237,7 +238,7 @@ impl RuleFile {
     }
 
     /// The rules, for outputs in this vocabulary.
-    pub(crate) fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
+    pub(crate) fn parse(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
         let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
         // Checkers read their scripts, whoever opens them.
         rules.reads().iter().for_each(|path| Reads::note(path));
@@ -246,10 +247,7 @@ impl RuleFile {
 
     /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy, and
     /// tries the programs of checkers.
-    pub(crate) fn compile<'v>(
-        &self,
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Rules<'v>, RuleFileError> {
+    pub(crate) fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
         let rules = self.parse(vocabulary)?;
         rules.try_programs()?;
         for rule in rules.unsatisfiable() {

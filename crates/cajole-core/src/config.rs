@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::decoders::Ranking;
+use crate::search::Search;
 use crate::step_rule::StepRule;
 
 /// The widest beam: memory grows with it, so a larger number is a slip.
@@ -28,9 +29,10 @@ pub struct Config {
     pub width: usize,
     /// How the inner decoder and masked sources rank outputs of different lengths.
     pub ranking: Ranking,
-    /// Sources of satisfying candidates, for contrast; if empty, the decoder's beam. Sources that
-    /// the network does not have are left out, so that one preset serves several kinds of network.
-    pub sources: Vec<Source>,
+    /// Searches for satisfying candidates, for contrast; if empty, the decoder's beam. Those that do
+    /// not fit the network are left out, so that one preset serves several kinds of network.
+    #[serde(deserialize_with = "ranges::sources")]
+    pub sources: Vec<Search>,
     /// What to lower and what to raise.
     pub objective: Objective,
     /// The first schedule.
@@ -63,32 +65,6 @@ pub struct Schedule {
     /// `M`, at most [`MOST_STEPS`].
     #[serde(deserialize_with = "ranges::steps")]
     pub max_steps: usize,
-}
-
-/// A decoder that knows the constraint, as a source of satisfying candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-#[non_exhaustive]
-pub enum Source {
-    /// For role taggers, if the constraint is about spans alone: exact search over allowed spans.
-    Spans {
-        /// What each repetition of a core role costs, in log-probability; at least 0.
-        #[serde(deserialize_with = "ranges::weight")]
-        repeated: f32,
-    },
-    /// A masked beam, if the constraint has an automaton; for taggers, exact search in it.
-    Masked {
-        /// Its width; 1 is masked greedy decoding.
-        #[serde(deserialize_with = "ranges::width")]
-        width: usize,
-    },
-    /// Best-first search, if the constraint has no automaton; for taggers, k-best lists of
-    /// increasing length.
-    BlackBox {
-        /// Maximum number of prefixes to extend, or of outputs to list; at most [`MOST_STEPS`].
-        #[serde(deserialize_with = "ranges::steps")]
-        limit: usize,
-    },
 }
 
 /// The objective whose gradient is taken.
@@ -174,9 +150,9 @@ impl Config {
         Config {
             width: 5,
             sources: vec![
-                Source::Masked { width: 5 },
-                Source::Masked { width: 1 },
-                Source::BlackBox { limit: 4096 },
+                Search::Masked { width: 5 },
+                Search::Masked { width: 1 },
+                Search::BlackBox { limit: 4096 },
             ],
             objective: Objective::Contrast {
                 proposals: Proposals::Frozen,
@@ -226,22 +202,32 @@ impl Default for Config {
 }
 
 /// Numbers that are out of range are errors where settings are read, with the range.
-mod ranges {
+pub(crate) mod ranges {
     use std::ops::RangeInclusive;
 
     use serde::de::{Deserialize, Deserializer, Error};
 
     use super::{MOST_STEPS, MOST_WIDTH};
+    use crate::search::Search;
 
-    pub(super) fn width<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
+    pub(crate) fn width<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
         within(d, 1..=MOST_WIDTH)
     }
 
-    pub(super) fn steps<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
+    pub(crate) fn steps<'de, D: Deserializer<'de>>(d: D) -> Result<usize, D::Error> {
         within(d, 0..=MOST_STEPS)
     }
 
-    pub(super) fn weight<'de, D: Deserializer<'de>>(d: D) -> Result<f32, D::Error> {
+    /// Gradient-based inference is no source of itself, and the network's own output obeys nothing.
+    pub(crate) fn sources<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Search>, D::Error> {
+        let sources = Vec::<Search>::deserialize(d)?;
+        match sources.iter().find(|s| matches!(s, Search::Gbi(_) | Search::Network)) {
+            Some(search) => Err(D::Error::custom(format!("{} is no source", search.name()))),
+            None => Ok(sources),
+        }
+    }
+
+    pub(crate) fn weight<'de, D: Deserializer<'de>>(d: D) -> Result<f32, D::Error> {
         match f32::deserialize(d)? {
             number if number.is_finite() && 0.0 <= number => Ok(number),
             number => Err(D::Error::custom(format!("{number} is not a finite number from 0"))),

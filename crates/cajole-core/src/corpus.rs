@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::{io, thread};
 
+use crate::backend_error::BackendError;
 use crate::decoder::{Decoder, Found};
-use crate::failure::Failure;
 use crate::gbi::Gbi;
 use crate::model::{Candidate, Model, Pass};
 use crate::set::Job;
@@ -111,8 +111,8 @@ pub fn in_parallel<S, T: Send + Sync>(
 /// another. Says which fail alone, and why.
 pub fn together_or_alone<I: Copy>(
     set: &[I],
-    mut work: impl FnMut(&[I]) -> Result<(), Failure>,
-) -> Vec<(I, Failure)> {
+    mut work: impl FnMut(&[I]) -> Result<(), BackendError>,
+) -> Vec<(I, BackendError)> {
     match work(set) {
         Ok(()) => Vec::new(),
         Err(_) => set.iter().filter_map(|one| Some((*one, work(&[*one]).err()?))).collect(),
@@ -127,7 +127,7 @@ pub fn decode_all<M: Model>(
     model: &M,
     decoder: &dyn Decoder<M>,
     xs: &[&M::Input],
-) -> Result<Vec<Candidate>, Failure> {
+) -> Result<Vec<Candidate>, BackendError> {
     // Batch inputs of similar size, so that few rows wait for the longest. Run the longest batches
     // first, so that no thread is left with one at the end.
     let mut order: Vec<usize> = (0..xs.len()).collect();

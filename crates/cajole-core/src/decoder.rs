@@ -4,8 +4,8 @@
 //! [`ConstrainedDecoder`] does see it: masked, exact and sampling decoders are baselines for GBI,
 //! and sources of satisfying candidates.
 
+use crate::backend_error::BackendError;
 use crate::decoders::Buffers;
-use crate::failure::Failure;
 use crate::model::{Candidate, Model, Pass};
 use crate::wanted::Wanted;
 
@@ -31,7 +31,7 @@ pub trait Decoder<M: Model + ?Sized>: Sync {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// The same without recording: for a first pass over many inputs.
     ///
@@ -42,7 +42,7 @@ pub trait Decoder<M: Model + ?Sized>: Sync {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.decode(at, set, found)
     }
 }
@@ -59,7 +59,7 @@ pub trait ConstrainedDecoder<M: Model + ?Sized>: Sync {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 }
 
 /// One input of a constrained search.
@@ -67,7 +67,14 @@ pub struct Sought<'s, 'a, M: Model + ?Sized> {
     /// The input and its weights.
     pub pass: Pass<'s, M>,
     /// The constraint on its output.
-    pub wanted: &'s Wanted<'a, M::Input>,
+    pub wanted: &'s Wanted<'a>,
+}
+
+impl<'s, 'a: 's, M: Model + ?Sized> Sought<'s, 'a, M> {
+    /// An input under the network's own weights.
+    pub fn base(input: &'s M::Input, wanted: &'s Wanted<'a>) -> Self {
+        Sought { pass: Pass::base(input), wanted }
+    }
 }
 
 impl<M: Model + ?Sized> Clone for Sought<'_, '_, M> {
@@ -87,7 +94,7 @@ macro_rules! forward {
                 at: &mut Session<'_, M>,
                 set: &[Pass<'_, M>],
                 found: &mut [Found],
-            ) -> Result<(), Failure> {
+            ) -> Result<(), BackendError> {
                 (**self).decode(at, set, found)
             }
 
@@ -96,7 +103,7 @@ macro_rules! forward {
                 at: &mut Session<'_, M>,
                 set: &[Pass<'_, M>],
                 found: &mut [Found],
-            ) -> Result<(), Failure> {
+            ) -> Result<(), BackendError> {
                 (**self).skim(at, set, found)
             }
         }
@@ -110,7 +117,7 @@ impl<M: Model + ?Sized, D: ConstrainedDecoder<M> + ?Sized> ConstrainedDecoder<M>
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         (**self).search(at, set, found)
     }
 }

@@ -5,12 +5,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::backend_error::BackendError;
 use crate::config::{Config, Schedule};
 use crate::constraint::Violation;
 use crate::decoder::Found;
-use crate::failure::Failure;
 use crate::model::{Candidate, Mark, Symbol};
 use crate::trace::{Outcome, Stop, Trace};
+use crate::wanted::Wanted;
 use crate::watcher::Watcher;
 
 /// The work on one input.
@@ -44,7 +45,7 @@ pub(crate) struct Descent {
     pub(crate) lowered: Candidate,
     pub(crate) raised: Candidate,
     pub(crate) costs: Vec<f32>,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<BackendError>,
     trace: Trace,
 }
 
@@ -63,14 +64,14 @@ impl Descent {
         job: usize,
         config: &Config,
         moving: usize,
-        (until, within): (Option<Instant>, Option<Duration>),
+        wanted: &Wanted<'_>,
     ) {
         self.job = job;
         let now = Instant::now();
         self.started = Some(now);
-        let within = [config.deadline, within].into_iter().flatten().min();
+        let within = [config.deadline, wanted.within].into_iter().flatten().min();
         let deadline = within.and_then(|within| now.checked_add(within));
-        self.until = [until, deadline].into_iter().flatten().min();
+        self.until = [wanted.until, deadline].into_iter().flatten().min();
         self.violation = None;
         self.targets.clear();
         self.is_aimed = false;

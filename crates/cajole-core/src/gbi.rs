@@ -10,16 +10,17 @@
 //! whole set in one pass. A single input is a set of one. Restarts, races and traces are per input
 //! and live in `descent.rs`.
 
+use crate::backend_error::BackendError;
 use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::constraint::Constraint;
-use crate::decoder::{ConstrainedDecoder, Decoder};
+use crate::decoder::{ConstrainedDecoder, Decoder, Sought};
 use crate::decoders::Beam;
-use crate::failure::Failure;
 use crate::model::Model;
 use crate::moving::{Moving, UnknownParameter};
 use crate::set::{Job, Set};
 use crate::trace::Outcome;
+use crate::wanted::Wanted;
 use crate::workspace::Workspace;
 
 /// Gradient-based inference with a given model, decoder and settings.
@@ -52,7 +53,7 @@ impl<'a, M: Model> Gbi<'a, M> {
         let sources = config.sources.iter();
         Gbi {
             decoder: model.decoder(Beam { width: config.width, ranking: config.ranking }),
-            sources: sources.filter_map(|of| model.source(of, config.ranking)).collect(),
+            sources: sources.filter_map(|of| model.search(of, config.ranking).ok()).collect(),
             in_step: model.in_step(&moving).max(1),
             cancel: Cancel::default(),
             model,
@@ -126,7 +127,20 @@ impl<'a, M: Model> Gbi<'a, M> {
         workspace: &mut Workspace<M>,
         mut done: impl FnMut(usize, Outcome),
     ) {
-        let mut set = Set::new(self, jobs, workspace, &mut done);
+        let wanted: Vec<Wanted<'_>> = jobs.iter().map(|job| job.wanted(&self.cancel)).collect();
+        let sought: Vec<Sought<'_, '_, M>> =
+            jobs.iter().zip(&wanted).map(|(job, wanted)| Sought::base(job.input, wanted)).collect();
+        self.solve(&sought, workspace, &mut done);
+    }
+
+    /// [`Gbi::run_set`] for inputs whose constraints other searches may have queried before.
+    pub fn solve(
+        &self,
+        sought: &[Sought<'_, '_, M>],
+        workspace: &mut Workspace<M>,
+        done: &mut dyn FnMut(usize, Outcome),
+    ) {
+        let mut set = Set::new(self, sought, workspace, done);
         while let Err(failure) = self.descend(&mut set) {
             set.start_over_in_smaller_sets(&failure);
         }
@@ -136,7 +150,7 @@ impl<'a, M: Model> Gbi<'a, M> {
     ///
     /// A failed call leaves the set as it is: the caller decides what starts over.
     #[rustfmt::skip]
-    fn descend(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn descend(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         while set.refill()? {              // W_λ ← W
             self.decode(set)?;             // repeat  y ← f(x; W_λ)
             self.check(set)?;              //         g(y, Lˣ)
@@ -149,7 +163,7 @@ impl<'a, M: Model> Gbi<'a, M> {
     }
 
     /// `y ← f(x; W_λ)`, recorded. Before the first step of a descent, `W_λ` is `W`.
-    fn decode(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn decode(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         let (passes, mut session, found) = set.decoding(self.model);
         self.decoder.decode(&mut session, &passes, found)?;
         drop(passes);
@@ -158,13 +172,13 @@ impl<'a, M: Model> Gbi<'a, M> {
     }
 
     /// `g(y, Lˣ)`; if it is not zero, also finds the candidates to aim at, once per input.
-    fn check(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn check(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         set.check(&self.cancel);
         self.targets(set)
     }
 
     /// `∇` of every input; ends those with a vanished gradient.
-    fn gradient(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn gradient(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         if set.is_moving() {
             let (moves, scratch) = set.moving();
             self.model.gradient(scratch, moves)?;
@@ -174,7 +188,7 @@ impl<'a, M: Model> Gbi<'a, M> {
     }
 
     /// `W_λ ← W_λ − η∇`; ends those whose weights became non-finite.
-    fn step(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn step(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         if set.is_moving() {
             self.model.take_step(set.moving().0)?;
         }

@@ -25,6 +25,7 @@
 //!
 //! This crate names no tensor type and does no I/O. `cajole-nn` is the CPU backend.
 
+mod backend_error;
 mod cancel;
 mod clock;
 mod config;
@@ -34,12 +35,12 @@ pub mod corpus;
 pub mod decoder;
 pub mod decoders;
 mod descent;
-mod failure;
 mod gbi;
 pub mod model;
 mod moving;
 mod objective;
 pub mod random;
+mod search;
 mod set;
 mod step_rule;
 mod stepper;
@@ -49,16 +50,15 @@ mod wanted;
 mod watcher;
 mod workspace;
 
+pub use backend_error::BackendError;
 pub use cancel::Cancel;
-pub use config::{
-    Config, MOST_STEPS, MOST_WIDTH, Objective, Positions, Proposals, Schedule, Source,
-};
+pub use config::{Config, MOST_STEPS, MOST_WIDTH, Objective, Positions, Proposals, Schedule};
 pub use constraint::{Constraint, Fault, Part, Violation};
 pub use decoder::{ConstrainedDecoder, Decoder, Found, Session, Sought};
-pub use failure::Failure;
 pub use gbi::Gbi;
 pub use model::{Candidate, Force, Mark, Model, Move, Pass, Symbol};
 pub use moving::{Moving, Parameter, UnknownParameter};
+pub use search::{DoesNotFit, Search};
 pub use set::Job;
 pub use step_rule::StepRule;
 pub use stepper::{Recording, Stepper};

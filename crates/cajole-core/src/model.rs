@@ -14,11 +14,12 @@
 
 use std::time::Instant;
 
-use crate::config::{Schedule, Source};
+use crate::backend_error::BackendError;
+use crate::config::Schedule;
 use crate::decoder::{ConstrainedDecoder, Decoder};
 use crate::decoders::{Beam, Ranking};
-use crate::failure::Failure;
 use crate::moving::{Moving, Parameter};
+use crate::search::{DoesNotFit, Search};
 
 /// One element of an output (a word, a command, a tag), by its index in the vocabulary.
 pub type Symbol = u32;
@@ -166,7 +167,7 @@ pub trait Model: Sync {
     ///
     /// # Errors
     /// If the backend has no room for one more.
-    fn nudge(&self, moving: &Moving) -> Result<Self::Nudge, Failure>;
+    fn nudge(&self, moving: &Moving) -> Result<Self::Nudge, BackendError>;
 
     /// `W_λ ← W`, and resets the optimizer state.
     fn restore(&self, nudge: &mut Self::Nudge);
@@ -180,7 +181,7 @@ pub trait Model: Sync {
         &self,
         scratch: &mut Self::Scratch,
         set: &mut [Force<'_, Self>],
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// `∇ ← ∂/∂W_λ Σ cost · log p(y_t) + α (W_λ − W)/‖W_λ − W‖` for every input, over the blamed
     /// positions of the current recording. The second term is zero at `W_λ = W`.
@@ -191,22 +192,24 @@ pub trait Model: Sync {
         &self,
         scratch: &mut Self::Scratch,
         set: &mut [Move<Self::Nudge>],
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// `W_λ ← W_λ − η∇` for every input whose descent has not ended.
     ///
     /// # Errors
     /// If the backend fails; the whole set then counts as failed.
-    fn take_step(&self, set: &mut [Move<Self::Nudge>]) -> Result<(), Failure>;
+    fn take_step(&self, set: &mut [Move<Self::Nudge>]) -> Result<(), BackendError>;
 
     /// `f(x; W)`: the network's own inference procedure, with this beam if it has one.
     fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self> + '_>;
 
-    /// A source of satisfying candidates, whose beams rank in this way; `None` if the network does
-    /// not support it.
-    fn source(
+    /// A search as a decoder of this network, whose beams rank in this way.
+    ///
+    /// # Errors
+    /// If it is for networks of another kind.
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>>;
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit>;
 }

@@ -5,10 +5,10 @@
 //! each position its own cost, several candidates share it by probability, and contrast gives a
 //! satisfying candidate negative costs.
 
+use crate::backend_error::BackendError;
 use crate::config::{Objective, Positions, Proposals};
 use crate::decoder::Found;
 use crate::descent::{Descent, spread};
-use crate::failure::Failure;
 use crate::gbi::Gbi;
 use crate::model::{Candidate, Force, Mark, Model};
 use crate::set::{Set, Short, pass};
@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 
 impl<M: Model> Gbi<'_, M> {
     /// Finds the satisfying candidates to raise, once per input, for frozen proposals.
-    pub(crate) fn targets(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    pub(crate) fn targets(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         let Objective::Contrast { proposals: Proposals::Frozen, .. } = self.config.objective else {
             return Ok(());
         };
@@ -26,16 +26,16 @@ impl<M: Model> Gbi<'_, M> {
             return Ok(());
         }
         if self.sources.is_empty() {
-            let (own, wanted) = set.parts();
+            let (own, flight) = set.parts();
             for &i in &chosen {
-                aim_at(&mut own.descents[i], accepted(&own.found[i], &wanted[i]));
+                aim_at(&mut own.descents[i], accepted(&own.found[i], flight[i].wanted));
             }
         }
         for source in 0..self.sources.len() {
             set.consult(source, &chosen)?;
-            let (own, wanted) = set.parts();
+            let (own, flight) = set.parts();
             for (&i, proposed) in chosen.iter().zip(&own.proposed) {
-                aim_at(&mut own.descents[i], accepted(proposed, &wanted[i]));
+                aim_at(&mut own.descents[i], accepted(proposed, flight[i].wanted));
             }
         }
         chosen.iter().for_each(|&i| set.own.descents[i].is_aimed = true);
@@ -45,7 +45,7 @@ impl<M: Model> Gbi<'_, M> {
     /// Computes the cost of every recorded position, for every input.
     ///
     /// Counts the backward pass that follows, and the forward passes taken here.
-    pub(crate) fn blame(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    pub(crate) fn blame(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         for own in &mut set.own.moves {
             own.blame.clear();
         }
@@ -75,7 +75,7 @@ impl<M: Model> Gbi<'_, M> {
 
     /// `Σ g(y)·p(y)·log p(y)` over the violating ones among the best candidates.
     fn lower(&self, set: &mut Set<'_, '_, M>, i: usize, candidates: usize) {
-        let (own, wanted) = set.parts();
+        let (own, flight) = set.parts();
         let Workspace { moves, found, descents, .. } = own;
         let (own, descent) = (&mut moves[i], &mut descents[i]);
         let (Some(decoded), Some(violation)) = (found[i].best(), &descent.violation) else {
@@ -94,7 +94,7 @@ impl<M: Model> Gbi<'_, M> {
         let looked_at = || found[i].candidates().iter().take(candidates);
         let total: f32 = looked_at().map(|y| (y.log_prob - best).exp()).sum();
         for y in looked_at() {
-            let violation = wanted[i].measure(y);
+            let violation = flight[i].wanted.measure(y);
             if !violation.is_satisfied() {
                 let share = (y.log_prob - best).exp() / total;
                 spread(&violation, share, y, &mut descent.costs, blame);
@@ -105,14 +105,14 @@ impl<M: Model> Gbi<'_, M> {
 
     /// Looks for `y⁺` under the current weights: the first source that finds one wins. Inputs that
     /// came with targets are skipped.
-    fn propose(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
+    fn propose(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
         let open = set.own.descents.iter_mut().filter(|descent| !descent.is_aimed);
         open.for_each(|descent| descent.targets.clear());
         if self.sources.is_empty() {
-            let (own, wanted) = set.parts();
-            let all = own.descents.iter_mut().zip(&own.found).zip(wanted);
-            for ((descent, found), wanted) in all.filter(|((descent, _), _)| !descent.is_aimed) {
-                aim_at(descent, accepted(found, wanted));
+            let (own, flight) = set.parts();
+            let all = own.descents.iter_mut().zip(&own.found).zip(flight);
+            for ((descent, found), sought) in all.filter(|((descent, _), _)| !descent.is_aimed) {
+                aim_at(descent, accepted(found, sought.wanted));
             }
         }
         for source in 0..self.sources.len() {
@@ -122,9 +122,9 @@ impl<M: Model> Gbi<'_, M> {
                 break;
             }
             set.consult(source, &chosen)?;
-            let (own, wanted) = set.parts();
+            let (own, flight) = set.parts();
             for (&i, proposed) in chosen.iter().zip(&own.proposed) {
-                aim_at(&mut own.descents[i], accepted(proposed, &wanted[i]));
+                aim_at(&mut own.descents[i], accepted(proposed, flight[i].wanted));
             }
         }
         Ok(())
@@ -132,8 +132,8 @@ impl<M: Model> Gbi<'_, M> {
 
     /// Records every input's target beside its decode: `y⁺` in `raised`, `ŷ` in `lowered`. Without
     /// a target `raised` stays empty.
-    fn raise(&self, set: &mut Set<'_, '_, M>) -> Result<(), Failure> {
-        let (own, wanted) = set.parts();
+    fn raise(&self, set: &mut Set<'_, '_, M>) -> Result<(), BackendError> {
+        let (own, flight) = set.parts();
         let Workspace { scratch, moves, found, descents, .. } = own;
         let (mut which, mut forced): (Short<usize>, Short<Force<'_, M>>) = Default::default();
         for (i, descent) in descents.iter_mut().enumerate() {
@@ -141,7 +141,7 @@ impl<M: Model> Gbi<'_, M> {
             let Some(decoded) = found[i].best().filter(|_| !moves[i].is_over) else { continue };
             descent.lowered.clone_from(decoded);
             if let Some((output, forced_to)) = descent.aim() {
-                let pass = pass(&moves[i], &wanted[i], Some(moves[i].place));
+                let pass = pass(&moves[i], &flight[i], Some(moves[i].place));
                 forced.push(Force { pass, output, forced: forced_to, passes: 0 });
                 which.push(i);
             }
@@ -160,7 +160,7 @@ impl<M: Model> Gbi<'_, M> {
 }
 
 /// The first satisfying candidate.
-fn accepted<'f, X: ?Sized>(found: &'f Found, wanted: &Wanted<'_, X>) -> Option<&'f Candidate> {
+fn accepted<'f>(found: &'f Found, wanted: &Wanted<'_>) -> Option<&'f Candidate> {
     found.candidates().iter().find(|y| wanted.accepts(y))
 }
 

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
+use crate::backend_error::BackendError;
 use crate::cancel::Cancel;
 use crate::constraint::Constraint;
 use crate::decoder::{Found, Session, Sought};
 use crate::descent::{Descent, Next};
-use crate::failure::Failure;
 use crate::gbi::Gbi;
 use crate::model::{Model, Move, Pass, Symbol};
 use crate::trace::{Outcome, Stop};
@@ -83,16 +83,28 @@ impl<X: ?Sized> Copy for Job<'_, X> {}
 /// A short list that avoids heap allocation.
 pub(crate) type Short<T> = SmallVec<[T; 20]>;
 
+impl<'a, X: ?Sized> Job<'a, X> {
+    /// The constraint as searches query it, for a run that ends with `cancel`.
+    pub(crate) fn wanted(&self, cancel: &Cancel) -> Wanted<'a> {
+        let mut wanted = Wanted::new(self.input, self.constraint);
+        (wanted.until, wanted.within) = (self.until, self.within);
+        wanted.targets = self.targets.map(<[_]>::to_vec);
+        (wanted.watcher, wanted.cancel) = (self.watcher, Some(cancel.clone()));
+        wanted
+    }
+}
+
 /// A set of inputs in progress.
 pub(crate) struct Set<'r, 'a, M: Model> {
     gbi: &'r Gbi<'r, M>,
-    jobs: &'a [Job<'a, M::Input>],
+    /// The inputs, with what is wanted of their outputs.
+    jobs: &'r [Sought<'r, 'a, M>],
     /// Jobs without a slot.
     waiting: VecDeque<usize>,
     /// How many inputs may be in flight.
     places: usize,
-    /// The constraints of the inputs in flight, in the workspace's order.
-    wanted: Vec<Wanted<'a, M::Input>>,
+    /// The inputs in flight, in the workspace's order.
+    flight: Vec<Sought<'r, 'a, M>>,
     pub(crate) own: &'r mut Workspace<M>,
     done: &'r mut dyn FnMut(usize, Outcome),
 }
@@ -100,24 +112,24 @@ pub(crate) struct Set<'r, 'a, M: Model> {
 impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     pub(crate) fn new(
         gbi: &'r Gbi<'r, M>,
-        jobs: &'a [Job<'a, M::Input>],
+        jobs: &'r [Sought<'r, 'a, M>],
         own: &'r mut Workspace<M>,
         done: &'r mut dyn FnMut(usize, Outcome),
     ) -> Self {
         own.prepare(&gbi.moving);
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         // Inputs of similar size run together, so that few rows wait for the longest.
-        order.sort_by_key(|&i| std::cmp::Reverse(gbi.model.size(jobs[i].input)));
+        order.sort_by_key(|&i| std::cmp::Reverse(gbi.model.size(jobs[i].pass.input)));
         let (waiting, places) = (order.into(), gbi.in_step);
-        Set { gbi, jobs, waiting, places, wanted: Vec::new(), own, done }
+        Set { gbi, jobs, waiting, places, flight: Vec::new(), own, done }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.wanted.len()
+        self.flight.len()
     }
 
     /// Fills free slots with waiting inputs. Returns whether any input is in flight.
-    pub(crate) fn refill(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn refill(&mut self) -> Result<bool, BackendError> {
         let Gbi { model, config, moving, cancel, .. } = self.gbi;
         if cancel.is_set() {
             self.turn_away(Stop::Cancelled, None);
@@ -138,9 +150,9 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
                 },
             };
             self.waiting.pop_front();
-            let Job { input, constraint, until, within, targets, watcher } = self.jobs[job];
-            descent.begin(job, config, moving.n_weights(), (until, within));
-            if let Some(targets) = targets {
+            let sought = self.jobs[job];
+            descent.begin(job, config, moving.n_weights(), sought.wanted);
+            if let Some(targets) = &sought.wanted.targets {
                 targets.iter().for_each(|y| descent.targets.add().output.clone_from(y));
                 descent.is_aimed = true;
             }
@@ -148,9 +160,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
             self.own.moves.push(own);
             self.own.found.push(found);
             self.own.descents.push(descent);
-            let mut wanted = Wanted::new(input, constraint);
-            (wanted.watcher, wanted.cancel) = (watcher, Some(cancel.clone()));
-            self.wanted.push(wanted);
+            self.flight.push(sought);
         }
         Ok(self.len() != 0)
     }
@@ -161,9 +171,9 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
         model: &'s M,
     ) -> (Short<Pass<'s, M>>, Session<'s, M>, &'s mut [Found]) {
         let Workspace { scratch, buffers, moves, found, descents, .. } = &mut *self.own;
-        let all = moves.iter().zip(&self.wanted).zip(descents);
+        let all = moves.iter().zip(&self.flight).zip(descents);
         let passes =
-            all.map(|((own, wanted), of)| Pass { until: of.until, ..pass(own, wanted, None) });
+            all.map(|((own, sought), of)| Pass { until: of.until, ..pass(own, sought, None) });
         (passes.collect(), Session { model, scratch, buffers }, found)
     }
 
@@ -179,11 +189,11 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     /// Measures the violation of every decoded output.
     pub(crate) fn check(&mut self, cancel: &Cancel) {
         let Workspace { moves, found, descents, .. } = &mut *self.own;
-        let all = descents.iter_mut().zip(moves.iter()).zip(found.iter().zip(&self.wanted));
-        for ((descent, own), (found, wanted)) in all {
+        let all = descents.iter_mut().zip(moves.iter()).zip(found.iter().zip(&self.flight));
+        for ((descent, own), (found, Sought { wanted, .. })) in all {
             let Some(decoded) = found.best() else {
                 (descent.ended, descent.failure) =
-                    (Some(Stop::Failed), Some(Failure::new("the decoder found no output")));
+                    (Some(Stop::Failed), Some(BackendError::new("the decoder found no output")));
                 continue;
             };
             descent.violation = Some(wanted.measure(decoded));
@@ -200,7 +210,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
         let chosen = all.filter(|(i, d)| d.ended.is_none() && is(d) && !moves[*i].is_over);
         let chosen: Short<usize> = chosen.map(|(i, _)| i).collect();
         for &i in &chosen {
-            self.wanted[i].until = self.own.descents[i].halfway();
+            self.flight[i].wanted.source_until.set(self.own.descents[i].halfway());
         }
         let Workspace { proposed, .. } = &mut *self.own;
         if proposed.len() < chosen.len() {
@@ -210,13 +220,13 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     }
 
     /// Queries the `source`-th source for these inputs; proposals come in the same order.
-    pub(crate) fn consult(&mut self, source: usize, chosen: &[usize]) -> Result<(), Failure> {
+    pub(crate) fn consult(&mut self, source: usize, chosen: &[usize]) -> Result<(), BackendError> {
         let Workspace { scratch, buffers, moves, proposed, descents, .. } = &mut *self.own;
         let sought: Short<Sought<'_, '_, M>> = chosen
             .iter()
             .map(|&i| Sought {
-                pass: pass(&moves[i], &self.wanted[i], Some(moves[i].place)),
-                wanted: &self.wanted[i],
+                pass: pass(&moves[i], &self.flight[i], Some(moves[i].place)),
+                wanted: self.flight[i].wanted,
             })
             .collect();
         let mut session = Session { model: self.gbi.model, scratch, buffers };
@@ -229,8 +239,8 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     }
 
     /// The parts that objectives work on, input by input.
-    pub(crate) fn parts(&mut self) -> (&mut Workspace<M>, &[Wanted<'a, M::Input>]) {
-        (self.own, &self.wanted)
+    pub(crate) fn parts(&mut self) -> (&mut Workspace<M>, &[Sought<'r, 'a, M>]) {
+        (self.own, &self.flight)
     }
 
     /// Whether any descent is still running.
@@ -291,7 +301,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
 
     /// After a failed call, restarts all inputs in flight in sets half as large. A single input has
     /// failed.
-    pub(crate) fn start_over_in_smaller_sets(&mut self, failure: &Failure) {
+    pub(crate) fn start_over_in_smaller_sets(&mut self, failure: &BackendError) {
         if self.len() == 0 {
             // Not even one could begin.
             self.turn_away(Stop::Failed, Some(failure));
@@ -311,7 +321,7 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
     }
 
     /// Ends every input that has no place yet.
-    fn turn_away(&mut self, stop: Stop, failure: Option<&Failure>) {
+    fn turn_away(&mut self, stop: Stop, failure: Option<&BackendError>) {
         while let Some(job) = self.waiting.pop_front() {
             let mut descent = Descent::default();
             descent.failure = failure.cloned();
@@ -327,7 +337,9 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
 
     fn put_aside(&mut self, i: usize) {
         let Workspace { moves, found, descents, spare, .. } = &mut *self.own;
-        self.wanted.swap_remove(i);
+        let left = self.flight.swap_remove(i).wanted;
+        left.source_until.set(None);
+        left.free_automaton();
         spare.push((moves.swap_remove(i), found.swap_remove(i), descents.swap_remove(i)));
     }
 }
@@ -336,10 +348,10 @@ impl<'r, 'a, M: Model> Set<'r, 'a, M> {
 /// inputs will need gradients.
 pub(crate) fn pass<'s, 'a: 's, M: Model>(
     own: &'s Move<M::Nudge>,
-    wanted: &Wanted<'a, M::Input>,
+    sought: &Sought<'s, 'a, M>,
     place: Option<usize>,
 ) -> Pass<'s, M> {
-    Pass { input: wanted.input(), nudge: Some(&own.nudge), place, until: None }
+    Pass { input: sought.pass.input, nudge: Some(&own.nudge), place, until: None }
 }
 
 fn new_move<M: Model>(nudge: M::Nudge, gbi: &Gbi<'_, M>) -> Move<M::Nudge> {

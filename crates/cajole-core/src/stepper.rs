@@ -9,7 +9,7 @@
 //! 3. [`reorder`](Stepper::reorder): choose the rows to continue.
 //! 4. [`mark`](Stepper::mark): locate a recorded log-probability, for the backward pass.
 
-use crate::failure::Failure;
+use crate::backend_error::BackendError;
 use crate::model::{Mark, Model, Pass, Symbol};
 
 /// Whether a pass is recorded for a backward pass.
@@ -41,7 +41,7 @@ pub trait Stepper: Model {
         scratch: &mut Self::Scratch,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// Extends row `i` by `symbols[i]`, initially the end symbol, and writes the log-probabilities
     /// `(R, V)` of the next symbols.
@@ -54,13 +54,13 @@ pub trait Stepper: Model {
         set: &[Pass<'_, Self>],
         symbols: &[Symbol],
         log_probs: &mut Vec<f32>,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// Continues with these rows, in this order. A row may be chosen several times, or not at all.
     ///
     /// # Errors
     /// If the backend fails.
-    fn reorder(&self, scratch: &mut Self::Scratch, rows: &[u32]) -> Result<(), Failure>;
+    fn reorder(&self, scratch: &mut Self::Scratch, rows: &[u32]) -> Result<(), BackendError>;
 
     /// Where the last step recorded `log p` of `symbol` in `row`.
     fn mark(&self, scratch: &Self::Scratch, row: usize, symbol: Symbol) -> Mark;
@@ -70,11 +70,11 @@ pub trait Stepper: Model {
     ///
     /// # Errors
     /// If the backend fails.
-    fn save(&self, scratch: &mut Self::Scratch) -> Result<(), Failure>;
+    fn save(&self, scratch: &mut Self::Scratch) -> Result<(), BackendError>;
 
     /// Continues with these saved rows.
     ///
     /// # Errors
     /// If the backend fails.
-    fn recall(&self, scratch: &mut Self::Scratch, saved: &[u32]) -> Result<(), Failure>;
+    fn recall(&self, scratch: &mut Self::Scratch, saved: &[u32]) -> Result<(), BackendError>;
 }

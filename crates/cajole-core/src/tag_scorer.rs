@@ -4,7 +4,7 @@
 //! all outputs at once. Searches choose among them without running the network again. `T`
 //! positions, `V` tags.
 
-use crate::failure::Failure;
+use crate::backend_error::BackendError;
 use crate::model::{Mark, Model, Pass, Symbol};
 use crate::stepper::Recording;
 
@@ -22,7 +22,7 @@ pub trait TagScorer: Model {
         scratch: &mut Self::Scratch,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// Writes the log-probabilities `(T, V)` of the input at `place` in the last pass of this kind;
     /// none if its deadline cut the pass off.

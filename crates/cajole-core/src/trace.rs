@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::backend_error::BackendError;
 use crate::model::{Candidate, Symbol};
 
 /// One decode, under the weights at that point.
@@ -146,7 +146,7 @@ pub struct Outcome {
     /// Sequences the network was run over, forward or backward.
     pub passes: usize,
     /// What went wrong, if a model or decoder call failed.
-    pub failure: Option<Failure>,
+    pub failure: Option<BackendError>,
     /// Every decode.
     pub trace: Trace,
 }

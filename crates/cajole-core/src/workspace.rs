@@ -3,10 +3,10 @@
 //! No state is carried from one input to the next, only memory: every list is cleared and every
 //! `W_λ` restored before reuse.
 
+use crate::backend_error::BackendError;
 use crate::decoder::{ConstrainedDecoder, Decoder, Found, Session, Sought};
 use crate::decoders::Buffers;
 use crate::descent::Descent;
-use crate::failure::Failure;
 use crate::model::{Model, Move, Pass};
 use crate::moving::Moving;
 use crate::wanted::Wanted;
@@ -67,7 +67,7 @@ impl<M: Model + ?Sized> Workspace<M> {
         model: &M,
         decoder: &dyn Decoder<M>,
         x: &M::Input,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Found, BackendError> {
         let mut found = Found::default();
         let set = [Pass::base(x)];
         decoder.decode(&mut self.session(model), &set, std::slice::from_mut(&mut found))?;
@@ -82,10 +82,11 @@ impl<M: Model + ?Sized> Workspace<M> {
         &mut self,
         model: &M,
         decoder: &dyn ConstrainedDecoder<M>,
-        wanted: &Wanted<'_, M::Input>,
-    ) -> Result<Found, Failure> {
+        x: &M::Input,
+        wanted: &Wanted<'_>,
+    ) -> Result<Found, BackendError> {
         let mut found = Found::default();
-        let set = [Sought { pass: Pass::base(wanted.input()), wanted }];
+        let set = [Sought::base(x, wanted)];
         decoder.search(&mut self.session(model), &set, std::slice::from_mut(&mut found))?;
         Ok(found)
     }

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use cajole_core::corpus::{BATCH, in_parallel, together_or_alone};
 use cajole_core::{
-    Candidate, ConstrainedDecoder, Constraint, Decoder, Failure, Found, Gbi, Job, Model, Outcome,
-    Pass, Session, Sought, Step, Symbol, Wanted, Workspace,
+    BackendError, Candidate, ConstrainedDecoder, Constraint, Decoder, Found, Gbi, Job, Model,
+    Outcome, Pass, Session, Sought, Step, Symbol, Wanted, Workspace,
 };
 use cajole_tasks::Watch;
 
@@ -175,7 +175,7 @@ impl<M: Model, D: Decoder<M>> ConstrainedDecoder<M> for Unconstrained<D> {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let passes: Vec<Pass<'_, M>> = set.iter().map(|sought| sought.pass).collect();
         self.0.skim(at, &passes, found)
     }
@@ -294,9 +294,9 @@ mod tests {
             at: &mut Session<'_, Net>,
             set: &[Sought<'_, '_, Net>],
             found: &mut [Found],
-        ) -> Result<(), Failure> {
+        ) -> Result<(), BackendError> {
             match set.iter().any(|sought| sought.pass.input == self.0) {
-                true => Err(Failure::new("the cache is full")),
+                true => Err(BackendError::new("the cache is full")),
                 false => Unconstrained(Greedy).search(at, set, found),
             }
         }

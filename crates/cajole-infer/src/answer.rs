@@ -1,255 +1,191 @@
-//! From lines to records: the one function behind `infer`, `parse`, `tag`, a service and Python.
-//!
-//! [`Answering::answer`] takes some lines and gives a [`Record`] for each. It takes many lines at a
-//! time, so that the first pass reads the weights once for all of them and outputs that violate
-//! their rules are repaired in step. The record of a line does not depend on the others.
+//! The answer to one input, and how it went.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::time::Duration;
 
-use cajole_core::{Candidate, Constraint, Failure, UnknownParameter, Workspace};
-use cajole_rules::Rules;
-use serde_json::Value;
+use cajole_core::{BackendError, Candidate, Fault, Found, Outcome, Search, Stop, Symbol, Trace};
+use serde::{Deserialize, Serialize};
 
-use crate::attempt::{g_of, own};
-use crate::engine::{Answer, Status};
-use crate::line::{Line, LineError};
-pub use crate::record::{Answered, Record, faults_json};
-use crate::settings::Settings;
-use crate::task::{Case, Task};
-pub use crate::traced::Traced;
-use crate::waiter::{Awaited, Waiter};
-use crate::worker::{Failing, First, Worker};
+use crate::input::Input;
+use crate::plan::Plan;
 
-/// The most rule sets from lines that a thread keeps.
-const KEPT_RULES: usize = 256;
-
-/// One thread's share of answering lines.
-pub struct Answering<'t, T: Task> {
-    task: &'t T,
-    rules: Option<&'t Rules<'t>>,
-    settings: &'t Settings,
-    worker: Worker<'t, T>,
-    traces: bool,
-    log_probs: bool,
-    /// Rules that lines brought, by their text.
-    own_rules: HashMap<String, Rc<Rules<'t>>>,
+/// How it went with one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Status {
+    /// The output satisfies all rules.
+    Satisfied,
+    /// It violates them less than the network's own.
+    Improved,
+    /// It is the network's own, or no better.
+    Unchanged,
+    /// Time ran out; it is the least violating one seen.
+    TimedOut,
+    /// A rule could not be measured, for example because a checker crashed.
+    Unmeasured,
+    /// The run was cancelled; it is the least violating one seen.
+    Cancelled,
+    /// The network or a decoder failed.
+    Failed,
 }
 
-/// What the outputs of a line must satisfy.
-enum LineRules<'t> {
-    /// The rules of the run.
-    Usual(&'t Rules<'t>),
-    /// Rules that the line brought.
-    Own(Rc<Rules<'t>>),
+/// The answer to one input.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The output.
+    pub output: Vec<Symbol>,
+    /// How it went.
+    pub status: Status,
+    /// `g` of the network's own output.
+    pub g_before: f32,
+    /// `g` of this one.
+    pub g_after: f32,
+    /// `log p(y | x, W)` under the network's own weights, where it is known.
+    pub log_prob: Option<f32>,
+    /// Nudges taken; `None` for searches that do not nudge.
+    pub steps: Option<usize>,
+    /// Sequences the network was run over.
+    pub passes: usize,
+    /// Why it does not satisfy.
+    pub faults: Vec<Fault>,
+    /// A remark, if there is one.
+    pub note: Option<String>,
+    /// What went wrong, if the network or a decoder failed.
+    pub failure: Option<BackendError>,
+    /// The search that found the output; `None` if the plan found no better one than the network's.
+    pub search: Option<Search>,
+    /// The name of the plan that was tried.
+    pub plan: &'static str,
+    /// Every decode of gradient-based inference.
+    pub trace: Option<Trace>,
+    /// The time of the repair, without the first pass. Inputs that are repaired in step share it.
+    pub elapsed: Duration,
 }
 
-impl<'t> LineRules<'t> {
-    fn get(&self) -> &Rules<'t> {
-        match self {
-            LineRules::Usual(rules) => rules,
-            LineRules::Own(rules) => rules,
+impl Answer {
+    /// The network's own output, which violates by `g`.
+    pub(crate) fn own(output: Vec<Symbol>, log_prob: Option<f32>, g: f32) -> Answer {
+        let status = match g {
+            0.0 => Status::Satisfied,
+            g if g.is_nan() => Status::Unmeasured,
+            _ => Status::Unchanged,
+        };
+        Answer {
+            output,
+            status,
+            g_before: g,
+            g_after: g,
+            log_prob,
+            steps: None,
+            passes: 0,
+            faults: Vec::new(),
+            note: None,
+            failure: None,
+            search: Some(Search::Network),
+            plan: Search::Network.name(),
+            trace: None,
+            elapsed: Duration::ZERO,
         }
     }
-}
 
-/// A line that was read.
-struct Asked<'t, I> {
-    /// Its inputs.
-    cases: Vec<Case<I>>,
-    /// The rules they are under.
-    rules: LineRules<'t>,
-    /// Who waits for it.
-    waiter: Option<Arc<dyn Waiter>>,
-}
-
-/// One input, the rules it is under, and who waits for it.
-type One<'a, T> = (&'a Case<<T as Task>::Input>, &'a Rules<'a>, Option<Awaited<'a, T>>);
-
-impl<I> Asked<'_, I> {
-    /// Each of its inputs.
-    fn each<'a, T: Task<Input = I>>(&'a self, task: &'a T) -> impl Iterator<Item = One<'a, T>> {
-        let (rules, waiter) = (self.rules.get(), self.waiter.as_deref());
-        self.cases.iter().enumerate().map(move |(answer, case)| {
-            let awaited = waiter.map(|waiter| Awaited { task, case, rules, answer, waiter });
-            (case, rules, awaited)
-        })
-    }
-}
-
-impl<'t, T: Task> Answering<'t, T> {
-    /// For outputs that must satisfy `rules`, except those of lines that bring their own.
-    ///
-    /// # Errors
-    /// If the settings name parameters that the network does not have.
-    pub fn new(
-        task: &'t T,
-        rules: Option<&'t Rules<'t>>,
-        settings: &'t Settings,
-    ) -> Result<Self, UnknownParameter> {
-        Answering::within(task, rules, settings, Workspace::new(task.model()))
+    /// For an input that the network gave no output for.
+    pub(crate) fn failed(failure: BackendError) -> Answer {
+        let own = Answer::own(Vec::new(), None, f32::NAN);
+        Answer { status: Status::Failed, failure: Some(failure), ..own }
     }
 
-    /// The same, reusing memory.
-    pub(crate) fn within(
-        task: &'t T,
-        rules: Option<&'t Rules<'t>>,
-        settings: &'t Settings,
-        workspace: Workspace<T::Model>,
-    ) -> Result<Self, UnknownParameter> {
-        let worker = Worker::within(task, settings, workspace)?;
-        let (traces, log_probs, own_rules) = (false, false, HashMap::new());
-        Ok(Answering { task, rules, settings, worker, traces, log_probs, own_rules })
+    /// For an input whose time ran out before there was any output.
+    pub(crate) fn late() -> Answer {
+        Answer { status: Status::TimedOut, ..Answer::own(Vec::new(), None, f32::NAN) }
     }
 
-    /// The memory, for reuse.
-    pub(crate) fn into_workspace(self) -> Workspace<T::Model> {
-        self.worker.into_workspace()
+    /// The network's own output, after this many passes of a plan without success.
+    pub(crate) fn kept(&self, plan: &'static str, passes: usize) -> Answer {
+        Answer { search: None, plan, passes, ..self.clone() }
     }
 
-    /// Also gives the trace of every repair.
-    #[must_use]
-    pub fn with_traces(self, traces: bool) -> Self {
-        Answering { traces, ..self }
-    }
-
-    /// Also reports how probable the network finds every output.
-    #[must_use]
-    pub fn with_log_probs(self, log_probs: bool) -> Self {
-        Answering { log_probs, ..self }
-    }
-
-    /// Answers lines, in order. A bad line costs only its own record.
-    pub fn answer(&mut self, lines: Vec<Result<Line, (u64, LineError)>>) -> Vec<Record> {
-        let mut heads = Vec::new();
-        let mut asked: Vec<Result<Asked<'t, T::Input>, LineError>> = Vec::new();
-        for line in lines {
-            match line {
-                Ok(line) => {
-                    let line = line.with_max_tokens(self.settings.limits.max_tokens);
-                    heads.push((line.number, line.id().cloned()));
-                    asked.push(self.read(&line));
-                }
-                Err((number, error)) => {
-                    heads.push((number, None));
-                    asked.push(Err(error));
-                }
+    /// The result of a search: the least violating candidate, if it violates less than the
+    /// network's own output, which is `self`.
+    pub(crate) fn found(&self, search: &Search, input: &Input<'_>, found: &Found) -> Answer {
+        let mut best: Option<(f32, &Candidate)> = None;
+        for y in found.candidates() {
+            let g = input.wanted.measure(y).total();
+            if g < best.map_or(self.g_before, |(least, _)| least) {
+                best = Some((g, y));
             }
         }
-        let mut answers = self.repaired(&asked).into_iter();
-        let records = heads.into_iter().zip(asked).map(|((line, id), asked)| {
-            let answers = asked.map(|Asked { cases, rules, waiter }| {
-                // Nobody reads the trace if the waiter has left, and long ones take long to make.
-                let traces = self.traces && !waiter.is_some_and(|waiter| waiter.has_left());
-                let answers = answers.by_ref().take(cases.len());
-                let both = cases.into_iter().zip(answers);
-                both.map(|(case, answer)| self.answered(&case, rules.get(), answer, traces))
-                    .collect()
-            });
-            Record { line, id, answers, is_one: T::IS_ONE_A_LINE }
-        });
-        records.collect()
+        let kept = self.kept(search.name(), found.passes);
+        let Some((g, y)) = best else { return kept };
+        Answer {
+            output: y.output.clone(),
+            status: if g == 0.0 { Status::Satisfied } else { Status::Improved },
+            g_after: g,
+            log_prob: Some(y.log_prob),
+            search: Some(search.clone()),
+            ..kept
+        }
     }
 
-    /// Reads a line: its inputs and its rules.
-    fn read(&mut self, line: &Line) -> Result<Asked<'t, T::Input>, LineError> {
-        line.check_fields()?;
-        let rules = match line.constraint() {
-            Some(own) => LineRules::Own(self.own_rules(own)?),
-            None => LineRules::Usual(self.rules.ok_or(LineError::NoRules)?),
+    /// The result of gradient-based inference. It decodes in its own way, so the network's own
+    /// output, which is `self`, may still be better.
+    pub(crate) fn descended(&self, search: &Search, outcome: Outcome) -> Answer {
+        let is_better = outcome.g_after < self.g_before;
+        let status = match outcome.stop {
+            Stop::AlreadySatisfied | Stop::Satisfied => Status::Satisfied,
+            Stop::Deadline => Status::TimedOut,
+            Stop::Unmeasured => Status::Unmeasured,
+            Stop::Cancelled => Status::Cancelled,
+            Stop::Failed => Status::Failed,
+            _ if is_better => Status::Improved,
+            _ => Status::Unchanged,
         };
-        let cases = self.task.cases(line, rules.get())?;
-        Ok(Asked { cases, rules, waiter: line.waiter.clone() })
-    }
-
-    /// The rules that a line brings, compiled once for all lines that bring the same.
-    fn own_rules(&mut self, value: &Value) -> Result<Rc<Rules<'t>>, LineError> {
-        let text = value.to_string();
-        if let Some(known) = self.own_rules.get(&text) {
-            return Ok(known.clone());
+        let Outcome { output, g_after, steps, passes, trace, failure, .. } = outcome;
+        let elapsed = trace.steps().last().map_or(Duration::ZERO, |step| step.elapsed);
+        let mut answer = self.kept(search.name(), passes);
+        answer.status = status;
+        answer.steps = Some(steps);
+        answer.trace = Some(trace);
+        answer.failure = failure;
+        answer.elapsed = elapsed;
+        if is_better {
+            answer.output = output;
+            answer.g_after = g_after;
+            answer.log_prob = None;
+            answer.search = Some(search.clone());
         }
-        let rules = Rc::new(Rules::of_json(value, self.task.vocabulary())?);
-        if KEPT_RULES <= self.own_rules.len() {
-            self.own_rules.clear();
+        answer
+    }
+
+    /// Takes in the answer of another search of a plan that keeps the best.
+    pub(crate) fn consider(&mut self, answer: Answer, plan: &Plan) {
+        let passes = self.passes + answer.passes;
+        let elapsed = self.elapsed + answer.elapsed;
+        let is_satisfied = answer.status == Status::Satisfied;
+        let status = answer.status;
+        let is_descent = answer.steps.is_some();
+        if answer.is_better_than(self) {
+            *self = answer;
+        } else if is_descent && !is_satisfied && self.status == Status::Unchanged {
+            self.status = status;
         }
-        self.own_rules.insert(text, rules.clone());
-        Ok(rules)
+        (self.passes, self.elapsed, self.plan) = (passes, elapsed, plan.name);
     }
 
-    /// The answer to every input of these lines, in order.
-    fn repaired(&mut self, asked: &[Result<Asked<'t, T::Input>, LineError>]) -> Vec<Answer> {
-        let task = self.task;
-        let lines = asked.iter().filter_map(|asked| asked.as_ref().ok()).enumerate();
-        let all = lines.flat_map(|(line, asked)| asked.each(task).map(move |of| (line, of)));
-        let (lines, of): (Vec<usize>, Vec<_>) = all.unzip();
-        let cases: Vec<&Case<T::Input>> = of.iter().map(|(case, ..)| *case).collect();
-        let until = |i: usize| of[i].2.as_ref().and_then(Awaited::until);
-        let firsts = self.worker.firsts(&cases, &lines, until);
-        let mut answers: Vec<Answer> =
-            of.iter().zip(&firsts).map(|((case, rules, _), f)| first((case, rules), f)).collect();
-        let mut n_failing = vec![0; asked.len()];
-        let failed = lines.iter().zip(&answers).filter(|(_, answer)| is_failing(answer));
-        failed.for_each(|(&line, _)| n_failing[line] += 1);
-        let failing = |i: usize| {
-            let (case, rules, awaited) = &of[i];
-            let first = firsts[i].as_ref().ok().filter(|_| is_failing(&answers[i]))?;
-            let First { output, used } = first;
-            let (line, among) = (lines[i], n_failing[lines[i]]);
-            let awaited = awaited.as_ref();
-            let failing = Failing { case, first: output, line, used: *used, among, awaited };
-            Some((i, (failing, *rules)))
-        };
-        let (which, failing): (Vec<usize>, Vec<_>) = (0..of.len()).filter_map(failing).unzip();
-        let repaired = self.worker.repair_all(self.settings.engine, &failing);
-        which.into_iter().zip(repaired).for_each(|(i, answer)| answers[i] = answer);
-        if self.log_probs {
-            let all = cases.into_iter().zip(&mut answers);
-            self.worker.judge(all.filter(|(_, answer)| answer.failure.is_none()).collect());
-        }
-        answers
+    /// Whether it violates less, or is more probable and violates no more.
+    fn is_better_than(&self, other: &Answer) -> bool {
+        let log_prob = |answer: &Answer| answer.log_prob.unwrap_or(f32::NEG_INFINITY);
+        self.g_after < other.g_after
+            || (self.g_after == other.g_after && log_prob(self) > log_prob(other))
     }
 
-    fn answered(
-        &self,
-        case: &Case<T::Input>,
-        rules: &Rules<'_>,
-        answer: Answer,
-        traces: bool,
-    ) -> Answered {
-        let mut fields = self.task.about(case);
-        fields.extend(self.task.record(case, &answer.output));
-        let moves = &self.settings.config.moves;
-        let trace = traces.then(|| Traced::of(self.task, case, rules, &answer, moves));
-        let trace = trace.flatten();
-        Answered { answer, fields, trace, says_log_prob: self.log_probs }
+    /// Whether the output violates its rules and nothing has been tried.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.status == Status::Unchanged
     }
-}
 
-/// The network's own output as an answer: final, if it satisfies or cannot be measured.
-fn first<I>((case, rules): (&Case<I>, &Rules<'_>), first: &Result<First, Failure>) -> Answer {
-    match first {
-        Ok(late) if late.is_late() => Answer {
-            status: Status::TimedOut,
-            log_prob: None,
-            ..own("network", &late.output, f32::NAN)
-        },
-        Ok(First { output: first, .. }) => {
-            let mut answer = own("network", first, g_of(rules, case, first));
-            if answer.status == Status::Unmeasured {
-                answer.faults = rules.explain(&case.subject, &first.output);
-            }
-            answer
-        }
-        Err(failure) => Answer {
-            status: Status::Failed,
-            failure: Some(failure.clone()),
-            log_prob: None,
-            ..own("network", &Candidate::default(), f32::NAN)
-        },
+    /// The name of the search that found the output, or of the plan that found none.
+    pub fn engine(&self) -> &'static str {
+        self.search.as_ref().map_or(self.plan, Search::name)
     }
-}
-
-fn is_failing(answer: &Answer) -> bool {
-    answer.status == Status::Unchanged
 }

@@ -17,26 +17,26 @@ use crate::waiter::Awaited;
 use crate::worker::{Failing, input};
 
 /// One input under repair.
-pub(crate) struct Attempt<'a, 'r, T: Task> {
+pub(crate) struct Attempt<'a, T: Task> {
     pub(crate) of: Failing<'a, T>,
-    pub(crate) rules: &'a Rules<'r>,
+    pub(crate) rules: &'a Rules,
     requirement: &'a Requirement<'a>,
     pub(crate) g_before: f32,
     pub(crate) time: Time,
 }
 
-impl<T: Task> Clone for Attempt<'_, '_, T> {
+impl<T: Task> Clone for Attempt<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Task> Copy for Attempt<'_, '_, T> {}
+impl<T: Task> Copy for Attempt<'_, T> {}
 
-impl<'a, 'r, T: Task> Attempt<'a, 'r, T> {
+impl<'a, T: Task> Attempt<'a, T> {
     pub(crate) fn new(
         of: Failing<'a, T>,
-        (rules, requirement): (&'a Rules<'r>, &'a Requirement<'a>),
+        (rules, requirement): (&'a Rules, &'a Requirement<'a>),
         settings: &Settings,
     ) -> Self {
         let share = |all: Duration| all.saturating_sub(of.used) / of.among.max(1) as u32;
@@ -169,7 +169,7 @@ pub(crate) fn own(engine: &'static str, first: &Candidate, g: f32) -> Answer {
 }
 
 /// `g` of a candidate; one that was cut off violates, whatever it contains.
-pub(crate) fn g_of<I>(rules: &Rules<'_>, case: &Case<I>, y: &Candidate) -> f32 {
+pub(crate) fn g_of<I>(rules: &Rules, case: &Case<I>, y: &Candidate) -> f32 {
     match rules.check(&case.subject, &y.output).total() {
         0.0 if y.capped => 1.0 / y.output.len().max(1) as f32,
         g => g,

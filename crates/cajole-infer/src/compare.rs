@@ -31,7 +31,7 @@ pub(crate) struct Comparison<'t, T> {
     /// The network.
     pub(crate) task: &'t T,
     /// What outputs must satisfy, unless their line says otherwise.
-    pub(crate) rules: Option<&'t Rules<'t>>,
+    pub(crate) rules: Option<&'t Rules>,
     /// How far engines go.
     pub(crate) settings: &'t Settings,
     /// The rest.
@@ -67,21 +67,21 @@ impl Options {
 struct Failure<'c, I> {
     case: &'c Case<I>,
     first: &'c Candidate,
-    rules: &'c Rules<'c>,
+    rules: &'c Rules,
 }
 
 /// Rules that lines brought, each compiled once.
 #[derive(Default)]
-struct OwnRules<'t> {
+struct OwnRules {
     texts: Vec<String>,
-    rules: Vec<Rules<'t>>,
+    rules: Vec<Rules>,
 }
 
-impl<'t> OwnRules<'t> {
+impl OwnRules {
     fn index(
         &mut self,
         text: String,
-        compile: impl FnOnce() -> Result<Rules<'t>, LineError>,
+        compile: impl FnOnce() -> Result<Rules, LineError>,
     ) -> Result<usize, LineError> {
         if let Some(known) = self.texts.iter().position(|known| *known == text) {
             return Ok(known);
@@ -104,7 +104,7 @@ struct Tried {
     answers: Vec<Answer>,
 }
 
-impl<'t, T: Task> Comparison<'t, T> {
+impl<T: Task> Comparison<'_, T> {
     /// Runs every engine on every input whose own output violates its rules.
     pub(crate) fn run(
         &self,
@@ -162,7 +162,7 @@ impl<'t, T: Task> Comparison<'t, T> {
     }
 
     /// The inputs of a line, and the index of its own rules if it brings any.
-    fn read(&self, line: &Line, own: &mut OwnRules<'t>) -> Result<ReadLine<T::Input>, LineError> {
+    fn read(&self, line: &Line, own: &mut OwnRules) -> Result<ReadLine<T::Input>, LineError> {
         let Some(value) = line.constraint() else {
             let rules = self.rules.ok_or(LineError::NoRules)?;
             return Ok((self.cases(line, rules)?, None));
@@ -172,7 +172,7 @@ impl<'t, T: Task> Comparison<'t, T> {
         Ok((self.cases(line, &own.rules[which])?, Some(which)))
     }
 
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<T::Input>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<T::Input>>, LineError> {
         let line = line.clone().with_max_tokens(self.settings.limits.max_tokens);
         line.check_fields()?;
         self.task.cases(&line, rules)
@@ -208,7 +208,7 @@ impl<'t, T: Task> Comparison<'t, T> {
                 let used = Duration::ZERO; // each engine has all the time
                 (Failing { case, first, line, used, among: 1, awaited: None }, rules)
             };
-            let failing: Vec<(Failing<'_, T>, &Rules<'_>)> =
+            let failing: Vec<(Failing<'_, T>, &Rules)> =
                 lots[i].iter().enumerate().map(failing).collect();
             let mut answers = worker.repair_all(engine, &failing);
             worker.judge(lots[i].iter().map(|failure| failure.case).zip(&mut answers).collect());

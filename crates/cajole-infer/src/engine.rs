@@ -1,207 +1,248 @@
-//! Ways of making outputs obey: gradient-based inference, and its rivals.
+//! Ways of making outputs obey, as users name them: `auto`, `gbi`, `masked:width=9`.
+//!
+//! Commands, requests, Python and settings files all read engines with [`Engine::from_str`], and
+//! lists of engines are made from [`Engine::all`]. An engine becomes a [`Plan`](crate::plan::Plan) when its network is
+//! known, which has numbers of its own for its searches.
 //!
 //! Whatever the engine, an output of the network that satisfies its rules is left alone. If an
 //! engine finds nothing, the answer is the least violating output seen, and its status says so.
 
-use std::time::Duration;
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
 
-use cajole_core::decoders::{Beam, Ranking, Sampled};
-use cajole_core::{Failure, Fault, Symbol, Trace};
-use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, Error};
+use cajole_core::{Config, Search};
+use serde::de::{Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use crate::limits::MAX_TOKENS;
+use crate::plan::{Plan, Plans};
+use crate::task::Task;
 
-/// How outputs are made to obey.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// What suits the task and the rules best: see [`Task::usual_engine`](crate::task::Task).
-    Usual,
-    /// Gradient-based inference.
-    Gbi,
-    /// One of its rivals.
-    Rival(Rival),
-    /// None: the network's own output, with its faults.
-    Network,
-    /// The cheapest engine that can guarantee to satisfy, then the others; of the satisfying
-    /// outputs, the one that the network finds most probable.
-    Auto,
+/// How outputs are made to obey: a plan, by its name and the numbers that differ from the usual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Engine {
+    name: Cow<'static, str>,
+    numbers: Map<String, Value>,
 }
 
-/// Alternatives to gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rival {
-    /// Ever wider beams, until some candidate satisfies.
-    Beam,
-    /// Decodes only what the rules allow, symbol by symbol.
-    Masked,
-    /// A* search: best first, with a limit on the agenda.
-    Astar,
-    /// The most probable output that satisfies, provably.
-    Exact,
-    /// Samples.
-    Sample,
+/// What suits the task and the rules best.
+const USUAL: (&str, &str) = (
+    "usual",
+    "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else",
+);
+
+/// A plan of several searches.
+const AUTO: (&str, &str) =
+    ("auto", "Engines that can guarantee to obey, then the others; keeps the most probable output");
+
+/// Why the name of an engine is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// There is none of this name.
+    #[error("no engine {name:?}; there are {}", known())]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// A number of it is wrong.
+    #[error("engine {engine:?}: {problem}")]
+    Number {
+        /// The engine as it was written.
+        engine: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// The names of all engines.
+fn known() -> String {
+    Engine::all().iter().map(Engine::name).collect::<Vec<_>>().join(", ")
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 9] = [
-        Engine::Usual,
-        Engine::Gbi,
-        Engine::Rival(Rival::Beam),
-        Engine::Rival(Rival::Masked),
-        Engine::Rival(Rival::Astar),
-        Engine::Rival(Rival::Exact),
-        Engine::Rival(Rival::Sample),
-        Engine::Auto,
-        Engine::Network,
-    ];
-
-    /// The engine of this [`name`](Engine::name).
-    pub fn named(name: &str) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    /// All engines with their usual numbers, in the order in which they are shown.
+    pub fn all() -> Vec<Engine> {
+        let mut all = vec![Engine::usual()];
+        for search in Search::all() {
+            if search == Search::Network {
+                all.push(Engine::auto());
+            }
+            all.push(Engine::plain(search.name()));
+        }
+        all
     }
 
-    /// In one word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Usual => "usual",
-            Engine::Gbi => "gbi",
-            Engine::Rival(Rival::Beam) => "beam",
-            Engine::Rival(Rival::Masked) => "masked",
-            Engine::Rival(Rival::Astar) => "astar",
-            Engine::Rival(Rival::Exact) => "exact",
-            Engine::Rival(Rival::Sample) => "sample",
-            Engine::Network => "network",
-            Engine::Auto => "auto",
+    const fn plain(name: &'static str) -> Engine {
+        Engine { name: Cow::Borrowed(name), numbers: Map::new() }
+    }
+
+    /// What suits the task and the rules best: see [`Task::usual_plans`].
+    pub fn usual() -> Engine {
+        Engine::plain(USUAL.0)
+    }
+
+    /// Several searches; of the satisfying outputs, the one that the network finds most probable.
+    pub fn auto() -> Engine {
+        Engine::plain(AUTO.0)
+    }
+
+    /// Gradient-based inference.
+    pub fn gbi() -> Engine {
+        Engine::plain("gbi")
+    }
+
+    /// None: the network's own output, with its faults.
+    pub fn network() -> Engine {
+        Engine::plain("network")
+    }
+
+    /// One search, with its numbers.
+    pub fn of_search(search: &Search) -> Engine {
+        Engine::plain(search.name())
+    }
+
+    /// Its name, without numbers.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One sentence for people who choose between engines.
+    pub fn about(&self) -> &'static str {
+        match self.name() {
+            name if name == USUAL.0 => USUAL.1,
+            name if name == AUTO.0 => AUTO.1,
+            name => Search::named(name).map_or("", |search| search.about()),
         }
+    }
+
+    /// Whether it depends on task and rules which searches are tried.
+    pub fn is_usual(&self) -> bool {
+        self.name == USUAL.0
+    }
+
+    /// What is tried with this network and these settings of gradient-based inference.
+    pub fn plans(&self, task: &dyn Task, config: &Config) -> Plans {
+        if self.is_usual() { task.usual_plans(config) } else { Plans::all(self.plan(task, config)) }
+    }
+
+    fn plan(&self, task: &dyn Task, config: &Config) -> Plan {
+        let searches = task.searches();
+        if self.name == AUTO.0 {
+            return Plan::auto(&searches, config);
+        }
+        let usual = Search::named(self.name()).unwrap_or(Search::Network);
+        let own = searches.into_iter().find(|search| search.is_like(&usual));
+        match own.unwrap_or(usual) {
+            Search::Gbi(_) => Plan::one(Search::Gbi(Box::new(config.clone()))),
+            search => Plan::one(self.with_numbers(search.clone()).unwrap_or(search)),
+        }
+    }
+
+    /// A search with this engine's numbers.
+    fn with_numbers(&self, search: Search) -> Result<Search, String> {
+        if self.numbers.is_empty() {
+            return Ok(search);
+        }
+        let mut fields = match serde_json::to_value(search).map_err(|error| error.to_string())? {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        for (key, value) in &self.numbers {
+            if key == "kind" || !fields.contains_key(key) {
+                let known: Vec<&str> =
+                    fields.keys().map(String::as_str).filter(|key| *key != "kind").collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(format!("no number {key:?}; there are {known}"));
+            }
+            fields.insert(key.clone(), value.clone());
+        }
+        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
     }
 }
 
-/// Deserialized by its name.
+/// A name, and numbers that differ from the usual: `beam:from=4,to=128`.
+impl FromStr for Engine {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Engine, EngineError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let unknown = || EngineError::Unknown { name: name.to_owned() };
+        let known = Engine::all().into_iter().find(|engine| engine.name == name);
+        let mut engine = known.ok_or_else(unknown)?;
+        let wrong = |problem| EngineError::Number { engine: text.to_owned(), problem };
+        for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair
+                .split_once('=')
+                .ok_or_else(|| wrong(format!("expected NUMBER=VALUE, not {pair:?}")))?;
+            let value = serde_json::from_str(value)
+                .map_err(|_| wrong(format!("{key} is {value}, which is no number")))?;
+            engine.numbers.insert(key.to_owned(), value);
+        }
+        let search = Search::named(&engine.name).filter(|search| !search.is_gbi());
+        match search {
+            Some(search) => drop(engine.with_numbers(search).map_err(wrong)?),
+            None if engine.numbers.is_empty() => {}
+            None => return Err(wrong("it has no numbers here; presets and --set have".to_owned())),
+        }
+        Ok(engine)
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (i, (key, value)) in self.numbers.iter().enumerate() {
+            let before = if i == 0 { ':' } else { ',' };
+            write!(f, "{before}{key}={value}")?;
+        }
+        Ok(())
+    }
+}
+
 impl<'de> Deserialize<'de> for Engine {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Engine, D::Error> {
-        let name = String::deserialize(from)?;
-        Engine::named(&name).ok_or_else(|| {
-            let names: Vec<&str> = Engine::ALL.into_iter().map(Engine::name).collect();
-            D::Error::custom(format!("no engine {name:?}; there are {}", names.join(", ")))
-        })
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
-/// How far engines go.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Width of the network's own decoder; 1 is greedy.
-    pub width: usize,
-    /// How beams rank outputs of different lengths.
-    pub ranking: Ranking,
-    /// First width of the doubling beam.
-    pub beam_from: usize,
-    /// Its last width.
-    pub beam_to: usize,
-    /// Width of the masked beam.
-    pub masked_width: usize,
-    /// The most prefixes that a best-first search extends.
-    pub expansions: usize,
-    /// Samples drawn.
-    pub samples: usize,
-    /// The distribution that they are drawn from.
-    #[serde(skip_serializing_if = "is_own")]
-    pub sampled: Sampled,
-    /// When to give up on one input.
-    pub deadline: Option<Duration>,
-    /// The most tokens of a line.
-    pub max_tokens: usize,
-}
-
-/// Whether samples are drawn from the network's own distribution.
-fn is_own(sampled: &Sampled) -> bool {
-    *sampled == Sampled::default()
-}
-
-impl Limits {
-    /// The beam of the network's own decoder.
-    pub fn beam(&self) -> Beam {
-        Beam { width: self.width, ranking: self.ranking }
+impl Serialize for Engine {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            width: 1,
-            ranking: Ranking::default(),
-            beam_from: 2,
-            beam_to: 64,
-            masked_width: 5,
-            expansions: 4096,
-            samples: 64,
-            sampled: Sampled::default(),
-            deadline: None,
-            max_tokens: MAX_TOKENS,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_written_as_it_is_read() {
+        for engine in Engine::all() {
+            assert_eq!(engine.to_string().parse(), Ok(engine.clone()));
+            assert!(!engine.about().is_empty(), "{engine}");
+        }
+        for text in ["beam:from=4,to=128", "sample:n=200,seed=7", "spans:repeated=2.5"] {
+            assert_eq!(text.parse::<Engine>().unwrap().to_string(), text);
         }
     }
-}
 
-/// How it went with one input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Status {
-    /// The output satisfies all rules.
-    Satisfied,
-    /// It violates them less than the network's own.
-    Improved,
-    /// It is the network's own, or no better.
-    Unchanged,
-    /// Time ran out; it is the least violating one seen.
-    TimedOut,
-    /// A rule could not be measured, for example because a checker crashed.
-    Unmeasured,
-    /// The run was cancelled; it is the least violating one seen.
-    Cancelled,
-    /// The network or a decoder failed.
-    Failed,
-}
-
-/// The answer to one input.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Answer {
-    /// The output.
-    pub output: Vec<Symbol>,
-    /// How it went.
-    pub status: Status,
-    /// `g` of the network's own output.
-    pub g_before: f32,
-    /// `g` of this one.
-    pub g_after: f32,
-    /// `log p(y | x, W)` under the network's own weights, where it is known.
-    pub log_prob: Option<f32>,
-    /// Nudges taken; `None` for engines that do not nudge.
-    pub steps: Option<usize>,
-    /// Sequences the network was run over.
-    pub passes: usize,
-    /// Why it does not satisfy.
-    pub faults: Vec<Fault>,
-    /// A remark, if there is one.
-    pub note: Option<&'static str>,
-    /// What went wrong, if the network or a decoder failed.
-    pub failure: Option<Failure>,
-    /// The engine that produced it.
-    pub engine: &'static str,
-    /// Every decode of gradient-based inference.
-    pub trace: Option<Trace>,
-    /// The time of the repair, without the first pass. Inputs that are repaired in step share it.
-    pub elapsed: Duration,
-}
-
-impl Answer {
-    /// Whether it violates less, or is more probable and violates no more.
-    pub(crate) fn is_better_than(&self, other: &Answer) -> bool {
-        let of = |answer: &Answer| (-answer.g_after, answer.log_prob.unwrap_or(f32::NEG_INFINITY));
-        of(other) < of(self)
+    #[test]
+    fn wrong_engines_are_refused_with_what_there_is() {
+        let error = |text: &str| text.parse::<Engine>().unwrap_err().to_string();
+        assert!(error("maskd").starts_with("no engine \"maskd\"; there are usual, gbi, beam,"));
+        for (text, said) in [
+            ("masked:widht=3", "no number \"widht\"; there are width"),
+            ("masked:width=0", "0 is not in 1..=1024"),
+            ("masked:width=x", "width is x, which is no number"),
+            ("masked:width", "expected NUMBER=VALUE, not \"width\""),
+            ("masked:kind=2", "no number \"kind\""),
+            ("network:width=2", "no number \"width\"; there are none"),
+            ("gbi:width=2", "it has no numbers here"),
+            ("usual:width=2", "it has no numbers here"),
+        ] {
+            assert!(error(text).contains(said), "{}", error(text));
+        }
     }
 }

@@ -129,10 +129,10 @@ impl Names {
     pub fn with_rules(
         mut self,
         separator: &str,
-        compile: impl Fn(&Vocabulary) -> Result<(), RuleFileError>,
-    ) -> Vocabulary {
+        compile: impl Fn(&Arc<Vocabulary>) -> Result<(), RuleFileError>,
+    ) -> Arc<Vocabulary> {
         loop {
-            let vocabulary = self.clone().vocabulary(separator);
+            let vocabulary = Arc::new(self.clone().vocabulary(separator));
             let unknown = compile(&vocabulary).err().and_then(|e| e.unknown_symbol());
             let symbol = unknown.map(|name| match (separator, name.chars().next()) {
                 ("", Some(first)) => first.to_string(),
@@ -162,7 +162,7 @@ impl Names {
 
 /// What rules say about right outputs.
 pub struct Lint<'v> {
-    rules: &'v Rules<'v>,
+    rules: &'v Rules,
     vocabulary: &'v Vocabulary,
     shown: usize,
     all: Counts,
@@ -191,7 +191,7 @@ struct Example {
 
 impl<'v> Lint<'v> {
     /// Starts counting; keeps at most `shown` examples of each rule.
-    pub fn new(rules: &'v Rules<'v>, vocabulary: &'v Vocabulary, shown: usize) -> Self {
+    pub fn new(rules: &'v Rules, vocabulary: &'v Vocabulary, shown: usize) -> Self {
         let examples = rules.iter().map(|_| Vec::new()).collect();
         let (all, by_group) = (Counts::default(), BTreeMap::new());
         Lint { rules, vocabulary, shown, all, by_group, examples }

@@ -16,15 +16,14 @@ use crate::task::{Task, Together};
 use crate::worker::{Failing, Worker};
 
 /// An input with what searches query. They share its automaton, which is built once.
-type Searched<'s, 'a, 'r, T> =
-    (Attempt<'a, 'r, T>, &'s Wanted<'a, <<T as Task>::Model as Model>::Input>);
+type Searched<'s, 'a, T> = (Attempt<'a, T>, &'s Wanted<'a, <<T as Task>::Model as Model>::Input>);
 
 impl<T: Task> Worker<'_, T> {
     /// Makes each output obey the rules that it violates. Outputs under the same rules go together.
-    pub(crate) fn repair_all<'r>(
+    pub(crate) fn repair_all(
         &mut self,
         engine: Engine,
-        failing: &[(Failing<'_, T>, &Rules<'r>)],
+        failing: &[(Failing<'_, T>, &Rules)],
     ) -> Vec<Answer> {
         let mut answers: Vec<Option<Answer>> = failing.iter().map(|_| None).collect();
         let mut open: Vec<usize> = (0..failing.len()).collect();
@@ -50,14 +49,14 @@ impl<T: Task> Worker<'_, T> {
     pub(crate) fn repair(
         &mut self,
         engine: Engine,
-        rules: &Rules<'_>,
+        rules: &Rules,
         failing: &[Failing<'_, T>],
     ) -> Vec<Answer> {
         let subjects = failing.iter().map(|of| &of.case.subject);
         let requirements: Vec<Requirement<'_>> =
             subjects.map(|subject| Requirement::new(rules, subject)).collect();
         let attempt = |(&of, requirement)| Attempt::new(of, (rules, requirement), self.settings);
-        let attempts: Vec<Attempt<'_, '_, T>> =
+        let attempts: Vec<Attempt<'_, T>> =
             failing.iter().zip(&requirements).map(attempt).collect();
         let mut progress = Vec::new();
         // Automata may be large, so only those of one batch are in memory.
@@ -73,11 +72,11 @@ impl<T: Task> Worker<'_, T> {
     fn search(
         &mut self,
         engine: Engine,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
+        rules: &Rules,
+        attempts: &[Attempt<'_, T>],
     ) -> Vec<Progress> {
         let mut wanted: Vec<_> = attempts.iter().map(|of| of.wanted(self.settings)).collect();
-        let begun = |(of, wanted): (&Attempt<'_, '_, T>, &Wanted<'_, _>)| {
+        let begun = |(of, wanted): (&Attempt<'_, T>, &Wanted<'_, _>)| {
             let engine = self.chosen(engine, of, wanted);
             Progress::new(engine, of.time, of.keep(engine, 0))
         };
@@ -87,7 +86,7 @@ impl<T: Task> Worker<'_, T> {
             let open: Vec<usize> =
                 (0..attempts.len()).filter(|&i| progress[i].awaits(engine)).collect();
             open.iter().for_each(|&i| wanted[i].allow(progress[i].time.left));
-            let some: Vec<Searched<'_, '_, '_, T>> =
+            let some: Vec<Searched<'_, '_, T>> =
                 open.iter().map(|&i| (attempts[i], &wanted[i])).collect();
             for (&i, answer) in open.iter().zip(self.rival(rival, rules, &some)) {
                 progress[i].meet(engine, answer);
@@ -102,7 +101,7 @@ impl<T: Task> Worker<'_, T> {
     fn chosen(
         &self,
         engine: Engine,
-        attempt: &Attempt<'_, '_, T>,
+        attempt: &Attempt<'_, T>,
         wanted: &Wanted<'_, <T::Model as Model>::Input>,
     ) -> Engine {
         let follows = || !attempt.time.is_up() && wanted.automaton().is_some();
@@ -110,12 +109,7 @@ impl<T: Task> Worker<'_, T> {
     }
 
     /// Runs gradient-based inference on the inputs whose engine includes it.
-    fn nudge(
-        &mut self,
-        rules: &Rules<'_>,
-        attempts: &[Attempt<'_, '_, T>],
-        progress: &mut [Progress],
-    ) {
+    fn nudge(&mut self, rules: &Rules, attempts: &[Attempt<'_, T>], progress: &mut [Progress]) {
         // Inputs that have no time left stay as they are.
         let open: Vec<usize> =
             (0..attempts.len()).filter(|&i| progress[i].awaits(Engine::Gbi)).collect();
@@ -140,7 +134,7 @@ impl<T: Task> Worker<'_, T> {
     /// Gradient-based inference, in step.
     fn descend(
         &mut self,
-        rules: &Rules<'_>,
+        rules: &Rules,
         jobs: &[Job<'_, <T::Model as Model>::Input>],
         done: impl FnMut(usize, Outcome),
     ) {
@@ -155,12 +149,7 @@ impl<T: Task> Worker<'_, T> {
     }
 
     /// Runs one search on a batch.
-    fn rival(
-        &mut self,
-        rival: Rival,
-        rules: &Rules<'_>,
-        batch: &[Searched<'_, '_, '_, T>],
-    ) -> Vec<Answer> {
+    fn rival(&mut self, rival: Rival, rules: &Rules, batch: &[Searched<'_, '_, T>]) -> Vec<Answer> {
         const NO_FIT: &str =
             "the engine does not fit these rules: they cannot be followed symbol by symbol";
         let engine = Engine::Rival(rival);

@@ -16,7 +16,7 @@ pub(crate) struct Requirement<'a> {
 }
 
 impl<'a> Requirement<'a> {
-    pub(crate) fn new(rules: &'a Rules<'_>, subject: &'a Subject) -> Self {
+    pub(crate) fn new(rules: &'a Rules, subject: &'a Subject) -> Self {
         Requirement { bound: Bound { rule: rules, subject }, has_no_automaton: OnceLock::new() }
     }
 }

@@ -1,5 +1,7 @@
 //! A [`Task`] as commands see it, whatever its types.
 
+use std::sync::Arc;
+
 use cajole_core::{Symbol, UnknownParameter, Workspace};
 use cajole_report::Report;
 use cajole_rules::{Rules, Vocabulary};
@@ -24,7 +26,7 @@ pub trait Runnable: Send + Sync {
     fn display(&self) -> Display;
 
     /// The names of its output symbols.
-    fn vocabulary(&self) -> &Vocabulary;
+    fn vocabulary(&self) -> &Arc<Vocabulary>;
 
     /// The rules for its outputs by default, as a constraint file.
     fn usual_rules(&self) -> Option<&'static str>;
@@ -133,7 +135,7 @@ impl<T: Task> Hand for TaskHand<'_, T> {
 #[non_exhaustive]
 pub struct Ask<'a> {
     /// What outputs must satisfy, unless their line says otherwise.
-    pub rules: Option<&'a Rules<'a>>,
+    pub rules: Option<&'a Rules>,
     /// How they are made to obey.
     pub settings: &'a Settings,
     /// Whether a bad line ends the run.
@@ -151,7 +153,7 @@ pub struct Ask<'a> {
 impl<'a> Ask<'a> {
     /// On all threads of the current pool; a bad line does not end the run, and records have neither
     /// times nor traces.
-    pub fn new(rules: Option<&'a Rules<'a>>, settings: &'a Settings) -> Self {
+    pub fn new(rules: Option<&'a Rules>, settings: &'a Settings) -> Self {
         let threads = cajole_core::corpus::n_threads();
         Ask {
             rules,
@@ -228,7 +230,7 @@ impl<T: Task> Runnable for T {
         T::DISPLAY
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         Task::vocabulary(self)
     }
 

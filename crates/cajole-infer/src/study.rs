@@ -19,7 +19,7 @@ pub(crate) fn study<T: Task>(
     task: &T,
     title: String,
     case: &Case<T::Input>,
-    rules: &Rules<'_>,
+    rules: &Rules,
     answer: &Answer,
 ) -> Option<CaseStudy> {
     let row = |(attempt, iteration): (usize, usize), y: &[Symbol]| {

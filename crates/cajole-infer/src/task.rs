@@ -3,41 +3,25 @@
 //! Implement [`Task`] to run a network of your own through `infer`, `compare` and the other commands,
 //! and register it with a [`Registry`](crate::Registry).
 
-use std::borrow::Borrow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::corpus::BATCH;
 use cajole_core::decoders::Beam;
-use cajole_core::{Config, ConstrainedDecoder, Decoder, Model, Symbol};
+use cajole_core::{Config, Search, Symbol};
 use cajole_report::Piece;
-use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::Presets;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::engine::{Engine, Limits, Rival};
+use crate::case::{Case, Output};
 use crate::limits::{TOKENS_IN_STEP, TOKENS_TOGETHER};
 use crate::line::{Line, LineError};
+use crate::plan::{Plan, Plans};
+use crate::solver::Solver;
 use crate::study;
 use crate::tasks::sequences;
-
-/// One input with everything that belongs to it. A line has one; a sentence has one for each
-/// predicate.
-#[derive(Clone, Debug)]
-pub struct Case<I> {
-    /// The pieces that the network reads.
-    pub input: I,
-    /// What rules see of it.
-    pub subject: Subject,
-    /// The right output, if it was given.
-    pub gold: Option<Vec<Symbol>>,
-}
-
-/// An input with an output for it.
-pub type Output<'a, I> = (&'a Case<I>, &'a [Symbol]);
-
-/// A decoder that knows the rules.
-pub type Search<'a, M> = Box<dyn ConstrainedDecoder<M> + 'a>;
 
 /// How outputs are best shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,28 +62,24 @@ impl Default for Together {
     }
 }
 
-/// A network with its vocabulary and the searches that fit it.
+/// A network with its vocabulary: what lines, records and reports need of it. Commands, a service and
+/// Python handle all networks as this.
 pub trait Task: Send + Sync {
     /// The task's name in checkpoints.
-    const NAME: &'static str;
+    fn name(&self) -> &'static str;
 
     /// How its outputs are best shown.
-    const DISPLAY: Display = Display::Sequence;
+    fn display(&self) -> Display {
+        Display::Sequence
+    }
 
     /// Whether a line is one input; if not, its record has a list of answers.
-    const IS_ONE_A_LINE: bool = true;
-
-    /// The network.
-    type Model: Model;
-
-    /// An input that can be kept.
-    type Input: Borrow<<Self::Model as Model>::Input> + Send + Sync;
-
-    /// The network.
-    fn model(&self) -> &Self::Model;
+    fn is_one_a_line(&self) -> bool {
+        true
+    }
 
     /// The names of its output symbols.
-    fn vocabulary(&self) -> &Vocabulary;
+    fn vocabulary(&self) -> &Arc<Vocabulary>;
 
     /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a killed run resumes only
     /// with the same network.
@@ -116,23 +96,37 @@ pub trait Task: Send + Sync {
         &[]
     }
 
+    /// The settings of gradient-based inference that are known to work for it.
+    fn presets(&self) -> &Presets;
+
+    /// The beam that it decodes with by default.
+    fn beam(&self) -> Beam {
+        Beam::of(1)
+    }
+
+    /// The searches that fit it, with the numbers that suit it; see [`sequences::searches`] for
+    /// networks that write symbol by symbol.
+    fn searches(&self) -> Vec<Search> {
+        vec![Search::Gbi(Box::default())]
+    }
+
+    /// The searches that make a difference for it, in the order in which they are compared.
+    fn rivals(&self) -> Vec<Search> {
+        let is_other = |search: &Search| {
+            !matches!(search, Search::Astar { .. } | Search::BlackBox { .. } | Search::Spans { .. })
+        };
+        self.searches().into_iter().filter(is_other).collect()
+    }
+
+    /// What is tried by default.
+    fn usual_plans(&self, config: &Config) -> Plans {
+        Plans::all(Plan::one(Search::Gbi(Box::new(config.clone()))))
+    }
+
     /// Whether searches sum log-probabilities of the network. If not, they are computed for every
     /// answer.
     fn sums_log_probs(&self) -> bool {
         true
-    }
-
-    /// The settings of gradient-based inference that are known to work for it.
-    fn presets(&self) -> &Presets;
-
-    /// `f(x; W)`: its own inference procedure, with this beam where it has one.
-    fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Self::Model> + '_> {
-        self.model().decoder(beam)
-    }
-
-    /// How far engines go with it by default.
-    fn limits(&self) -> Limits {
-        Limits::default()
     }
 
     /// How many lines and inputs go together.
@@ -140,78 +134,52 @@ pub trait Task: Send + Sync {
         Together::default()
     }
 
+    /// One thread's searches, with their memory: [`solver(self)`](crate::solver::solver) for a
+    /// [`Network`](crate::solver::Network).
+    fn solver(&self) -> Box<dyn Solver + '_>;
+
     /// The inputs of a line, each of which must obey `rules`.
     ///
     /// # Errors
     /// If the network cannot read them.
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Self::Input>>, LineError>;
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case>, LineError>;
 
     /// The fields of a record before the output, such as the predicate. Here and in
     /// [`Task::record`], keys that every record has, such as `status`, are ignored.
-    fn about(&self, case: &Case<Self::Input>) -> Map<String, Value> {
+    fn about(&self, case: &Case) -> Map<String, Value> {
         let _ = case;
         Map::new()
     }
 
     /// The fields of a record for the output: its text, or its symbols if the input was a list.
-    fn record(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {
         sequences::record(self.vocabulary(), case, y)
     }
 
     /// An output as a trace shows it, in runs of sound and wrong positions; `blamed` are those that
     /// rules point at.
-    fn pieces(
-        &self,
-        case: &Case<Self::Input>,
-        y: &[Symbol],
-        blamed: &[Range<usize>],
-    ) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         study::pieces(self.vocabulary(), y, case.gold.as_deref(), blamed)
     }
 
-    /// The engines that make a difference for it; see [`sequences::engines`] for networks that
-    /// write symbol by symbol.
-    fn engines(&self) -> Vec<Engine> {
-        vec![Engine::Gbi]
-    }
-
-    /// The default engine; `follows` finds out whether the rules can be followed symbol by symbol.
-    fn usual_engine(&self, follows: &dyn Fn() -> bool) -> Engine {
-        let _ = follows;
-        Engine::Gbi
-    }
-
-    /// A search for satisfying outputs; `None` if it does not fit this network. See
-    /// [`sequences::rival`].
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        rules: &'a Rules<'_>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self::Model>> {
-        let _ = (rival, rules, limits);
-        None
-    }
-
-    /// The sources of satisfying candidates for gradient-based inference, if they are not those
-    /// that the network offers for `config.sources`.
-    fn sources<'a>(
-        &'a self,
-        config: &Config,
-        rules: &'a Rules<'_>,
-    ) -> Option<Vec<Search<'a, Self::Model>>> {
-        let _ = (config, rules);
-        None
+    /// An output as people read it.
+    fn text(&self, y: &[Symbol]) -> String {
+        self.vocabulary().text(y)
     }
 
     /// Whether an output is the right one, if that is known.
-    fn is_right(&self, case: &Case<Self::Input>, y: &[Symbol]) -> Option<bool> {
+    fn is_right(&self, case: &Case, y: &[Symbol]) -> Option<bool> {
         Some(case.gold.as_deref()? == y)
+    }
+
+    /// The name of the measure of [`Task::score`].
+    fn measure(&self) -> &'static str {
+        self.score(&[]).0
     }
 
     /// How good outputs are, in per cent, with the name of the measure: the share of right symbols,
     /// or the task's own measure.
-    fn score(&self, outputs: &[Output<'_, Self::Input>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         sequences::score(outputs)
     }
 }

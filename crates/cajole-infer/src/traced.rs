@@ -29,7 +29,7 @@ impl Traced {
     pub(crate) fn of<T: Task>(
         task: &T,
         case: &Case<T::Input>,
-        rules: &Rules<'_>,
+        rules: &Rules,
         answer: &Answer,
         moves: &[String],
     ) -> Option<Traced> {

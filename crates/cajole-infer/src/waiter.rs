@@ -41,7 +41,7 @@ pub trait Waiter: fmt::Debug + Send + Sync {
 pub(crate) struct Awaited<'a, T: Task> {
     pub(crate) task: &'a T,
     pub(crate) case: &'a Case<T::Input>,
-    pub(crate) rules: &'a Rules<'a>,
+    pub(crate) rules: &'a Rules,
     /// Which input of its line it is.
     pub(crate) answer: usize,
     pub(crate) waiter: &'a dyn Waiter,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cajole_core::corpus::together_or_alone;
 use cajole_core::decoders::Beam;
 use cajole_core::{
-    Candidate, Decoder, Failure, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
+    BackendError, Candidate, Decoder, Force, Found, Gbi, Model, Pass, Symbol, UnknownParameter,
     Workspace,
 };
 
@@ -113,14 +113,14 @@ impl<'t, T: Task> Worker<'t, T> {
         cases: &[&Case<T::Input>],
         lines: &[usize],
         until: impl Fn(usize) -> Option<Instant>,
-    ) -> Vec<Result<First, Failure>> {
+    ) -> Vec<Result<First, BackendError>> {
         let model = self.task.model();
         let mut used = vec![Duration::ZERO; lines.iter().max().map_or(0, |last| last + 1)];
         let (deadline, together) = (self.settings.deadline(), self.task.together());
         let order = lots((0..cases.len()).collect(), (together.inputs, together.tokens), |i| {
             model.size(input::<T>(cases[i]))
         });
-        let nothing = || Err(Failure::new("the network gave no output"));
+        let nothing = || Err(BackendError::new("the network gave no output"));
         let mut firsts: Vec<_> = cases.iter().map(|_| nothing()).collect();
         for batch in order.iter().flat_map(|lot| lot.chunks(together.inputs)) {
             // The first input of a line is always taken up.
@@ -145,7 +145,7 @@ impl<'t, T: Task> Worker<'t, T> {
     }
 
     /// Gives outputs the network's own log-probabilities.
-    fn restate(&mut self, cases: &[&Case<T::Input>], firsts: &mut [Result<First, Failure>]) {
+    fn restate(&mut self, cases: &[&Case<T::Input>], firsts: &mut [Result<First, BackendError>]) {
         let (which, outputs): (Vec<usize>, Vec<Vec<Symbol>>) = firsts
             .iter()
             .enumerate()
@@ -167,8 +167,8 @@ impl<'t, T: Task> Worker<'t, T> {
         cases: &[&Case<T::Input>],
         batch: &[usize],
         until: impl Fn(usize) -> Option<Instant>,
-        firsts: &mut [Result<First, Failure>],
-    ) -> Result<(), Failure> {
+        firsts: &mut [Result<First, BackendError>],
+    ) -> Result<(), BackendError> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -186,12 +186,12 @@ impl<'t, T: Task> Worker<'t, T> {
         for (&i, found) in batch.iter().zip(found) {
             firsts[i] = match found.best() {
                 // Whatever an output is compared with, it is not less probable.
-                Some(output) if output.log_prob.is_nan() => Err(Failure::new(
+                Some(output) if output.log_prob.is_nan() => Err(BackendError::new(
                     "the network gives no probabilities (log p is NaN): its weights overflow on this \
                      input",
                 )),
                 Some(output) => Ok(First { output: output.clone(), used }),
-                None => Err(Failure::new("the network gave no output")),
+                None => Err(BackendError::new("the network gave no output")),
             };
         }
         Ok(())
@@ -201,8 +201,8 @@ impl<'t, T: Task> Worker<'t, T> {
     pub fn log_probs(
         &mut self,
         outputs: &[(&Case<T::Input>, &[Symbol])],
-    ) -> Vec<Result<f32, Failure>> {
-        let mut log_probs: Vec<Result<f32, Failure>> =
+    ) -> Vec<Result<f32, BackendError>> {
+        let mut log_probs: Vec<Result<f32, BackendError>> =
             outputs.iter().map(|_| Ok(f32::NAN)).collect();
         let all: Vec<usize> = (0..outputs.len()).collect();
         for batch in all.chunks(self.found.len()) {
@@ -216,8 +216,8 @@ impl<'t, T: Task> Worker<'t, T> {
         &mut self,
         outputs: &[(&Case<T::Input>, &[Symbol])],
         batch: &[usize],
-        log_probs: &mut [Result<f32, Failure>],
-    ) -> Result<(), Failure> {
+        log_probs: &mut [Result<f32, BackendError>],
+    ) -> Result<(), BackendError> {
         let model = self.task.model();
         let set: Vec<Pass<'_, T::Model>> =
             batch.iter().map(|&i| Pass::base(input::<T>(outputs[i].0))).collect();

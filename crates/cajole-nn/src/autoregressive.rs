@@ -6,7 +6,9 @@
 
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Mark, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Recording, Search, decoders,
+};
 use smallvec::SmallVec;
 
 use crate::layout::Layout;
@@ -277,7 +279,7 @@ impl<N: AutoRegressive> Stepwise for N {
         lane: &mut Steps,
         symbols: &[Symbol],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         lane.step(self, g, symbols, recording);
         Ok(())
     }
@@ -372,7 +374,7 @@ impl<N: AutoRegressive> Network for N {
         g: &mut Graph<'_>,
         lane: &mut Steps,
         outputs: &mut [Forcing<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         outputs.sort_by_key(|force| std::cmp::Reverse(force.output.len()));
         for force in &mut *outputs {
             *force.passes = 1;
@@ -407,11 +409,11 @@ impl<N: AutoRegressive> Network for N {
         decoders::own(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Trained<N>> + '_>> {
-        decoders::source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Trained<N>> + '_>, DoesNotFit> {
+        decoders::search(search, ranking)
     }
 }

@@ -10,7 +10,8 @@ use cajole_core::corpus::{self, BATCH};
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Candidate, Force, Mark, Move, Symbol};
 use cajole_core::{
-    ConstrainedDecoder, Decoder, Failure, Model, Moving, Parameter, Recording, Source,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Model, Moving, Parameter, Recording,
+    Search,
 };
 
 use smallvec::SmallVec;
@@ -63,7 +64,7 @@ pub trait Network: Trainable + Sized {
         g: &mut Graph<'_>,
         lane: &mut Self::Lane,
         outputs: &mut [Forcing<'_>],
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// Records what these marks of a lane's inputs point at, where decoding has not, and replaces
     /// them.
@@ -75,7 +76,7 @@ pub trait Network: Trainable + Sized {
         g: &mut Graph<'_>,
         lane: &mut Self::Lane,
         blamed: &mut [&mut Vec<(Mark, f32)>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let _ = (g, lane, blamed);
         Ok(())
     }
@@ -83,12 +84,15 @@ pub trait Network: Trainable + Sized {
     /// The network's own inference procedure: see [`Model::decoder`].
     fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<Self>> + '_>;
 
-    /// A source of satisfying candidates: see [`Model::source`].
-    fn source(
+    /// A search as a decoder: see [`Model::search`].
+    ///
+    /// # Errors
+    /// If it is for networks of another kind.
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>>;
+    ) -> Result<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>, DoesNotFit>;
 }
 
 /// An output to teacher-force through a network, beside what is recorded of its input.
@@ -156,7 +160,7 @@ impl<N: Network> Model for Trained<N> {
         if moving.only_vectors() { BATCH } else { 1 }
     }
 
-    fn nudge(&self, moving: &Moving) -> Result<Nudge, Failure> {
+    fn nudge(&self, moving: &Moving) -> Result<Nudge, BackendError> {
         Ok(Nudge::new(self.net.layout(), moving))
     }
 
@@ -168,7 +172,7 @@ impl<N: Network> Model for Trained<N> {
         &self,
         scratch: &mut Scratch<N::Lane>,
         set: &mut [Force<'_, Self>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         scratch.current = Recording::Kept;
         let home = |force: &Force<'_, Self>| scratch.kept.home(force.pass.place?);
         let homes: SmallVec<[_; 20]> = set.iter().map(home).collect();
@@ -195,7 +199,7 @@ impl<N: Network> Model for Trained<N> {
         &self,
         scratch: &mut Scratch<N::Lane>,
         set: &mut [Move<Nudge>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.record(scratch, set)?;
         scratch.gradient(self.net.layout(), &self.weights, set);
         let going = set.iter_mut().filter(|own| !own.is_over);
@@ -203,7 +207,7 @@ impl<N: Network> Model for Trained<N> {
         Ok(())
     }
 
-    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         let going = set.iter_mut().filter(|own| !own.is_over);
         going.for_each(|own| nudge::step(own, &self.weights));
         Ok(())
@@ -213,12 +217,12 @@ impl<N: Network> Model for Trained<N> {
         self.net.decoder(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        self.net.source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit> {
+        self.net.search(search, ranking)
     }
 }
 
@@ -228,7 +232,7 @@ impl<N: Network> Trained<N> {
         &self,
         scratch: &mut Scratch<N::Lane>,
         set: &mut [Move<Nudge>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let home = |own: &Move<Nudge>| scratch.kept.home(own.place).filter(|_| !own.is_over);
         let homes: SmallVec<[_; 20]> = set.iter().map(home).collect();
         for (l, lane) in scratch.kept.used().iter_mut().enumerate() {

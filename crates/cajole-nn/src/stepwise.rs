@@ -5,7 +5,7 @@
 //! common is here, and makes it a [`Stepper`].
 
 use cajole_core::model::{Mark, Pass, Symbol};
-use cajole_core::{Failure, Recording, Stepper};
+use cajole_core::{BackendError, Recording, Stepper};
 
 use crate::lanes::{Lane, Padding, Scratch};
 use crate::network::{Network, Trained};
@@ -41,7 +41,7 @@ pub trait Stepwise: Network {
         lane: &mut Self::Lane,
         symbols: &[Symbol],
         recording: Recording,
-    ) -> Result<(), Failure>;
+    ) -> Result<(), BackendError>;
 
     /// Log-probabilities `(V)` of what follows a row after the last step.
     fn said<'t>(&self, tape: &'t Tape, lane: &'t Self::Lane, row: usize) -> &'t [f32];
@@ -77,7 +77,7 @@ impl<N: Stepwise> Stepper for Trained<N> {
         scratch: &mut Scratch<N::Lane>,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let lanes = scratch.begin(self.net.layout(), set, recording, Padding::None);
         for lane in lanes.used() {
             let xs = lane.inputs(set);
@@ -93,7 +93,7 @@ impl<N: Stepwise> Stepper for Trained<N> {
         set: &[Pass<'_, Self>],
         symbols: &[Symbol],
         log_probs: &mut Vec<f32>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let recording = scratch.current;
         let lanes = scratch.lanes();
         lanes.used().iter_mut().for_each(|lane| lane.symbols.clear());
@@ -116,7 +116,7 @@ impl<N: Stepwise> Stepper for Trained<N> {
         Ok(())
     }
 
-    fn reorder(&self, scratch: &mut Scratch<N::Lane>, rows: &[u32]) -> Result<(), Failure> {
+    fn reorder(&self, scratch: &mut Scratch<N::Lane>, rows: &[u32]) -> Result<(), BackendError> {
         scratch.lanes().reorder(rows, |lane, chosen| {
             self.net.reorder(&mut lane.tape, &mut lane.own, chosen);
         });
@@ -130,15 +130,15 @@ impl<N: Stepwise> Stepper for Trained<N> {
         self.net.mark(tape, own, row as usize, symbol)
     }
 
-    fn save(&self, scratch: &mut Scratch<N::Lane>) -> Result<(), Failure> {
+    fn save(&self, scratch: &mut Scratch<N::Lane>) -> Result<(), BackendError> {
         if let [Lane { tape, own, .. }] = scratch.lanes().used() {
             self.net.save(tape, own);
             return Ok(());
         }
-        Err(Failure::new("saving rows of several lanes is not supported"))
+        Err(BackendError::new("saving rows of several lanes is not supported"))
     }
 
-    fn recall(&self, scratch: &mut Scratch<N::Lane>, which: &[u32]) -> Result<(), Failure> {
+    fn recall(&self, scratch: &mut Scratch<N::Lane>, which: &[u32]) -> Result<(), BackendError> {
         let lanes = scratch.lanes();
         lanes.rows.clear();
         lanes.rows.extend((0..which.len() as u32).map(|row| (0, row)));

@@ -53,7 +53,9 @@
 use cajole_core::constraints::TagSet;
 use cajole_core::decoders::{Beam, Ranking, tags};
 use cajole_core::model::{Candidate, Mark, Pass, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, TagScorer};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Recording, Search, TagScorer,
+};
 
 use crate::lanes::{Lane, Padding, Scratch};
 use crate::layout::Layout;
@@ -128,7 +130,7 @@ impl<N: Tagger> TagScorer for Trained<Tagging<N>> {
         scratch: &mut Scratch<Tagged>,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let net = &self.net.net;
         let length = |i: usize| net.len(set[i].input);
         let until = set.iter().map(|pass| pass.until).max_by_key(|until| (until.is_none(), *until));
@@ -219,7 +221,7 @@ impl<N: Tagger> Network for Tagging<N> {
         g: &mut Graph<'_>,
         lane: &mut Tagged,
         outputs: &mut [Forcing<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         for force in outputs {
             *force.passes = 0;
             lane.mark(g.tape, force.input, force.output, force.forced);
@@ -231,11 +233,11 @@ impl<N: Tagger> Network for Tagging<N> {
         Box::new(tags::Tagged::viterbi(&self.tags))
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         _: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
-        tags::source(&self.tags, source)
+    ) -> Result<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>, DoesNotFit> {
+        tags::search(&self.tags, search)
     }
 }

@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use cajole_core::Failure;
+use cajole_core::BackendError;
 use cajole_core::model::Mark;
 use cajole_core::random::Random;
 
@@ -211,10 +211,10 @@ impl Tape {
 
     /// An error if the recording has grown so far that another step may not fit: offsets have 32
     /// bits, and a step takes far less than half of them.
-    pub(crate) fn check_room(&self) -> Result<(), Failure> {
+    pub(crate) fn check_room(&self) -> Result<(), BackendError> {
         match self.len < MOST_FLOATS {
             true => Ok(()),
-            false => Err(Failure::new(format!(
+            false => Err(BackendError::new(format!(
                 "the recording has {} floats, and the limit is {MOST_FLOATS}: the input is too long \
                  for this network",
                 self.len

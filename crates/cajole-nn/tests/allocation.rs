@@ -244,7 +244,7 @@ fn an_iteration_of_a_tagger_allocates_the_violation_and_nothing_else() {
     let x = Sentence(Features { tokens, dense: [0.5; 14].into(), predicate: 2, lemma: 1 });
 
     let free = RoleSet::default();
-    let constraint = &SpansInTree { tags: &tags, free: free.clone() };
+    let constraint = &SpansInTree { tags: tags.clone(), free: free.clone() };
     let exact = Tagged { tags: &tags, search: Exact { free: &free } };
     let objective = Objective::Contrast {
         proposals: Proposals::Fresh,

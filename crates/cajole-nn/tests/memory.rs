@@ -6,7 +6,7 @@ mod networks;
 use cajole_core::constraints::{Automaton, Dfa};
 use cajole_core::{
     Config, Constraint, Gbi, Job, Model, Move, Moving, Objective, Positions, Proposals, Schedule,
-    Source, StepRule, Symbol, Violation, Workspace,
+    Search, StepRule, Symbol, Violation, Workspace,
 };
 use cajole_nn::models::{Architecture, CellKind, Token};
 use cajole_nn::{Network, Nudge, Trained};
@@ -107,7 +107,7 @@ fn a_set_that_aims_at_candidates_allocates_nothing_in_step() {
         let schedule = Schedule { rule: StepRule::Sgd, step_size: 1e-9, max_steps };
         let config = Config::small().with(|c| {
             c.width = width;
-            c.sources = vec![Source::Masked { width: 3 }];
+            c.sources = vec![Search::Masked { width: 3 }];
             c.objective = contrast(Proposals::Frozen);
             c.schedule = schedule;
             c.restarts = Vec::new();

@@ -3,6 +3,8 @@
 //! Its arguments are immutable: texts, tuples and read-only mappings. If it raises, or returns
 //! something that is not a verdict, that output counts as unmeasured.
 
+use std::sync::Arc;
+
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_rules::{Subject, Verdict, Vocabulary, parse_reply};
 use pyo3::prelude::*;
@@ -16,12 +18,12 @@ use crate::value::{to_frozen, to_json};
 static OUTPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// A function as a constraint on outputs over a vocabulary.
-pub(crate) struct Callable<'v> {
+pub(crate) struct Callable {
     pub(crate) rule: Py<PyAny>,
-    pub(crate) vocabulary: &'v Vocabulary,
+    pub(crate) vocabulary: Arc<Vocabulary>,
 }
 
-impl Callable<'_> {
+impl Callable {
     fn judge(&self, x: &Subject, y: &[Symbol]) -> Result<Verdict, String> {
         Python::attach(|py| {
             let reply = self.ask(py, x, y).map_err(|error| raised(py, &error))?;
@@ -95,14 +97,14 @@ fn raised(py: Python<'_>, error: &PyErr) -> String {
     format!("raised {error}{}", place().unwrap_or_default())
 }
 
-impl Constraint<Subject> for Callable<'_> {
+impl Constraint<Subject> for Callable {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         self.judge(x, y).map_or(Violation::Whole(f32::NAN), |verdict| verdict.violation())
     }
 
     fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
         match self.judge(x, y) {
-            Ok(verdict) => verdict.faults(self.vocabulary, y, &verdict.message),
+            Ok(verdict) => verdict.faults(&self.vocabulary, y, &verdict.message),
             Err(message) => vec![Fault { at: 0..y.len() + 1, cost: f32::NAN, message }],
         }
     }

@@ -1,6 +1,7 @@
 //! `cajole.Rules`: what outputs must satisfy, in TOML or as Python functions.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cajole_infer::lint::Names;
 use cajole_rules::{RuleFileError, Rules as Compiled, Vocabulary};
@@ -42,7 +43,7 @@ struct RuleText {
 }
 
 impl RuleText {
-    fn parse<'v>(&self, vocabulary: &'v Vocabulary) -> Result<Compiled<'v>, RuleFileError> {
+    fn parse(&self, vocabulary: &Arc<Vocabulary>) -> Result<Compiled, RuleFileError> {
         Compiled::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
     }
 
@@ -202,11 +203,8 @@ impl Rules {
     }
 
     /// The rules about outputs in this vocabulary.
-    pub(crate) fn compile<'v>(
-        &self,
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Compiled<'v>, RuleFileError> {
-        let mut all: Option<Compiled<'v>> = None;
+    pub(crate) fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Compiled, RuleFileError> {
+        let mut all: Option<Compiled> = None;
         for part in &self.parts {
             let rules = match part {
                 Part::Text(text) => {
@@ -216,7 +214,7 @@ impl Rules {
                 }
                 Part::Function { name, rule } => {
                     let rule = Python::attach(|py| rule.clone_ref(py));
-                    Compiled::of(name, Callable { rule, vocabulary })
+                    Compiled::of(name, Callable { rule, vocabulary: Arc::clone(vocabulary) })
                 }
             };
             all = Some(match all {

@@ -6,6 +6,7 @@
 //! each piece in turn.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Spelling, State, Trie};
 use cajole_core::random::Random;
@@ -14,7 +15,7 @@ use cajole_rules::{Rules, Subject, Vocabulary};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 /// `n` pieces: all bytes, then words and parts of words.
-fn vocabulary(n: usize) -> Vocabulary {
+fn vocabulary(n: usize) -> Arc<Vocabulary> {
     let mut random = Random::new(7);
     let mut below = |n: usize| (random.uniform(0.0, n as f32) as usize).min(n - 1);
     const LETTERS: &[u8] = b"etaoinshrdlucmfwypvbgkjqxzETAOIN0123456789";
@@ -28,7 +29,10 @@ fn vocabulary(n: usize) -> Vocabulary {
     }
     let names = pieces.iter().map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
     let silent = vec![false; n];
-    Vocabulary::of_pieces(names, Spelling { later: Trie::new(pieces), first: None, silent })
+    Arc::new(Vocabulary::of_pieces(
+        names,
+        Spelling { later: Trie::new(pieces), first: None, silent },
+    ))
 }
 
 /// Rules from selective to permissive, each with a text in the middle of which the mask is

@@ -33,9 +33,9 @@ pub(crate) enum ConsistentConfig {
 
 /// Strings with one of these roles must have it wherever they occur.
 #[derive(Clone, Debug)]
-pub struct Consistent<'v> {
+pub struct Consistent {
     /// The tags.
-    pub tags: &'v TagSet,
+    pub tags: TagSet,
     /// The roles.
     pub roles: RoleSet,
 }
@@ -43,7 +43,7 @@ pub struct Consistent<'v> {
 /// The label of an occurrence: that of a span, or none.
 type Label = Option<Role>;
 
-impl Consistent<'_> {
+impl Consistent {
     /// The occurrences whose label differs from that of most occurrences of the same string, with
     /// both labels.
     fn faults(&self, x: &Subject, y: &[Symbol]) -> Vec<(Range<usize>, Label, Label)> {
@@ -99,7 +99,7 @@ fn label(at: &Range<usize>, spans: &[Span]) -> Option<Label> {
     }
 }
 
-impl Constraint<Subject> for Consistent<'_> {
+impl Constraint<Subject> for Consistent {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         let part = |(at, _, _): (Range<usize>, Label, Label)| {
             let cost = 1.0 / at.len() as f32;
@@ -131,7 +131,7 @@ mod tests {
 
     fn told(words: &str, y: &[Symbol]) -> Vec<(Range<usize>, String)> {
         let (tags, x) = (tags(), letters(words));
-        let rule = Consistent { tags: &tags, roles: tags.roles().collect() };
+        let rule = Consistent { tags: tags.clone(), roles: tags.roles().collect() };
         rule.explain(&x, y).into_iter().map(|fault| (fault.at, fault.message)).collect()
     }
 
@@ -162,7 +162,7 @@ mod tests {
             let y = &y[..x.symbols.len()];
             let per = tags.role("PER").unwrap();
             let roles: RoleSet = tags.roles().filter(|role| !only || *role == per).collect();
-            let rule = Consistent { tags: &tags, roles: roles.clone() };
+            let rule = Consistent { tags: tags.clone(), roles: roles.clone() };
             // For each word, the number of its span, and that span's role.
             let spans: Vec<Span> = tags.iter_spans(y).collect();
             let of = |t: usize| spans.iter().position(|span| span.at().contains(&t));

@@ -12,6 +12,7 @@
 //! texts that have each of them.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Dfa, Product};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
@@ -45,14 +46,14 @@ const MAX_STATES: usize = 1 << 10;
 
 /// Items of the input must appear in the output.
 #[derive(Clone, Debug)]
-pub struct Copies<'v> {
-    vocabulary: &'v Vocabulary,
+pub struct Copies {
+    vocabulary: Arc<Vocabulary>,
     patterns: Vec<Regex>,
     names: bool,
     glossary: Vec<(String, String)>,
 }
 
-impl<'v> Copies<'v> {
+impl Copies {
     /// What `config` says must be copied; `glossary` is the text of its file.
     ///
     /// # Errors
@@ -60,7 +61,7 @@ impl<'v> Copies<'v> {
     pub fn new(
         config: CopiesConfig,
         glossary: Option<&str>,
-        vocabulary: &'v Vocabulary,
+        vocabulary: &Arc<Vocabulary>,
     ) -> Result<Self, String> {
         let mut patterns = Vec::new();
         let numbers = config.numbers.then_some(r"[0-9]+(?:[.,][0-9]+)*");
@@ -85,7 +86,12 @@ impl<'v> Copies<'v> {
                 "nothing is to be copied; give numbers, names, a pattern or a glossary".into()
             );
         }
-        Ok(Copies { vocabulary, patterns, names: config.names, glossary: terms })
+        Ok(Copies {
+            vocabulary: Arc::clone(vocabulary),
+            patterns,
+            names: config.names,
+            glossary: terms,
+        })
     }
 
     /// What the output for `x` must have, without duplicates.
@@ -117,7 +123,7 @@ impl<'v> Copies<'v> {
     }
 }
 
-impl Constraint<Subject> for Copies<'_> {
+impl Constraint<Subject> for Copies {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         Violation::Whole(self.missing(x, y).len() as f32)
     }
@@ -133,9 +139,9 @@ impl Constraint<Subject> for Copies<'_> {
             return None;
         }
         let with =
-            |item: &String| over_symbols(&containing(item), Text::Bytes, self.vocabulary).ok();
+            |item: &String| over_symbols(&containing(item), Text::Bytes, &self.vocabulary).ok();
         let with: Vec<Dfa> = required.iter().map(with).collect::<Option<_>>()?;
-        let any = || over_symbols("(?s-u:.*)", Text::Bytes, self.vocabulary).ok();
+        let any = || over_symbols("(?s-u:.*)", Text::Bytes, &self.vocabulary).ok();
         let mut all: Box<dyn Automaton + '_> = Box::new(any()?);
         for next in with {
             let listed = all.is_finite().then(|| all.intersect_within(MAX_STATES, &next)).flatten();
@@ -203,7 +209,7 @@ mod tests {
         Subject::new(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), text.into())
     }
 
-    fn copies(config: &str) -> Copies<'static> {
+    fn copies(config: &str) -> Copies {
         Copies::new(toml::from_str(config).unwrap(), None, Vocabulary::bytes()).unwrap()
     }
 

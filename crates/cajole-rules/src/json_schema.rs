@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
 use jsonschema::paths::LocationSegment;
@@ -29,18 +30,18 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The output must be JSON that is valid by a schema.
 #[derive(Clone, Debug)]
-pub struct JsonSchema<'v> {
-    vocabulary: &'v Vocabulary,
+pub struct JsonSchema {
+    vocabulary: Arc<Vocabulary>,
     validator: Validator,
 }
 
-impl<'v> JsonSchema<'v> {
+impl JsonSchema {
     /// The rule that outputs are valid by `schema`. Patterns in it are matched in linear time, without
     /// look-around; references lead to the schema itself, never to files or hosts.
     ///
     /// # Errors
     /// If it is not a schema.
-    pub fn new(schema: &Value, vocabulary: &'v Vocabulary) -> Result<Self, String> {
+    pub fn new(schema: &Value, vocabulary: &Arc<Vocabulary>) -> Result<Self, String> {
         let mut n_patterns = 0;
         walk(schema, &mut |key, value| match (key, value) {
             ("pattern", _) => n_patterns += 1,
@@ -51,7 +52,7 @@ impl<'v> JsonSchema<'v> {
         let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
         let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| error.to_string())?;
-        Ok(JsonSchema { vocabulary, validator })
+        Ok(JsonSchema { vocabulary: Arc::clone(vocabulary), validator })
     }
 
     /// The first keyword of a schema that refers to another schema, if there is one. Such
@@ -93,7 +94,7 @@ impl<'v> JsonSchema<'v> {
     }
 }
 
-impl Constraint<Subject> for JsonSchema<'_> {
+impl Constraint<Subject> for JsonSchema {
     fn check(&self, _: &Subject, y: &[Symbol]) -> Violation {
         let text = self.vocabulary.written(y);
         let part =

@@ -10,9 +10,9 @@
 //! A state of the automaton is the set of required phrases found so far and the
 //! [matcher](Matcher)'s node.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::constraints::Automaton;
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
@@ -28,8 +28,8 @@ const MAX_ARCS: usize = 1 << 20;
 
 /// The output must contain each of some phrases, and none of others.
 #[derive(Clone, Debug)]
-pub struct Lexical<'v> {
-    vocabulary: Cow<'v, Vocabulary>,
+pub struct Lexical {
+    vocabulary: Arc<Vocabulary>,
     must: Vec<Phrase>,
     must_not: Vec<Phrase>,
     /// The feasible set, if it is small enough.
@@ -56,7 +56,7 @@ pub enum LexicalError {
     },
 }
 
-impl<'v> Lexical<'v> {
+impl Lexical {
     /// The output must contain all phrases of `must` and none of `must_not`.
     ///
     /// # Errors
@@ -64,19 +64,14 @@ impl<'v> Lexical<'v> {
     pub fn new<S: AsRef<str>>(
         must: &[S],
         must_not: &[S],
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Lexical<'v>, LexicalError> {
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Lexical, LexicalError> {
         let read = |phrases: &[S]| -> Result<Vec<Phrase>, LexicalError> {
             phrases.iter().map(|text| Phrase::read(text.as_ref(), vocabulary)).collect()
         };
         let (must, must_not) = (read(must)?, read(must_not)?);
         let automaton = automaton(&must, &must_not, vocabulary.len());
-        Ok(Lexical { vocabulary: Cow::Borrowed(vocabulary), must, must_not, automaton })
-    }
-
-    /// The same rule with a vocabulary of its own.
-    pub(crate) fn owning(self) -> Lexical<'static> {
-        Lexical { vocabulary: Cow::Owned(self.vocabulary.into_owned()), ..self }
+        Ok(Lexical { vocabulary: Arc::clone(vocabulary), must, must_not, automaton })
     }
 
     fn faults(&self, y: &[Symbol]) -> Vec<Fault> {
@@ -96,7 +91,7 @@ impl<'v> Lexical<'v> {
     }
 }
 
-impl Constraint<Subject> for Lexical<'_> {
+impl Constraint<Subject> for Lexical {
     fn check(&self, _: &Subject, y: &[Symbol]) -> Violation {
         let part = |fault: Fault| Part { at: fault.at, cost: fault.cost };
         Violation::Parts(self.faults(y).into_iter().map(part).collect())
@@ -183,7 +178,7 @@ mod tests {
     }
 
     fn check(must: &[&str], must_not: &[&str]) {
-        let vocabulary = Vocabulary::new(["a", "b", "c"], "");
+        let vocabulary = Arc::new(Vocabulary::new(["a", "b", "c"], ""));
         let lexical = Lexical::new(must, must_not, &vocabulary).expect("all are letters");
         let g = |y: &[Symbol]| {
             let text = vocabulary.text(y);
@@ -212,7 +207,7 @@ mod tests {
 
     #[test]
     fn word_phrases_are_parsed_and_reported() {
-        let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
+        let vocabulary = Arc::new(Vocabulary::new(["the", "cat", "sat"], " "));
         let lexical = Lexical::new(&["sat"], &["the cat", "cat"], &vocabulary).unwrap();
         let faults = lexical.explain(&letters(""), &[0, 1, 0, 1]);
         let told: Vec<_> = faults.iter().map(|f| (f.at.clone(), f.message.as_str())).collect();
@@ -228,7 +223,7 @@ mod tests {
 
     #[test]
     fn invalid_phrases_are_rejected() {
-        let vocabulary = Vocabulary::new(["the", "cat"], " ");
+        let vocabulary = Arc::new(Vocabulary::new(["the", "cat"], " "));
         let error = |must: &[&str]| Lexical::new(must, &[], &vocabulary).unwrap_err().to_string();
         assert_eq!(error(&["cat", " "]), r#"the phrase " " has no symbols"#);
         let unknown = r#"in the phrase "the dog": the network has no output symbol "dog""#;
@@ -239,7 +234,7 @@ mod tests {
     #[test]
     fn too_many_phrases_have_no_automaton() {
         let names: Vec<String> = (0..65).map(|k| format!("w{k}")).collect();
-        let vocabulary = Vocabulary::new(names.iter().cloned(), " ");
+        let vocabulary = Arc::new(Vocabulary::new(names.iter().cloned(), " "));
         let has_automaton = |n: usize| {
             let lexical = Lexical::new(&names[..n], &[], &vocabulary).unwrap();
             lexical.automaton(&letters("")).is_some()
@@ -251,7 +246,7 @@ mod tests {
 
     #[test]
     fn long_phrases_compile_quickly() {
-        let vocabulary = Vocabulary::new(["a", "b", "c"], "");
+        let vocabulary = Arc::new(Vocabulary::new(["a", "b", "c"], ""));
         let long = "a".repeat(8000) + "b";
         let begin = std::time::Instant::now();
         let lexical = Lexical::new(&[], &[&long, &"ab".repeat(4000)], &vocabulary).unwrap();

@@ -1,6 +1,6 @@
 //! Languages as rules, with messages that name symbols.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
@@ -11,22 +11,22 @@ use crate::vocabulary::Vocabulary;
 
 /// A language whose faults name symbols.
 #[derive(Clone, Debug)]
-pub struct Named<'v, L> {
+pub struct Named<L> {
     language: L,
-    vocabulary: Cow<'v, Vocabulary>,
+    vocabulary: Arc<Vocabulary>,
 }
 
 /// The output must belong to a context-free grammar.
-pub type NamedGrammar<'v> = Named<'v, ContextFree>;
+pub type NamedGrammar = Named<ContextFree>;
 
 /// The output must match a pattern as a whole.
-pub type NamedRegular<'v> = Named<'v, Regular>;
+pub type NamedRegular = Named<Regular>;
 
 /// The most states of a pattern's automaton, and states times symbols.
 const MAX_STATES: usize = 10_000;
 const MAX_ARCS: usize = 1 << 22;
 
-impl<'v> NamedGrammar<'v> {
+impl NamedGrammar {
     /// Parses a grammar; see [`ebnf::grammar`].
     ///
     /// # Errors
@@ -34,19 +34,19 @@ impl<'v> NamedGrammar<'v> {
     pub fn read(
         text: &str,
         start: Option<&str>,
-        vocabulary: &'v Vocabulary,
+        vocabulary: &Arc<Vocabulary>,
     ) -> Result<Self, EbnfError> {
         let grammar = ebnf::grammar(text, start, vocabulary)?;
         Ok(Named::new(ContextFree::new(grammar), vocabulary))
     }
 }
 
-impl<'v> NamedRegular<'v> {
+impl NamedRegular {
     /// Parses a pattern; see [`ebnf::language`].
     ///
     /// # Errors
     /// If the text is not a valid pattern, or its automaton is too large.
-    pub fn read(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, EbnfError> {
+    pub fn read(text: &str, vocabulary: &Arc<Vocabulary>) -> Result<Self, EbnfError> {
         let language = ebnf::language(text, vocabulary)?;
         let max_states = MAX_STATES.min(MAX_ARCS / vocabulary.len().max(1));
         let dfa = language.automaton_within(vocabulary.len(), max_states);
@@ -55,15 +55,10 @@ impl<'v> NamedRegular<'v> {
     }
 }
 
-impl<'v, L> Named<'v, L> {
+impl<L> Named<L> {
     /// The rule that outputs belong to `language`, over symbols with these names.
-    pub fn new(language: L, vocabulary: &'v Vocabulary) -> Self {
-        Named { language, vocabulary: Cow::Borrowed(vocabulary) }
-    }
-
-    /// The same rule with a vocabulary of its own.
-    pub(crate) fn owning(self) -> Named<'static, L> {
-        Named { language: self.language, vocabulary: Cow::Owned(self.vocabulary.into_owned()) }
+    pub fn new(language: L, vocabulary: &Arc<Vocabulary>) -> Self {
+        Named { language, vocabulary: Arc::clone(vocabulary) }
     }
 
     fn message(&self, edit: Edit, y: &[Symbol]) -> String {
@@ -78,7 +73,7 @@ impl<'v, L> Named<'v, L> {
     }
 }
 
-impl<L: EditDistance + Constraint<Subject>> Constraint<Subject> for Named<'_, L> {
+impl<L: EditDistance + Constraint<Subject>> Constraint<Subject> for Named<L> {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         self.language.check(x, y)
     }

@@ -6,6 +6,7 @@
 //! any other, with an edit distance in symbols.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Dfa, Regular};
@@ -51,7 +52,7 @@ pub enum PatternError {
     },
 }
 
-impl<'v> NamedRegular<'v> {
+impl NamedRegular {
     /// The rule that the output's whole text matches a regular expression.
     ///
     /// The syntax is that of the `regex` crate. `g` is the edit distance, in symbols, to the
@@ -60,7 +61,7 @@ impl<'v> NamedRegular<'v> {
     /// # Errors
     /// If it is not a regular expression, or is too large. Word boundaries must be ASCII:
     /// `(?-u:\b)`.
-    pub fn matching(text: &str, vocabulary: &'v Vocabulary) -> Result<Self, PatternError> {
+    pub fn matching(text: &str, vocabulary: &Arc<Vocabulary>) -> Result<Self, PatternError> {
         let dfa = over_symbols(text, Text::Unicode, vocabulary)?;
         Ok(Named::new(Regular::new(&dfa), vocabulary))
     }
@@ -159,7 +160,7 @@ mod tests {
 
     /// Checks membership against the `regex` crate, and edit distances against all members.
     fn check(pattern: &str, names: &[&str], separator: &str) {
-        let vocabulary = Vocabulary::new(names.iter().copied(), separator);
+        let vocabulary = Arc::new(Vocabulary::new(names.iter().copied(), separator));
         let ours = NamedRegular::matching(pattern, &vocabulary).unwrap();
         let regex = Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap();
         let matches = |y: &[Symbol]| regex.is_match(&vocabulary.text(y));
@@ -222,7 +223,7 @@ mod tests {
     fn a_pattern_may_match_nothing() {
         check("[a&&b]", &["a", "b"], "");
         check("x", &["a", "b"], " ");
-        let vocabulary = Vocabulary::new(["a"], "");
+        let vocabulary = Arc::new(Vocabulary::new(["a"], ""));
         let nothing = NamedRegular::matching("x", &vocabulary).unwrap();
         let [fault] = &nothing.explain(&letters(""), &[0])[..] else { panic!("one reason") };
         assert_eq!((fault.cost, fault.message.as_str()), (2.0, "no output satisfies this rule"));
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn faults_name_symbols_and_positions() {
-        let vocabulary = Vocabulary::new(["the", "cat", "sat"], " ");
+        let vocabulary = Arc::new(Vocabulary::new(["the", "cat", "sat"], " "));
         let pattern = NamedRegular::matching("the cat sat", &vocabulary).unwrap();
         let told = |y: &[Symbol]| -> Vec<String> {
             pattern.explain(&letters(""), y).into_iter().map(|fault| fault.message).collect()
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn invalid_patterns_are_rejected() {
-        let vocabulary = Vocabulary::new(["a", "b"], "");
+        let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
         let error = |pattern: &str| NamedRegular::matching(pattern, &vocabulary).unwrap_err();
         for pattern in ["(", "a{2", "[b", r"\p{Klingon}", r"(?-u:\xff)", r"\bé"] {
             let error = error(pattern);

@@ -100,21 +100,21 @@ const MAX_WORDS: usize = 64;
 
 /// Spans of some roles must be valid.
 #[derive(Debug)]
-pub struct Valid<'v> {
+pub struct Valid {
     /// All other roles are free.
-    spans: SpansInTree<'v>,
+    spans: SpansInTree,
     join: String,
     pattern: Option<Regex>,
     checksum: Option<Checksum>,
-    checker: Option<Checker<'static>>,
+    checker: Option<Checker>,
 }
 
-impl<'v> Valid<'v> {
+impl Valid {
     /// The rule of `config` about spans with these roles.
     ///
     /// # Errors
     /// If it requires nothing, or the pattern or the checker is invalid.
-    pub fn new(config: ValidConfig, tags: &'v TagSet, roles: &RoleSet) -> Result<Self, String> {
+    pub fn new(config: ValidConfig, tags: &TagSet, roles: &RoleSet) -> Result<Self, String> {
         let ValidConfig { join, pattern, checksum, checker, .. } = config;
         if pattern.is_none() && checksum.is_none() && checker.is_none() {
             return Err(
@@ -127,7 +127,8 @@ impl<'v> Valid<'v> {
         let checker = checker.transpose().map_err(|error| error.to_string())?;
         let join = join.unwrap_or_else(|| " ".to_owned());
         let free = tags.roles().filter(|role| !roles.contains(*role)).collect();
-        Ok(Valid { spans: SpansInTree { tags, free }, join, pattern, checksum, checker })
+        let spans = SpansInTree { tags: tags.clone(), free };
+        Ok(Valid { spans, join, pattern, checksum, checker })
     }
 
     /// What is wrong with a text, and by how much: 1, or NaN if the checker could not say.
@@ -172,7 +173,7 @@ impl<'v> Valid<'v> {
     }
 }
 
-impl Constraint<Subject> for Valid<'_> {
+impl Constraint<Subject> for Valid {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         let part = |(span, cost, _): (Span, f32, String)| Part { at: span.at(), cost };
         Violation::Parts(self.faults(x, y).map(part).collect())
@@ -208,7 +209,7 @@ mod tests {
         TagSet::new(["O", "B-CARD", "I-CARD", "B-X"]).unwrap()
     }
 
-    fn valid<'t>(config: &str, tags: &'t TagSet) -> Valid<'t> {
+    fn valid(config: &str, tags: &TagSet) -> Valid {
         let roles = [tags.role("CARD").unwrap()].into_iter().collect();
         Valid::new(toml::from_str(config).unwrap(), tags, &roles).unwrap()
     }

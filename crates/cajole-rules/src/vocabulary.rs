@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Spelling, TagSet};
@@ -39,15 +39,15 @@ enum Unit {
     /// A word of a text, which a rule is about.
     Word,
     /// A piece of a text.
-    Piece(Box<Spelling>),
+    Piece(Arc<Spelling>),
 }
 
 /// All bytes, so that a slice of them is one.
 static ALL_BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0..=u8::MAX).collect());
 
-static BYTES: LazyLock<Vocabulary> = LazyLock::new(|| {
+static BYTES: LazyLock<Arc<Vocabulary>> = LazyLock::new(|| {
     let names = (0..=u8::MAX).map(|byte| byte.escape_ascii().to_string());
-    Vocabulary { unit: Unit::Byte, ..Vocabulary::new(names, "") }
+    Arc::new(Vocabulary { unit: Unit::Byte, ..Vocabulary::new(names, "") })
 });
 
 /// A name that is not an output symbol.
@@ -73,14 +73,14 @@ impl Vocabulary {
     }
 
     /// The bytes of a text: what rules are about if a network writes text.
-    pub fn bytes() -> &'static Vocabulary {
+    pub fn bytes() -> &'static Arc<Vocabulary> {
         &BYTES
     }
 
     /// Pieces of text with these names, numbered from 0, and this spelling.
     pub fn of_pieces(names: Vec<String>, spelling: Spelling) -> Self {
         let numbers = names.iter().cloned().zip(0..).collect();
-        let (separator, unit) = (String::new(), Unit::Piece(Box::new(spelling)));
+        let (separator, unit) = (String::new(), Unit::Piece(Arc::new(spelling)));
         Vocabulary { names, numbers, separator, longest: 0, tags: None, commands: None, unit }
     }
 
@@ -96,12 +96,12 @@ impl Vocabulary {
     }
 
     /// The vocabulary that rules are compiled over: its own symbols, or the bytes of what they write.
-    pub(crate) fn of_rules(&self) -> &Vocabulary {
+    pub(crate) fn of_rules(self: &Arc<Self>) -> &Arc<Vocabulary> {
         if self.spelling().is_some() { Vocabulary::bytes() } else { self }
     }
 
     /// What its symbols stand for, if they are pieces of text.
-    pub fn spelling(&self) -> Option<&Spelling> {
+    pub fn spelling(&self) -> Option<&Arc<Spelling>> {
         match &self.unit {
             Unit::Piece(spelling) => Some(spelling),
             _ => None,

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Dfa, State};
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
@@ -23,7 +24,7 @@ const MAX_STATES: usize = 1 << 12;
 /// The words that a rule names, and a symbol for all others.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     /// For each node of a trie of these words, its children; the root is between words.
     children: Vec<HashMap<u8, usize>>,
     /// The word that ends at each node.
@@ -46,7 +47,7 @@ impl Words {
         names.sort_unstable();
         names.dedup();
         // The last stands for all others; no word has a blank in it.
-        let vocabulary = Vocabulary::of_words(names.iter().copied().chain([OTHER]));
+        let vocabulary = Arc::new(Vocabulary::of_words(names.iter().copied().chain([OTHER])));
         let other = names.len() as Symbol;
         let (children, ends, below) = (vec![HashMap::new()], vec![None], vec![Vec::new()]);
         let mut words = Words { vocabulary, children, ends, below };
@@ -59,7 +60,7 @@ impl Words {
     }
 
     /// Their names, to compile rules over words with.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+    pub(crate) fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -301,7 +302,7 @@ mod tests {
     fn phrases_are_whole_words() {
         let phrases = ["a b", "ab"];
         let words = Words::of(phrases);
-        let rule = Lexical::new(&phrases[..1], &phrases[1..], words.vocabulary()).unwrap().owning();
+        let rule = Lexical::new(&phrases[..1], &phrases[1..], words.vocabulary()).unwrap();
         check(&phrases, rule, |words| {
             words.windows(2).any(|pair| pair == ["a", "b"]) && !words.contains(&"ab")
         });
@@ -310,13 +311,13 @@ mod tests {
     #[test]
     fn expressions_and_grammars_are_over_words() {
         let words = Words::of(["a", "ab"]);
-        let rule = NamedRegular::read(r#"("a" "ab")* . "a""#, words.vocabulary()).unwrap().owning();
+        let rule = NamedRegular::read(r#"("a" "ab")* . "a""#, words.vocabulary()).unwrap();
         check(&["a", "ab"], rule, |words| {
             let Some((pairs, [_, last])) = words.split_last_chunk::<2>() else { return false };
             *last == "a" && pairs.chunks(2).all(|pair| pair == ["a", "ab"])
         });
         let rule = NamedGrammar::read(r#"s = "a" s "ab" | . "#, None, words.vocabulary()).unwrap();
-        check(&["a", "ab"], rule.owning(), |words| {
+        check(&["a", "ab"], rule, |words| {
             let n = words.len() / 2;
             words.len() % 2 == 1
                 && words[..n].iter().all(|w| *w == "a")
@@ -327,7 +328,7 @@ mod tests {
     #[test]
     fn faults_name_words() {
         let words = Words::of(["the", "cat"]);
-        let rule = NamedRegular::read(r#""the" "cat""#, words.vocabulary()).unwrap().owning();
+        let rule = NamedRegular::read(r#""the" "cat""#, words.vocabulary()).unwrap();
         let rule = OverWords::new(words, rule);
         let told = |text: &str| -> Vec<(Range<usize>, String)> {
             let y: Vec<Symbol> = text.bytes().map(Symbol::from).collect();

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ fn n_listed() -> usize {
 
 #[test]
 fn no_thread_outlives_a_checker_even_if_its_pipe_is_held_open() {
-    let vocabulary = Vocabulary::new(["a"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a"], ""));
     // Larger than a pipe buffer, so the writer blocks if nobody reads.
     let subject = Subject::new(vec![], "x".repeat(200_000).into());
     // In its own session it is not killed with the rest, and holds all pipes open.

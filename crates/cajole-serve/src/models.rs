@@ -14,7 +14,7 @@ use crate::problem::Problem;
 /// The most output symbols that the list of models names.
 const LISTED_SYMBOLS: usize = 256;
 
-/// A loaded network. It lives as long as the process: compiled rules refer to its vocabulary.
+/// A loaded network. It lives as long as the process: threads that answer keep memory for it.
 pub(crate) type Network = &'static dyn Runnable;
 
 /// The models, in the order of the command line; the first is the default.

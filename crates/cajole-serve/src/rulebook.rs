@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::request::RulesAsked;
 
 /// Compiled rules.
-pub(crate) type Compiled = Arc<Rules<'static>>;
+pub(crate) type Compiled = Arc<Rules>;
 
 /// All rules that the server knows or has compiled.
 pub(crate) struct Rulebook {

@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::Path;
+#[cfg(all(feature = "json-schema", feature = "sql"))]
+use std::sync::Arc;
 
 use cajole::core::Cancel;
 use cajole::infer::engine::Engine;
@@ -123,17 +125,18 @@ fn the_reference_shows_rules_that_are_read() -> Tested {
     let roles = ["ARG0", "ARG1", "ARG2", "V", "C-V", "PER", "ORG", "CARD", "EMAIL"];
     let tags = roles.iter().flat_map(|role| [format!("B-{role}"), format!("I-{role}")]);
     let vocabularies = [
-        Vocabulary::new(["a", "b", "z"], ""),
-        Vocabulary::new(operators.chain(operands), " "),
-        Vocabulary::new(["O".to_owned()].into_iter().chain(tags), " "),
-        Vocabulary::new(["s", "r", "!NP"], " "),
-        Vocabulary::bytes().clone(),
+        Arc::new(Vocabulary::new(["a", "b", "z"], "")),
+        Arc::new(Vocabulary::new(operators.chain(operands), " ")),
+        Arc::new(Vocabulary::new(["O".to_owned()].into_iter().chain(tags), " ")),
+        Arc::new(Vocabulary::new(["s", "r", "!NP"], " ")),
+        Arc::clone(Vocabulary::bytes()),
     ];
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).collect();
     assert!(20 < blocks.len());
     for block in blocks {
         let (rules, _) = block.split_once("```").expect("the end of a block");
-        let read = |v: &Vocabulary| Rules::parse("docs", rules, Some(folder.path()), v).map(drop);
+        let read =
+            |v: &Arc<Vocabulary>| Rules::parse("docs", rules, Some(folder.path()), v).map(drop);
         let errors: Vec<_> = vocabularies.iter().filter_map(|v| read(v).err()).collect();
         assert!(errors.len() < vocabularies.len(), "{rules}{}", errors[4]);
     }

@@ -93,7 +93,7 @@ fn listed(inputs: &[String]) -> Listed {
 pub(super) fn show_example(
     network: &Opened,
     built_in: &str,
-    rules: Option<&Rules<'_>>,
+    rules: Option<&Rules>,
     settings: &Settings,
 ) -> anyhow::Result<()> {
     let inputs: Vec<String> = examples::of(built_in)
@@ -141,7 +141,7 @@ pub(super) fn line_of(x: &[Symbol]) -> String {
 /// The first, the middle and the last of the test inputs that the transducer gets wrong.
 fn some_failures(
     network: &Opened,
-    rules: Option<&Rules<'_>>,
+    rules: Option<&Rules>,
     settings: &Settings,
 ) -> anyhow::Result<Vec<String>> {
     let inputs: Vec<String> = Splits::new(0).test.iter().map(|x| line_of(x)).collect();

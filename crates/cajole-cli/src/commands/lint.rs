@@ -129,7 +129,7 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
 /// A network that must obey the rules.
 struct Obeying<'a> {
     network: &'a dyn Runnable,
-    rules: Rules<'a>,
+    rules: Rules,
     rules_name: String,
     settings: Settings,
 }

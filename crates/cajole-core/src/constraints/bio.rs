@@ -9,13 +9,13 @@ use crate::constraint::{Constraint, Fault, Part, Violation};
 use crate::model::Symbol;
 
 /// Every span must begin with `B-`; `g` counts stray `I-` tags.
-#[derive(Clone, Copy, Debug)]
-pub struct Bio<'a> {
+#[derive(Clone, Debug)]
+pub struct Bio {
     /// The tags.
-    pub tags: &'a TagSet,
+    pub tags: TagSet,
 }
 
-impl<X: ?Sized> Constraint<X> for Bio<'_> {
+impl<X: ?Sized> Constraint<X> for Bio {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         Violation::Parts(self.tags.strays(y).map(|t| Part { at: t..t + 1, cost: 1.0 }).collect())
     }
@@ -29,12 +29,12 @@ impl<X: ?Sized> Constraint<X> for Bio<'_> {
     }
 
     fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
-        Some(Box::new(*self))
+        Some(Box::new(self.clone()))
     }
 }
 
 /// A state is the role that may continue, counted from 1; in state 0 none may. All accept.
-impl Automaton for Bio<'_> {
+impl Automaton for Bio {
     fn n_symbols(&self) -> usize {
         self.tags.n_tags()
     }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_constraint_the_automaton_and_validity_agree() {
         let tags = TagSet::new(["I-A", "O", "B-V", "B-A"]).unwrap();
-        let bio = Bio { tags: &tags };
+        let bio = Bio { tags: tags.clone() };
         let names = |y: &[Symbol]| y.iter().map(|&s| tags.name(s).unwrap()).collect::<Vec<_>>();
         for y in strings(4, 6) {
             // From the names: an I-A needs an A right before it.

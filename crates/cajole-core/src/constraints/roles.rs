@@ -37,8 +37,8 @@ pub const PREDICATE_ROLES: &[&str] = &["V", "C-V"];
 /// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct RoleRule<'a> {
-    tags: &'a TagSet,
+pub struct RoleRule {
+    tags: TagSet,
     kind: Kind,
     /// By role.
     needs: Vec<Need>,
@@ -74,14 +74,14 @@ impl Need {
     }
 }
 
-impl<'a> RoleRule<'a> {
+impl RoleRule {
     /// No [core role](CORE_ROLES) may occur twice; the second and later spans are blamed.
-    pub fn unique(tags: &'a TagSet) -> Self {
+    pub fn unique(tags: &TagSet) -> Self {
         RoleRule::unique_among(tags, &RoleSet::named(tags, CORE_ROLES))
     }
 
     /// None of these roles may occur twice.
-    pub fn unique_among(tags: &'a TagSet, core: &RoleSet) -> Self {
+    pub fn unique_among(tags: &TagSet, core: &RoleSet) -> Self {
         RoleRule::new(tags, Kind::Unique, |role| match core.contains(role) {
             true => Need::Without(role),
             false => Need::Nothing,
@@ -89,17 +89,17 @@ impl<'a> RoleRule<'a> {
     }
 
     /// `C-X` may only occur after an `X`, for all roles whose names begin with `C-`.
-    pub fn continuations(tags: &'a TagSet) -> Self {
+    pub fn continuations(tags: &TagSet) -> Self {
         RoleRule::new(tags, Kind::Continuations, |role| base(tags, role, "C-"))
     }
 
     /// `R-X` may only occur with an `X`, before or after it.
-    pub fn references(tags: &'a TagSet) -> Self {
+    pub fn references(tags: &TagSet) -> Self {
         RoleRule::new(tags, Kind::References, |role| base(tags, role, "R-"))
     }
 
-    fn new(tags: &'a TagSet, kind: Kind, need: impl Fn(Role) -> Need) -> Self {
-        RoleRule { tags, kind, needs: tags.roles().map(need).collect() }
+    fn new(tags: &TagSet, kind: Kind, need: impl Fn(Role) -> Need) -> Self {
+        RoleRule { tags: tags.clone(), kind, needs: tags.roles().map(need).collect() }
     }
 
     /// Whether `role` may occur with `others`: for references all roles of the output, otherwise
@@ -142,7 +142,7 @@ fn base(tags: &TagSet, role: Role, prefix: &str) -> Need {
     }
 }
 
-impl<X: ?Sized> Constraint<X> for RoleRule<'_> {
+impl<X: ?Sized> Constraint<X> for RoleRule {
     fn check(&self, _: &X, y: &[Symbol]) -> Violation {
         Violation::Parts(self.faults(y).into_iter().map(blame).collect())
     }
@@ -156,7 +156,7 @@ impl<X: ?Sized> Constraint<X> for RoleRule<'_> {
         if self.kind == Kind::References {
             return None;
         }
-        Some(Box::new(RoleLanguage::new(self.tags, &self.needs)?))
+        Some(Box::new(RoleLanguage::new(&self.tags, &self.needs)?))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::model::Symbol;
 /// The outputs whose spans are all among the brackets, except those of free roles; all outputs if
 /// there are no brackets.
 pub(super) struct SpanLanguage<'a> {
-    spans: &'a SpansInTree<'a>,
+    spans: &'a SpansInTree,
     brackets: Option<Brackets>,
     /// From here on all positions are equivalent.
     far: usize,
@@ -34,7 +34,7 @@ struct Place {
 }
 
 impl<'a> SpanLanguage<'a> {
-    pub(super) fn new(spans: &'a SpansInTree<'a>, brackets: Option<Brackets>) -> Self {
+    pub(super) fn new(spans: &'a SpansInTree, brackets: Option<Brackets>) -> Self {
         let pairs = brackets.as_ref().map_or(&[][..], Brackets::as_pairs);
         let far = pairs.iter().map(|&(_, end)| end).max().unwrap_or(0) + 1;
         SpanLanguage { spans, brackets, far }
@@ -125,7 +125,7 @@ mod tests {
         ) {
             let tags = TagSet::new(["O", "B-A", "I-A", "B-V", "I-V", "B-X"]).unwrap();
             let free = RoleSet::named(&tags, &["V"]);
-            let spans = SpansInTree { tags: &tags, free };
+            let spans = SpansInTree { tags, free };
             let tree: Brackets = pairs.into_iter().filter(|(start, end)| start < end).collect();
             let language = spans.automaton(&tree).expect("it is one");
             let all: Vec<Vec<Symbol>> = strings(6, 5).collect();

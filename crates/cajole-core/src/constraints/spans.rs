@@ -20,21 +20,21 @@ use crate::model::Symbol;
 /// use cajole_core::constraints::{Brackets, RoleSet, SpansInTree, TagSet};
 ///
 /// let tags = TagSet::new(["O", "B-ARG1", "I-ARG1", "B-V"])?;
-/// let in_tree = SpansInTree { tags: &tags, free: RoleSet::named(&tags, &["V"]) };
+/// let in_tree = SpansInTree { tags: tags.clone(), free: RoleSet::named(&tags, &["V"]) };
 /// let tree = Brackets::from_iter([(0, 3), (1, 3)]);
 /// assert!(in_tree.check(&tree, &[3, 1, 2]).is_satisfied());
 /// assert_eq!(in_tree.check(&tree, &[1, 2, 0]).total(), 1.0 / 2.0);
 /// # Ok::<(), cajole_core::constraints::TagSetError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct SpansInTree<'a> {
+pub struct SpansInTree {
     /// The tags.
-    pub tags: &'a TagSet,
+    pub tags: TagSet,
     /// The roles whose spans may be anywhere, such as the predicate.
     pub free: RoleSet,
 }
 
-impl SpansInTree<'_> {
+impl SpansInTree {
     /// Whether a span of `role` may reach from `start` to `end`.
     pub fn allows(&self, brackets: &Brackets, role: Role, start: usize, end: usize) -> bool {
         self.free.contains(role) || brackets.contains(start, end)
@@ -63,7 +63,7 @@ impl SpansInTree<'_> {
     }
 }
 
-impl<X: Bracketed + ?Sized> Constraint<X> for SpansInTree<'_> {
+impl<X: Bracketed + ?Sized> Constraint<X> for SpansInTree {
     fn check(&self, x: &X, y: &[Symbol]) -> Violation {
         Violation::Parts(self.faults(x, y).map(blame).collect())
     }
@@ -99,8 +99,8 @@ mod tests {
         TagSet::new(["O", "B-A", "I-A", "B-V", "I-V"]).unwrap()
     }
 
-    fn in_tree(tags: &TagSet) -> SpansInTree<'_> {
-        SpansInTree { tags, free: RoleSet::named(tags, &["V"]) }
+    fn in_tree(tags: &TagSet) -> SpansInTree {
+        SpansInTree { tags: tags.clone(), free: RoleSet::named(tags, &["V"]) }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::model::Symbol;
 
@@ -100,7 +101,7 @@ pub enum TagSetError {
     },
 }
 
-/// The tags of a network's output, by symbol.
+/// The tags of a network's output, by symbol. Clones share them.
 ///
 /// ```
 /// use cajole_core::constraints::{Tag, TagSet};
@@ -116,6 +117,12 @@ pub enum TagSetError {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagSet {
+    lists: Arc<Lists>,
+}
+
+/// The lists behind a [`TagSet`].
+#[derive(Debug, PartialEq, Eq)]
+struct Lists {
     names: Vec<String>,
     tags: Vec<Tag>,
     symbols: BTreeMap<String, Symbol>,
@@ -156,36 +163,37 @@ impl TagSet {
                 tags[i as usize] = Tag::I(Role(r));
             }
         }
-        Ok(TagSet { names, tags, symbols, roles, outside, begin, inside })
+        let lists = Lists { names, tags, symbols, roles, outside, begin, inside };
+        Ok(TagSet { lists: Arc::new(lists) })
     }
 
     /// Number of tags; every symbol is below it.
     pub fn n_tags(&self) -> usize {
-        self.tags.len()
+        self.lists.tags.len()
     }
 
     /// Number of roles.
     pub fn n_roles(&self) -> usize {
-        self.roles.len()
+        self.lists.roles.len()
     }
 
     /// The tag of `symbol`, if it is in the set.
     pub fn tag(&self, symbol: Symbol) -> Option<Tag> {
-        self.tags.get(symbol as usize).copied()
+        self.lists.tags.get(symbol as usize).copied()
     }
 
     /// The symbol for `tag`, if it has one.
     pub fn symbol(&self, tag: Tag) -> Option<Symbol> {
         match tag {
-            Tag::O => Some(self.outside),
-            Tag::B(role) => self.begin.get(role.index()).copied(),
-            Tag::I(role) => self.inside.get(role.index()).copied().flatten(),
+            Tag::O => Some(self.lists.outside),
+            Tag::B(role) => self.lists.begin.get(role.index()).copied(),
+            Tag::I(role) => self.lists.inside.get(role.index()).copied().flatten(),
         }
     }
 
     /// The symbol for `O`.
     pub fn outside(&self) -> Symbol {
-        self.outside
+        self.lists.outside
     }
 
     /// The symbol for `B-`.
@@ -194,7 +202,7 @@ impl TagSet {
     ///
     /// If `role` belongs to a larger tag set.
     pub fn begin(&self, role: Role) -> Symbol {
-        self.begin[role.index()]
+        self.lists.begin[role.index()]
     }
 
     /// The symbol for `I-`, if there is one.
@@ -203,27 +211,27 @@ impl TagSet {
     ///
     /// If `role` belongs to a larger tag set.
     pub fn inside(&self, role: Role) -> Option<Symbol> {
-        self.inside[role.index()]
+        self.lists.inside[role.index()]
     }
 
     /// The name of `symbol`.
     pub fn name(&self, symbol: Symbol) -> Option<&str> {
-        self.names.get(symbol as usize).map(String::as_str)
+        self.lists.names.get(symbol as usize).map(String::as_str)
     }
 
     /// The names of all tags, in symbol order.
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.lists.names
     }
 
     /// The symbol named `name`.
     pub fn find(&self, name: &str) -> Option<Symbol> {
-        self.symbols.get(name).copied()
+        self.lists.symbols.get(name).copied()
     }
 
     /// All roles, in order.
     pub fn roles(&self) -> impl Iterator<Item = Role> + use<> {
-        (0..self.roles.len() as u16).map(Role)
+        (0..self.lists.roles.len() as u16).map(Role)
     }
 
     /// The role named `name`, without `B-` or `I-`.
@@ -237,7 +245,7 @@ impl TagSet {
     ///
     /// If `role` belongs to a larger tag set.
     pub fn role_name(&self, role: Role) -> &str {
-        &self.roles[role.index()]
+        &self.lists.roles[role.index()]
     }
 
     /// Whether `after` may follow `before`, or start the sequence if `before` is `None`.

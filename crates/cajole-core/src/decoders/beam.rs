@@ -11,9 +11,9 @@
 //! are finished.
 
 use super::{Buffers, Ranking, Stopping};
+use crate::backend_error::BackendError;
 use crate::constraints::{Automaton, State};
 use crate::decoder::{Decoder, Found, Session};
-use crate::failure::Failure;
 use crate::model::{Mark, Pass, Symbol};
 use crate::stepper::{Recording, Stepper};
 
@@ -51,7 +51,7 @@ impl<M: Stepper> Decoder<M> for Beam {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         search(at, set, *self, &|_| None, &|_| false, Recording::Kept, found)
     }
 
@@ -60,7 +60,7 @@ impl<M: Stepper> Decoder<M> for Beam {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         search(at, set, *self, &|_| None, &|_| false, Recording::None, found)
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn search<'a, M: Stepper>(
     is_late: &dyn Fn(usize) -> bool,
     recording: Recording,
     found: &mut [Found],
-) -> Result<(), Failure> {
+) -> Result<(), BackendError> {
     let Session { model, scratch, buffers } = at;
     let Buffers { beams, log_probs, symbols, rows, .. } = &mut **buffers;
     let (n, end, width) = (model.n_symbols(), model.end(), width.max(1));

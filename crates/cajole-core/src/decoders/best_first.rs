@@ -13,8 +13,8 @@
 
 use super::Buffers;
 use super::frontier::Frontier;
+use crate::backend_error::BackendError;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
-use crate::failure::Failure;
 use crate::stepper::{Recording, Stepper};
 
 /// Extends the best prefixes first until a satisfying output is the best of all that is left. Ties
@@ -48,13 +48,14 @@ impl<M: Stepper> ConstrainedDecoder<M> for BestFirst {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         for (sought, found) in set.iter().zip(found) {
             found.clear();
-            let mask = sought.wanted.automaton();
-            if self.only_black_boxes && mask.is_some() {
+            if self.only_black_boxes && sought.wanted.has_automaton() {
                 continue;
             }
+            let mask = sought.wanted.automaton();
+            let mask = mask.as_deref();
             let mut frontier = Frontier::new(at.model.end(), at.model.cap(sought.pass.input), mask);
             self.extend(at, sought, &mut frontier)?;
             let best = frontier.best();
@@ -76,7 +77,7 @@ impl BestFirst {
         at: &mut Session<'_, M>,
         sought: &Sought<'_, '_, M>,
         frontier: &mut Frontier<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let Session { model, scratch, buffers } = at;
         let Buffers { log_probs, symbols, rows, .. } = &mut **buffers;
         let (n, set) = (model.n_symbols(), [sought.pass]);

@@ -5,8 +5,8 @@
 
 use super::Ranking;
 use super::beam::{self, Beam};
+use crate::backend_error::BackendError;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
-use crate::failure::Failure;
 use crate::model::Pass;
 use crate::set::Short;
 use crate::stepper::{Recording, Stepper};
@@ -41,7 +41,7 @@ impl<M: Stepper> ConstrainedDecoder<M> for DoublingBeam {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         found.iter_mut().for_each(Found::clear);
         let mut open: Vec<usize> = (0..set.len()).collect();
         let mut width = self.from.max(1);

@@ -1,8 +1,8 @@
 //! Greedy decoding: the most probable symbol at every step.
 
 use super::{Buffers, argmax};
+use crate::backend_error::BackendError;
 use crate::decoder::{Decoder, Found, Session};
-use crate::failure::Failure;
 use crate::model::{Pass, Symbol};
 use crate::stepper::{Recording, Stepper};
 
@@ -16,7 +16,7 @@ impl<M: Stepper> Decoder<M> for Greedy {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         decode(at, set, found, Recording::Kept)
     }
 
@@ -25,7 +25,7 @@ impl<M: Stepper> Decoder<M> for Greedy {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         decode(at, set, found, Recording::None)
     }
 }
@@ -36,7 +36,7 @@ fn decode<M: Stepper>(
     set: &[Pass<'_, M>],
     found: &mut [Found],
     recording: Recording,
-) -> Result<(), Failure> {
+) -> Result<(), BackendError> {
     let Session { model, scratch, buffers } = at;
     let Buffers { log_probs, symbols, rows, owners, .. } = &mut **buffers;
     let (n, end) = (model.n_symbols(), model.end());

@@ -1,7 +1,7 @@
 //! Several searches in sequence, each only for inputs where the previous ones found nothing.
 
+use crate::backend_error::BackendError;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
-use crate::failure::Failure;
 use crate::model::Model;
 
 /// Runs one search after another.
@@ -16,7 +16,7 @@ impl<M: Model> ConstrainedDecoder<M> for InTurn<'_, M> {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         found.iter_mut().for_each(Found::clear);
         for search in &self.searches {
             let open: Vec<usize> = (0..set.len()).filter(|&i| found[i].best().is_none()).collect();

@@ -4,10 +4,13 @@
 //! baseline where it applies. With width 1 it is masked greedy decoding. It always satisfies the
 //! constraint. But it repairs where the mask first bites, which is often later than the mistake.
 
+use std::rc::Rc;
+
 use super::Ranking;
 use super::beam::{self, Beam};
+use crate::backend_error::BackendError;
+use crate::constraints::Automaton;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
-use crate::failure::Failure;
 use crate::model::Pass;
 use crate::set::Short;
 use crate::stepper::{Recording, Stepper};
@@ -40,16 +43,18 @@ impl<M: Stepper> ConstrainedDecoder<M> for MaskedBeam {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         found.iter_mut().for_each(Found::clear);
         // Some constraints may have no automaton: search only for those that do.
-        let masked = |i: &usize| set[*i].wanted.automaton().is_some();
-        let masked: Short<usize> = (0..set.len()).filter(masked).collect();
+        let masked: Short<usize> =
+            (0..set.len()).filter(|&i| set[i].wanted.has_automaton()).collect();
+        let automata: Short<Option<Rc<dyn Automaton>>> =
+            masked.iter().map(|&i| set[i].wanted.automaton()).collect();
         if masked.is_empty() {
             return Ok(());
         }
         let passes: Short<Pass<'_, M>> = masked.iter().map(|&i| set[i].pass).collect();
-        let mask = |i: usize| set[masked[i]].wanted.automaton();
+        let mask = |i: usize| automata[i].as_deref();
         let is_late = |i: usize| set[masked[i]].wanted.is_late();
         let mut own: Vec<Found> = masked.iter().map(|&i| std::mem::take(&mut found[i])).collect();
         let beam = Beam { width: self.width, ranking: self.ranking };

@@ -28,9 +28,9 @@ pub use masked::MaskedBeam;
 pub use ranking::{Ranking, Stopping};
 pub use sampling::{Sampled, Sampling};
 
-use crate::config::Source;
 use crate::decoder::{ConstrainedDecoder, Decoder};
 use crate::model::Symbol;
+use crate::search::{DoesNotFit, Search};
 use crate::stepper::Stepper;
 
 /// Written by searches, reused between calls.
@@ -49,21 +49,37 @@ pub fn own<'a, M: Stepper>(beam: Beam) -> Box<dyn Decoder<M> + 'a> {
     if beam.width <= 1 { Box::new(Greedy) } else { Box::new(beam) }
 }
 
-/// The sources of satisfying candidates available to steppers.
-pub fn source<'a, M: Stepper>(
-    source: &Source,
+/// The searches of steppers, whose beams rank in this way.
+///
+/// # Errors
+/// If the search is for networks of another kind.
+pub fn search<'a, M: Stepper>(
+    search: &Search,
     ranking: Ranking,
-) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
-    Some(match *source {
-        Source::Spans { .. } => return None,
-        Source::Masked { width } => Box::new(MaskedBeam { width, ranking }),
-        Source::BlackBox { limit } => Box::new(BestFirst {
-            max_expansions: limit,
-            only_black_boxes: true,
-            ..BestFirst::default()
-        }),
+) -> Result<Box<dyn ConstrainedDecoder<M> + 'a>, DoesNotFit> {
+    let best_first = |limit, only_black_boxes| BestFirst {
+        max_expansions: limit,
+        only_black_boxes,
+        ..BestFirst::default()
+    };
+    Ok(match *search {
+        Search::Beam { from, to } => Box::new(DoublingBeam { from, to, ranking }),
+        Search::Masked { width } => Box::new(MaskedBeam { width, ranking }),
+        // A* has no better heuristic than zero here.
+        Search::Astar { limit } | Search::Exact { limit } => Box::new(best_first(limit, false)),
+        Search::BlackBox { limit } => Box::new(best_first(limit, true)),
+        Search::Sample { n, from, seed } => Box::new(Sampling { samples: n, sampled: from, seed }),
+        Search::Spans { .. } => {
+            return Err(
+                search.does_not_fit("the network writes symbol by symbol, and tags no spans")
+            );
+        }
+        Search::Gbi(_) | Search::Network => return Err(search.does_not_fit(NO_DECODER)),
     })
 }
+
+/// Why gradient-based inference and the network's own inference are no constrained decoders.
+pub(crate) const NO_DECODER: &str = "it is no decoder that knows the rules";
 
 /// The index of the largest value; ties go to the first. NaN never wins; if all are NaN, `else_`.
 fn argmax(values: &[f32], else_: usize) -> usize {

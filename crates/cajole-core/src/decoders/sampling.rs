@@ -3,17 +3,18 @@
 //! Samples are drawn as rows of one batch; the most probable one that satisfies the constraint is
 //! returned.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Buffers;
+use crate::backend_error::BackendError;
 use crate::decoder::{ConstrainedDecoder, Found, Session, Sought};
-use crate::failure::Failure;
 use crate::model::{Candidate, Symbol};
 use crate::random::Random;
 use crate::stepper::{Recording, Stepper};
 
 /// The distribution that samples are drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Sampled {
     /// Softmax temperature; 1 is the network's own distribution.
     pub temperature: f32,
@@ -47,7 +48,7 @@ impl<M: Stepper> ConstrainedDecoder<M> for Sampling {
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         for (sought, found) in set.iter().zip(found) {
             let mut drawn = self.draw(at, sought)?;
             drawn.retain(|y| sought.wanted.accepts(y));
@@ -78,7 +79,7 @@ impl Sampling {
         &self,
         at: &mut Session<'_, M>,
         sought: &Sought<'_, '_, M>,
-    ) -> Result<Vec<Candidate>, Failure> {
+    ) -> Result<Vec<Candidate>, BackendError> {
         let Session { model, scratch, buffers } = at;
         let Buffers { log_probs, symbols, .. } = &mut **buffers;
         let (n, end, set) = (model.n_symbols(), model.end(), [sought.pass]);

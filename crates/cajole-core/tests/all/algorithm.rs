@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use crate::backend::table::{Sentence, Table};
 use cajole_core::{
-    Cancel, Config, ConstrainedDecoder, Constraint, Failure, Found, Gbi, Objective, Outcome, Part,
-    Pass, Positions, Proposals, Recording, Schedule, Session, Sought, Step, StepRule, Stop, Symbol,
-    TagScorer, Violation,
+    BackendError, Cancel, Config, ConstrainedDecoder, Constraint, Found, Gbi, Objective, Outcome,
+    Part, Pass, Positions, Proposals, Recording, Schedule, Session, Sought, Step, StepRule, Stop,
+    Symbol, TagScorer, Violation,
 };
 
 /// Always proposes the same output, for which it may run the network.
@@ -29,7 +29,7 @@ impl ConstrainedDecoder<Table> for Fixed {
         at: &mut Session<'_, Table>,
         set: &[Sought<'_, '_, Table>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let passes: Vec<Pass<'_, Table>> = set.iter().map(|sought| sought.pass).collect();
         for _ in 0..self.passes {
             at.model.read(at.scratch, &passes, Recording::None)?;

@@ -9,7 +9,7 @@ use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Dfa, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{
-    Config, ConstrainedDecoder, Decoder, Failure, Found, Gbi, Job, Objective, Pass, Positions,
+    BackendError, Config, ConstrainedDecoder, Decoder, Found, Gbi, Job, Objective, Pass, Positions,
     Proposals, Schedule, Session, Sought, StepRule, Stop, Symbol, Wanted, Workspace,
 };
 
@@ -69,10 +69,10 @@ impl ConstrainedDecoder<Table> for Clock<'_> {
         _: &mut Session<'_, Table>,
         set: &[Sought<'_, '_, Table>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         for (sought, found) in set.iter().zip(found) {
             found.clear();
-            let until = sought.wanted.until.expect("there is a deadline");
+            let until = sought.wanted.deadline().expect("there is a deadline");
             self.given.lock().unwrap().push((Instant::now(), until));
             while self.uses_all && !sought.wanted.is_late() {
                 std::thread::yield_now();

@@ -9,8 +9,8 @@ use crate::backend::table::{Sentence, Table};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::corpus::decode_all;
 use cajole_core::{
-    Config, ConstrainedDecoder, Decoder, Failure, Found, Gbi, Job, Model, Objective, Outcome, Pass,
-    Positions, Proposals, Schedule, Session, Sought, Source, Stop, Symbol,
+    BackendError, Config, ConstrainedDecoder, Decoder, Found, Gbi, Job, Model, Objective, Outcome,
+    Pass, Positions, Proposals, Schedule, Search, Session, Sought, Stop, Symbol,
 };
 
 /// Contrast by a race with restarts: every kind of call is made.
@@ -22,7 +22,7 @@ fn config() -> Config {
         lower: 1.0,
         otherwise: 1,
     };
-    config.sources = vec![Source::Masked { width: 3 }, Source::BlackBox { limit: 64 }];
+    config.sources = vec![Search::Masked { width: 3 }, Search::BlackBox { limit: 64 }];
     config.schedule = Schedule { max_steps: 4, ..Schedule::unit(0.05, 1.2, 0.5) };
     config.restarts = vec![Schedule { max_steps: 40, ..Schedule::unit(0.2, 1.2, 0.5) }];
     config
@@ -57,7 +57,7 @@ fn run(faults: &[Fault], in_step: usize) -> (Vec<Outcome>, Bigram) {
 fn check(outcomes: &[Outcome], failed: &[usize], fault: Fault, expected: &[String]) {
     for (i, outcome) in outcomes.iter().enumerate() {
         if failed.contains(&i) {
-            let failure = Some(Failure::new(format!("{fault:?}")));
+            let failure = Some(BackendError::new(format!("{fault:?}")));
             assert_eq!((outcome.stop, &outcome.failure), (Stop::Failed, &failure), "input {i}");
             assert!(!outcome.is_satisfied() && !outcome.is_converted());
         } else {
@@ -189,7 +189,7 @@ fn a_race_that_fails_keeps_its_winner() {
             _: &mut Session<'_, Table>,
             _: &[Sought<'_, '_, Table>],
             found: &mut [Found],
-        ) -> Result<(), Failure> {
+        ) -> Result<(), BackendError> {
             found.iter_mut().for_each(|found| {
                 found.clear();
                 found.add().output.push(self.0);
@@ -208,7 +208,7 @@ fn a_race_that_fails_keeps_its_winner() {
     let zero = |_: &Sentence, y: &[Symbol]| f32::from(u8::from(y[0] == 0));
     let outcome = gbi.run(&model.plain(), &zero);
     assert_eq!((outcome.stop, outcome.output), (Stop::Satisfied, vec![1]));
-    assert_eq!(outcome.failure, Some(Failure::new("From(TakeStep, 10)")));
+    assert_eq!(outcome.failure, Some(BackendError::new("From(TakeStep, 10)")));
     assert_eq!((outcome.steps, outcome.g_after), (10, 0.0));
 }
 
@@ -221,7 +221,7 @@ impl Decoder<Table> for Silent<'_> {
         at: &mut Session<'_, Table>,
         set: &[Pass<'_, Table>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.0.decode(at, set, found)?;
         let all = set.iter().zip(found).filter(|(pass, _)| pass.input.id == 3);
         all.for_each(|(_, found)| found.clear());

@@ -10,7 +10,7 @@ use crate::backend::outcomes::{jobs, run_set, told};
 use cajole_core::constraints::{Language, Regular};
 use cajole_core::decoders::{Beam, BestFirst, DoublingBeam, Greedy, MaskedBeam, Sampling};
 use cajole_core::{
-    Config, ConstrainedDecoder, Constraint, Decoder, Failure, Found, Gbi, Objective, Outcome,
+    BackendError, Config, ConstrainedDecoder, Constraint, Decoder, Found, Gbi, Objective, Outcome,
     Positions, Proposals, Schedule, Session, Sought, StepRule, Stepper, Stop, Symbol,
 };
 
@@ -255,7 +255,7 @@ impl ConstrainedDecoder<Bigram> for Noted<'_> {
         at: &mut Session<'_, Bigram>,
         set: &[Sought<'_, '_, Bigram>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let noted = set.iter().map(|Sought { pass, .. }| {
             (pass.input.id, Deltas::stamp(pass.nudge), pass.place.is_some())
         });
@@ -300,7 +300,7 @@ fn candidates_that_are_cut_off_are_no_targets() {
             _: &mut Session<'_, Bigram>,
             _: &[Sought<'_, '_, Bigram>],
             found: &mut [Found],
-        ) -> Result<(), Failure> {
+        ) -> Result<(), BackendError> {
             for found in found {
                 found.clear();
                 let candidate = found.add();

@@ -8,7 +8,7 @@ use cajole_core::constraints::{Language, Regular};
 use cajole_core::random::Random;
 use cajole_core::{
     Config, Constraint, Gbi, Job, Model, Objective, Outcome, Positions, Proposals, Schedule,
-    Source, StepRule, Stop, Symbol, Violation, Workspace,
+    Search, StepRule, Stop, Symbol, Violation, Workspace,
 };
 
 /// Inputs of one to six positions.
@@ -51,9 +51,9 @@ fn configs() -> Vec<(&'static str, Config)> {
         otherwise: 2,
     };
     let all = vec![
-        Source::Masked { width: 3 },
-        Source::Masked { width: 1 },
-        Source::BlackBox { limit: 64 },
+        Search::Masked { width: 3 },
+        Search::Masked { width: 1 },
+        Search::BlackBox { limit: 64 },
     ];
     vec![
         ("lower", with(&|_| ())),

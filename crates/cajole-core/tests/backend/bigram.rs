@@ -9,8 +9,8 @@
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::random::Random;
 use cajole_core::{
-    ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Source, Stepper, Symbol, decoders,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Stepper, Symbol, decoders,
 };
 
 use super::deltas::{self, Deltas};
@@ -188,7 +188,7 @@ impl Stepper for Bigram {
         scratch: &mut Passes,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         scratch.is_kept = recording == Recording::Kept;
         let call = if scratch.is_kept { Call::Decode } else { Call::Search };
         self.faults.call(call, set.iter().map(|pass| pass.input.id))?;
@@ -210,7 +210,7 @@ impl Stepper for Bigram {
         set: &[Pass<'_, Self>],
         symbols: &[Symbol],
         log_probs: &mut Vec<f32>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let is_kept = scratch.is_kept;
         let rows = scratch.current();
         self.faults.call(Call::Step, rows.rows.iter().map(|row| set[row.input].input.id))?;
@@ -229,7 +229,7 @@ impl Stepper for Bigram {
         Ok(())
     }
 
-    fn reorder(&self, scratch: &mut Passes, rows: &[u32]) -> Result<(), Failure> {
+    fn reorder(&self, scratch: &mut Passes, rows: &[u32]) -> Result<(), BackendError> {
         let own = scratch.current();
         own.rows = rows.iter().map(|&row| own.rows[row as usize]).collect();
         Ok(())
@@ -240,14 +240,14 @@ impl Stepper for Bigram {
         scratch.kept.mark(self, scratch.kept.rows[row].said, symbol)
     }
 
-    fn save(&self, scratch: &mut Passes) -> Result<(), Failure> {
+    fn save(&self, scratch: &mut Passes) -> Result<(), BackendError> {
         assert!(!scratch.is_kept, "rows are saved in a pass that is kept");
         let own = scratch.current();
         own.saved.extend_from_slice(&own.rows);
         Ok(())
     }
 
-    fn recall(&self, scratch: &mut Passes, saved: &[u32]) -> Result<(), Failure> {
+    fn recall(&self, scratch: &mut Passes, saved: &[u32]) -> Result<(), BackendError> {
         let own = scratch.current();
         own.rows = saved.iter().map(|&row| own.saved[row as usize]).collect();
         Ok(())
@@ -281,7 +281,7 @@ impl Model for Bigram {
         x.cap
     }
 
-    fn nudge(&self, moving: &Moving) -> Result<Deltas, Failure> {
+    fn nudge(&self, moving: &Moving) -> Result<Deltas, BackendError> {
         self.faults.call(Call::Nudge, [])?;
         Ok(Deltas::new(moving))
     }
@@ -290,7 +290,7 @@ impl Model for Bigram {
         nudge.restore();
     }
 
-    fn force(&self, scratch: &mut Passes, set: &mut [Force<'_, Self>]) -> Result<(), Failure> {
+    fn force(&self, scratch: &mut Passes, set: &mut [Force<'_, Self>]) -> Result<(), BackendError> {
         self.faults.call(Call::Force, set.iter().map(|force| force.pass.input.id))?;
         let rows = &mut scratch.kept;
         for Force { pass, output, forced, passes } in set {
@@ -313,7 +313,7 @@ impl Model for Bigram {
     }
 
     /// `∂ log p(y_t) / ∂ score(v) = [v = y_t] − p_t(v)`, and a score is a sum of four weights.
-    fn gradient(&self, scratch: &mut Passes, set: &mut [Move<Deltas>]) -> Result<(), Failure> {
+    fn gradient(&self, scratch: &mut Passes, set: &mut [Move<Deltas>]) -> Result<(), BackendError> {
         let rows = &scratch.kept;
         let active = set.iter().filter(|own| !own.is_over);
         self.faults.call(Call::Gradient, active.map(|own| rows.inputs[own.place].0.id))?;
@@ -339,7 +339,7 @@ impl Model for Bigram {
         Ok(())
     }
 
-    fn take_step(&self, set: &mut [Move<Deltas>]) -> Result<(), Failure> {
+    fn take_step(&self, set: &mut [Move<Deltas>]) -> Result<(), BackendError> {
         let active = set.iter().filter(|own| !own.is_over);
         self.faults.call(Call::TakeStep, active.map(|_| usize::MAX))?;
         set.iter_mut().filter(|own| !own.is_over).for_each(deltas::step);
@@ -350,11 +350,11 @@ impl Model for Bigram {
         decoders::own(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        decoders::source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit> {
+        decoders::search(search, ranking)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use cajole_core::Failure;
+use cajole_core::BackendError;
 
 /// The kinds of calls to the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +50,7 @@ impl Faults {
         &self,
         call: Call,
         inputs: impl IntoIterator<Item = usize>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let inputs: Vec<usize> = inputs.into_iter().collect();
         let mut made = self.made.lock().unwrap();
         let made = made.entry(call).or_default();
@@ -63,7 +63,7 @@ impl Faults {
             Fault::Above(which, most) => which == call && most < inputs.len(),
         };
         match self.planned.iter().find(fails) {
-            Some(fault) => Err(Failure::new(format!("{fault:?}"))),
+            Some(fault) => Err(BackendError::new(format!("{fault:?}"))),
             None => Ok(()),
         }
     }

@@ -7,8 +7,8 @@ use cajole_core::constraints::TagSet;
 use cajole_core::decoders::tags::{self, KBest, Space, Tagged};
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
-    ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Source, Symbol, TagScorer,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Symbol, TagScorer,
 };
 
 use super::deltas::{self, Deltas};
@@ -112,7 +112,7 @@ impl TagScorer for Table {
         scratch: &mut Readings,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let call = if recording == Recording::Kept { Call::Decode } else { Call::Search };
         self.faults.call(call, set.iter().map(|pass| pass.input.id))?;
         let read = |pass: &Pass<'_, Self>| Reading {
@@ -167,7 +167,7 @@ impl Model for Table {
         x.scores.len()
     }
 
-    fn nudge(&self, moving: &Moving) -> Result<Deltas, Failure> {
+    fn nudge(&self, moving: &Moving) -> Result<Deltas, BackendError> {
         self.faults.call(Call::Nudge, [])?;
         Ok(Deltas::new(moving))
     }
@@ -177,7 +177,11 @@ impl Model for Table {
     }
 
     /// Every output is in the recording already.
-    fn force(&self, scratch: &mut Readings, set: &mut [Force<'_, Self>]) -> Result<(), Failure> {
+    fn force(
+        &self,
+        scratch: &mut Readings,
+        set: &mut [Force<'_, Self>],
+    ) -> Result<(), BackendError> {
         self.faults.call(Call::Force, set.iter().map(|force| force.pass.input.id))?;
         for Force { pass, output, forced, .. } in set {
             let reading = scratch.of(pass);
@@ -193,7 +197,11 @@ impl Model for Table {
     }
 
     /// `∂ log p(y_t) / ∂ W[t, v] = [v = y_t] − p_t(v)`.
-    fn gradient(&self, scratch: &mut Readings, set: &mut [Move<Deltas>]) -> Result<(), Failure> {
+    fn gradient(
+        &self,
+        scratch: &mut Readings,
+        set: &mut [Move<Deltas>],
+    ) -> Result<(), BackendError> {
         let active = set.iter().filter(|own| !own.is_over);
         self.faults.call(Call::Gradient, active.map(|own| scratch.kept[own.place].id))?;
         let n = self.n_tags();
@@ -215,7 +223,7 @@ impl Model for Table {
         Ok(())
     }
 
-    fn take_step(&self, set: &mut [Move<Deltas>]) -> Result<(), Failure> {
+    fn take_step(&self, set: &mut [Move<Deltas>]) -> Result<(), BackendError> {
         let active = set.iter().filter(|own| !own.is_over);
         self.faults.call(Call::TakeStep, active.map(|_| usize::MAX))?;
         set.iter_mut().filter(|own| !own.is_over).for_each(deltas::step);
@@ -229,11 +237,11 @@ impl Model for Table {
         }
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         _: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        tags::source(&self.tags, source)
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit> {
+        tags::search(&self.tags, search)
     }
 }

@@ -2,7 +2,7 @@
 //! methods, the parts of the best preset, and studies.
 
 use cajole_core::decoders::Ranking;
-use cajole_core::{Config, Source};
+use cajole_core::{Config, Search};
 use cajole_report::{Axis, Cell, Figure, Plot, Report, Row, Series, Table};
 use cajole_tasks::parsing::{Architecture, NetworkConfig};
 
@@ -131,7 +131,7 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
 /// Widths of the masked beams that supply feasible candidates.
 fn masked_widths(config: &Config) -> Vec<String> {
     let width = |source: &Source| match source {
-        Source::Masked { width } => Some(width.to_string()),
+        Search::Masked { width } => Some(width.to_string()),
         _ => None,
     };
     config.sources.iter().filter_map(width).collect()

@@ -26,7 +26,7 @@ pub struct Failures<'a> {
     pub(super) inputs: Vec<usize>,
     /// The number of predicates.
     pub total: usize,
-    constraint: SpansInTree<'a>,
+    constraint: SpansInTree,
     /// The score of all other outputs.
     rest: Score,
 }
@@ -247,7 +247,7 @@ impl<'a> Failures<'a> {
 
     /// The percentage of arguments that are not constituents, averaged over the failures.
     fn disagreement<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> f64 {
-        let (tags, free) = (self.constraint.tags, &self.constraint.free);
+        let (tags, free) = (&self.constraint.tags, &self.constraint.free);
         let of_one = |((x, _), y): (&(&Instance, Candidate), &'y [Symbol])| {
             let arguments = tags.iter_spans(y).filter(|span| !free.contains(span.role)).count();
             self.constraint.faults(*x, y).count() as f64 / arguments.max(1) as f64

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cajole_core::Source::Masked;
+use cajole_core::Search::Masked;
 use cajole_core::{Model, Moving};
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places};

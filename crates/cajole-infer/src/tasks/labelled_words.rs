@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Span, TagSet, TagSetError};
@@ -21,7 +22,7 @@ use crate::task::{Case, Output};
 /// A tokenizer, and the labels that words get.
 pub struct LabelledWords {
     tokens: Tokens,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     tags: TagSet,
 }
 
@@ -42,7 +43,7 @@ impl LabelledWords {
     pub fn open(folder: &Path, reads: usize, labels: &[String]) -> Result<Self, LoadError> {
         let tokens = Tokens::open(folder, reads)?;
         tokens.check(reads)?;
-        let vocabulary = Vocabulary::new(labels.iter().cloned(), " ");
+        let vocabulary = Arc::new(Vocabulary::new(labels.iter().cloned(), " "));
         let tags = tag_set(labels).map_err(|source| {
             let path = folder.join("config.json");
             LoadError::Tags { path, source }
@@ -51,7 +52,7 @@ impl LabelledWords {
     }
 
     /// The labels.
-    pub fn vocabulary(&self) -> &Vocabulary {
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_nn::import::huggingface::Folder;
@@ -57,7 +58,7 @@ impl Task for Labels {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.words.vocabulary()
     }
 
@@ -69,7 +70,7 @@ impl Task for Labels {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Pieces>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Pieces>>, LineError> {
         let case = self.words.read(line)?;
         self.model.net.net.check(&case.input).map_err(LineError::other)?;
         Ok(vec![case])
@@ -91,12 +92,7 @@ impl Task for Labels {
         tags::engines()
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
+    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
         Some(tags::rival(&self.model.net.tags, rival, limits))
     }
 

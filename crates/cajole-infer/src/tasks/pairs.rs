@@ -1,5 +1,7 @@
 //! Users' own pairs: symbols in, symbols out.
 
+use std::sync::Arc;
+
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -17,14 +19,15 @@ use crate::task::{Case, Search, Task};
 /// A network for pairs.
 pub struct Pairs {
     pairs: PairsModel,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
 impl Pairs {
     /// With its network.
     pub fn new(pairs: PairsModel) -> Self {
-        let vocabulary = Vocabulary::new(pairs.target.names(), pairs.spelling.separator());
+        let vocabulary =
+            Arc::new(Vocabulary::new(pairs.target.names(), pairs.spelling.separator()));
         let presets = Presets::built_in(match pairs.model.net {
             SequenceNetwork::Lstm(_) => Presets::PAIRS,
             SequenceNetwork::Transformer(_) => Presets::PAIRS_TRANSFORMER,
@@ -52,7 +55,7 @@ impl Task for Pairs {
         &self.pairs.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -64,7 +67,7 @@ impl Task for Pairs {
         fingerprint(self.pairs.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Token>>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Vec<Token>>>, LineError> {
         let value = line.input()?;
         let most = line.max_tokens();
         let symbols = self.symbols("input", &value, most)?;
@@ -86,12 +89,7 @@ impl Task for Pairs {
         if follows() { Engine::Auto } else { Engine::Gbi }
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
+    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
         Some(sequences::rival(rival, limits))
     }
 }

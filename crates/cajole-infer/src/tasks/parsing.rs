@@ -1,5 +1,7 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
+use std::sync::Arc;
+
 use cajole_core::Symbol;
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -24,7 +26,7 @@ const MASKED_WIDTH: usize = 9;
 /// A parser.
 pub struct Parsing {
     parser: Parser,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
@@ -50,7 +52,7 @@ impl Parsing {
             SequenceNetwork::Lstm(_) => Presets::PARSING,
             SequenceNetwork::Transformer(_) => Presets::PARSING_TRANSFORMER,
         });
-        Parsing { vocabulary: Vocabulary::new(names, " "), parser, presets }
+        Parsing { vocabulary: Arc::new(Vocabulary::new(names, " ")), parser, presets }
     }
 }
 
@@ -64,7 +66,7 @@ impl Task for Parsing {
         &self.parser.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -84,7 +86,7 @@ impl Task for Parsing {
         Limits { width: WIDTH, masked_width: MASKED_WIDTH, ..Limits::default() }
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&sentence.leaves)?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
@@ -108,12 +110,7 @@ impl Task for Parsing {
         sequences::engines()
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
+    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
         Some(sequences::rival(rival, limits))
     }
 

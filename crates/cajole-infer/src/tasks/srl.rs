@@ -47,14 +47,14 @@ impl Borrow<Instance> for Asked {
 /// A role tagger.
 pub struct Roles {
     tagger: RoleTagger,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
 impl Roles {
     /// With its network.
     pub fn new(tagger: RoleTagger) -> Self {
-        let vocabulary = Vocabulary::new(tagger.vocabulary.tags.names(), " ");
+        let vocabulary = Arc::new(Vocabulary::new(tagger.vocabulary.tags.names(), " "));
         let presets = Presets::built_in(match tagger.model.net.net {
             RoleNetwork::Lstm(_) => Presets::SRL,
             RoleNetwork::Encoder(_) => Presets::LABELS,
@@ -68,7 +68,7 @@ impl Roles {
         &self,
         sentence: Sentence,
         tree_from: Option<&str>,
-        rules: &Rules<'_>,
+        rules: &Rules,
     ) -> Result<Vec<Case<Asked>>, SplitError> {
         let unmarked = self.tagger.vocabulary.unmarked(&sentence)?;
         let Sentence { tokens, tree, propositions, .. } = sentence;
@@ -104,7 +104,7 @@ impl Task for Roles {
         &self.tagger.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -125,7 +125,7 @@ impl Task for Roles {
         Box::new(self.tagger.viterbi())
     }
 
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Asked>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Asked>>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
@@ -183,7 +183,7 @@ impl Task for Roles {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        rules: &'a Rules<'_>,
+        rules: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, Net>> {
         let tags = &self.tagger.vocabulary.tags;
@@ -218,11 +218,7 @@ impl Task for Roles {
     }
 
     /// The best output that satisfies, under the current weights.
-    fn sources<'a>(
-        &'a self,
-        config: &Config,
-        rules: &'a Rules<'_>,
-    ) -> Option<Vec<Search<'a, Net>>> {
+    fn sources<'a>(&'a self, config: &Config, rules: &'a Rules) -> Option<Vec<Search<'a, Net>>> {
         let free = rules.only_spans().map(|(_, free)| free);
         Some(self.tagger.sources(config, free))
     }

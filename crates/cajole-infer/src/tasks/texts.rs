@@ -2,6 +2,7 @@
 //! pieces, and how outputs are written and scored.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_report::Piece;
@@ -18,7 +19,7 @@ use crate::task::{Case, Output};
 /// A tokenizer, and what its pieces write.
 pub struct Texts {
     tokens: Tokens,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
 }
 
 /// A line as text and pieces.
@@ -46,12 +47,12 @@ impl Texts {
     /// If it is another network's, or its pieces have no text of their own.
     pub fn new(tokens: Tokens, reads: usize, writes: usize) -> Result<Texts, LoadError> {
         tokens.check(reads)?;
-        let vocabulary = tokens.vocabulary(writes)?;
+        let vocabulary = Arc::new(tokens.vocabulary(writes)?);
         Ok(Texts { tokens, vocabulary })
     }
 
     /// The text that pieces write.
-    pub fn vocabulary(&self) -> &Vocabulary {
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 

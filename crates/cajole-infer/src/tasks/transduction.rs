@@ -1,5 +1,7 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
+use std::sync::Arc;
+
 use cajole_core::Symbol;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -15,14 +17,14 @@ use crate::task::{Case, Search, Task};
 /// A transducer.
 pub struct Transduction {
     model: Net,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
 impl Transduction {
     /// With its network.
     pub fn new(model: Net) -> Self {
-        let vocabulary = Vocabulary::new(ALPHABET.map(String::from), "");
+        let vocabulary = Arc::new(Vocabulary::new(ALPHABET.map(String::from), ""));
         Transduction { model, vocabulary, presets: Presets::built_in(Presets::TRANSDUCTION) }
     }
 
@@ -42,7 +44,7 @@ impl Task for Transduction {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -58,7 +60,7 @@ impl Task for Transduction {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         let value = line.input()?;
         line.check_length(value.as_str().unwrap_or_default().chars())?;
         let symbols = self.letters("input", &value)?;
@@ -78,12 +80,7 @@ impl Task for Transduction {
         sequences::engines()
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules<'_>,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
+    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
         Some(sequences::rival(rival, limits))
     }
 }

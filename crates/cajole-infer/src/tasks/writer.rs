@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_nn::Trained;
@@ -100,7 +101,7 @@ impl Task for Writer {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.texts.vocabulary()
     }
 
@@ -124,7 +125,7 @@ impl Task for Writer {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
         let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
         let pieces: Vec<Token> = pieces.into_iter().map(Token::from).collect();
         self.model.net.check(&pieces).map_err(LineError::other)?;
@@ -146,7 +147,7 @@ impl Task for Writer {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        _: &'a Rules<'_>,
+        _: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, Self::Model>> {
         Some(sequences::rival(rival, limits))

@@ -1,5 +1,6 @@
 //! What rules are as an automaton is found out once for an input, whatever asks.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::constraints::Automaton;
@@ -10,14 +11,14 @@ use cajole_infer::{Ask, Registry, Settings};
 use cajole_rules::{Rules, Subject};
 
 /// Rules that count how often they are asked for an automaton.
-struct Counted<'v> {
-    rules: Rules<'v>,
-    n_built: &'v AtomicUsize,
+struct Counted {
+    rules: Rules,
+    n_built: Arc<AtomicUsize>,
     /// Whether there is one.
     is_followed: bool,
 }
 
-impl Constraint<Subject> for Counted<'_> {
+impl Constraint<Subject> for Counted {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         self.rules.check(x, y)
     }
@@ -39,9 +40,9 @@ fn an_automaton_is_built_once_for_an_input() {
     let lines = ["a * b * c", "h - g - f - e - d - c - b - a"];
     for engine in network.engines().into_iter().chain([Engine::Usual]) {
         for is_followed in [true, false] {
-            let n_built = AtomicUsize::new(0);
+            let n_built = Arc::new(AtomicUsize::new(0));
             let rules = Rules::parse("here", length, None, network.vocabulary()).unwrap();
-            let counted = Counted { rules, n_built: &n_built, is_followed };
+            let counted = Counted { rules, n_built: Arc::clone(&n_built), is_followed };
             let rules = Rules::of("counted", counted);
             let settings = Settings::of(&*network).by(engine);
             let lines = (1..).zip(lines).map(|(i, line)| Line::parse(i, line.to_owned()));

@@ -26,7 +26,7 @@ fn lines() -> Vec<Line> {
 }
 
 /// What `infer` says of the failures: satisfied or not, and the output.
-fn inferred(network: &Opened, rules: Option<&Rules<'_>>, engine: Engine) -> Vec<String> {
+fn inferred(network: &Opened, rules: Option<&Rules>, engine: Engine) -> Vec<String> {
     let settings = Settings::of(&**network).by(engine);
     let all = lines().into_iter().map(Ok).collect();
     let records = network.answer(all, &Ask::new(rules, &settings)).unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cajole_core::corpus::BATCH;
-use cajole_core::{Candidate, Constraint, Source, Symbol};
+use cajole_core::{Candidate, Constraint, Search, Symbol};
 use cajole_infer::answer::Answering;
 use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
 use cajole_infer::line::Line;
@@ -111,7 +111,7 @@ fn is_full(input: &str, output: &str) -> bool {
     rest.is_empty() && count_g(input, output) == 0.0 && output.len() == length
 }
 
-fn cases<T: Task>(task: &T, rules: &Rules<'_>, line: &str) -> Vec<Case<T::Input>> {
+fn cases<T: Task>(task: &T, rules: &Rules, line: &str) -> Vec<Case<T::Input>> {
     let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
     task.cases(&line, rules).unwrap()
 }
@@ -305,7 +305,7 @@ fn sources_leave_time_for_steps() {
     let deadline = Duration::from_secs(2);
     let limits = limits(|limits| limits.deadline = Some(deadline));
     let mut settings = settings(&task, Engine::Gbi, &limits);
-    settings.config.sources = vec![Source::BlackBox { limit: usize::MAX }];
+    settings.config.sources = vec![Search::BlackBox { limit: usize::MAX }];
     settings.config.schedule.max_steps = usize::MAX;
     let mut answering = Answering::new(&task, Some(&rules), &settings).unwrap();
     let answer = answer(&mut answering, "azazbz");
@@ -446,8 +446,8 @@ fn all_sources_of_a_preset_that_fit_the_rules_are_asked() {
         config.sources = sources.to_vec();
         task.sources(&config, &rules).unwrap().len()
     };
-    let (spans, masked) = (Source::Spans { repeated: 3.0 }, Source::Masked { width: 1 });
-    let all = [spans, masked, Source::BlackBox { limit: 64 }];
+    let (spans, masked) = (Search::Spans { repeated: 3.0 }, Search::Masked { width: 1 });
+    let all = [spans, masked, Search::BlackBox { limit: 64 }];
     let only_spans = "spans-in-tree = 'phrasal'";
     let roles = "unique-roles = ['ARG0', 'ARG1']";
     assert_eq!((n_sources(only_spans, &all), n_sources(roles, &all)), (3, 2));

@@ -1,9 +1,12 @@
 //! A network that fails for one input, and counts the decoders it is asked for.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cajole_core::decoders::Beam;
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Found, Pass, Session, Sought, Symbol};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, Found, Pass, Session, Sought, Symbol,
+};
 use cajole_infer::answer::Answering;
 use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
 use cajole_infer::line::{Line, LineError};
@@ -34,9 +37,9 @@ struct FrailSearch<'a, D> {
 }
 
 impl<D> FrailSearch<'_, D> {
-    fn call<'s>(&self, mut set: impl Iterator<Item = Pass<'s, Net>>) -> Result<(), Failure> {
+    fn call<'s>(&self, mut set: impl Iterator<Item = Pass<'s, Net>>) -> Result<(), BackendError> {
         match set.any(|pass| pass.input == self.input) {
-            true => Err(Failure::new("too much")),
+            true => Err(BackendError::new("too much")),
             false => Ok(()),
         }
     }
@@ -48,7 +51,7 @@ impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
         at: &mut Session<'_, Net>,
         set: &[Pass<'_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.call(set.iter().copied())?;
         self.own.decode(at, set, found)
     }
@@ -58,7 +61,7 @@ impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
         at: &mut Session<'_, Net>,
         set: &[Pass<'_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.own.skim(at, set, found)
     }
 }
@@ -69,7 +72,7 @@ impl ConstrainedDecoder<Net> for FrailSearch<'_, Search<'_, Net>> {
         at: &mut Session<'_, Net>,
         set: &[Sought<'_, '_, Net>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.call(set.iter().map(|sought| sought.pass))?;
         self.own.search(at, set, found)
     }
@@ -84,7 +87,7 @@ impl Task for Frail {
         self.own.model()
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         Task::vocabulary(&self.own)
     }
 
@@ -101,14 +104,14 @@ impl Task for Frail {
         Box::new(FrailSearch { own: self.own.decoder(beam), input: &self.input })
     }
 
-    fn cases(&self, line: &Line, rules: &Rules<'_>) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
         self.own.cases(line, rules)
     }
 
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        rules: &'a Rules<'_>,
+        rules: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, Net>> {
         let own = self.own.rival(rival, rules, limits)?;
@@ -146,7 +149,7 @@ fn an_input_that_fails_costs_nobody_else() {
             if i == 1 {
                 let expected = match engine {
                     Engine::Network => (Status::Unchanged, None),
-                    _ => (Status::Failed, Some(Failure::new("too much"))),
+                    _ => (Status::Failed, Some(BackendError::new("too much"))),
                 };
                 assert_eq!((frail.status, frail.failure.clone()), expected, "{engine:?}");
                 continue;

@@ -42,7 +42,7 @@ fn settings(network: &dyn Runnable, engine: Engine) -> Settings {
 }
 
 /// Without times, on two threads.
-fn ask<'a>(rules: &'a Rules<'a>, settings: &'a Settings) -> Ask<'a> {
+fn ask<'a>(rules: &'a Rules, settings: &'a Settings) -> Ask<'a> {
     Ask::new(Some(rules), settings).threads(2)
 }
 
@@ -61,7 +61,7 @@ fn run(network: &dyn Runnable, ask: &Ask<'_>, lines: &[u8]) -> Ran {
     Ran { bytes: fs::read(&path).unwrap(), told: told.into_inner().unwrap(), ended, tally }
 }
 
-fn rules<'v>(network: &'v dyn Runnable, text: &str) -> Rules<'v> {
+fn rules(network: &dyn Runnable, text: &str) -> Rules {
     Rules::parse("here", text, None, network.vocabulary()).unwrap()
 }
 
@@ -392,7 +392,7 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
 }
 
 /// A rule whose script approves of everything, but does `$then` for one input.
-fn checked<'v>(folder: &Path, task: &'v dyn Runnable, then: &str) -> Rules<'v> {
+fn checked(folder: &Path, task: &dyn Runnable, then: &str) -> Rules {
     let script = format!(
         "while read -r line; do case $line in \
          *'\"input\":\"bzaz\"'*) {then} ;; *) echo '{{\"loss\": 0}}' ;; esac; done"

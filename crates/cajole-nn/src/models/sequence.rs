@@ -3,7 +3,9 @@
 
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Mark, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Recording, Search, decoders,
+};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -161,7 +163,7 @@ impl Network for SequenceNetwork {
         g: &mut Graph<'_>,
         lane: &mut SequenceLane,
         outputs: &mut [Forcing<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         match self {
             SequenceNetwork::Lstm(net) => Network::force(&**net, g, &mut lane.lstm, outputs),
             SequenceNetwork::Transformer(net) => {
@@ -175,7 +177,7 @@ impl Network for SequenceNetwork {
         g: &mut Graph<'_>,
         lane: &mut SequenceLane,
         blamed: &mut [&mut Vec<(Mark, f32)>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         match self {
             SequenceNetwork::Lstm(net) => net.record(g, &mut lane.lstm, blamed),
             SequenceNetwork::Transformer(net) => net.record(g, &mut lane.transformer, blamed),
@@ -186,12 +188,12 @@ impl Network for SequenceNetwork {
         decoders::own(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
-        decoders::source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>, DoesNotFit> {
+        decoders::search(search, ranking)
     }
 }
 
@@ -236,7 +238,7 @@ impl Stepwise for SequenceNetwork {
         lane: &mut SequenceLane,
         symbols: &[Symbol],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         match self {
             SequenceNetwork::Lstm(net) => net.step(g, &mut lane.lstm, symbols, recording),
             SequenceNetwork::Transformer(net) => {

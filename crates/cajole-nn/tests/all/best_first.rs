@@ -105,7 +105,7 @@ fn search<N: AutoRegressive<Input = [Symbol]>>(
 ) -> Found {
     let best_first = BestFirst { max_expansions, batch, only_black_boxes: false };
     let wanted = Wanted::new(INPUT, constraint);
-    Workspace::new(model).search(model, &best_first, &wanted).unwrap()
+    Workspace::new(model).search(model, &best_first, INPUT, &wanted).unwrap()
 }
 
 fn check<N: AutoRegressive<Input = [Symbol]>, C: Constraint<[Symbol]>>(
@@ -316,7 +316,7 @@ fn time_runs_out() {
         wanted.until = Some(Instant::now() + deadline);
         let (best, beam) = (BestFirst::default(), DoublingBeam::of(4, 1024));
         for decoder in [&best as &dyn ConstrainedDecoder<_>, &beam] {
-            let found = Workspace::new(&model).search(&model, decoder, &wanted).unwrap();
+            let found = Workspace::new(&model).search(&model, decoder, INPUT, &wanted).unwrap();
             assert_eq!(found.best().is_some(), is_found);
         }
     }
@@ -349,7 +349,7 @@ fn what_is_found_can_be_recorded_for_a_gradient() {
         let decoded = workspace.decode(&model, &Greedy, INPUT).unwrap();
         let before = gradient(&mut workspace, decoded.best().unwrap());
         let wanted = Wanted::new(INPUT, &exactly_four_zeros);
-        let found = workspace.search(&model, &BestFirst::default(), &wanted).unwrap();
+        let found = workspace.search(&model, &BestFirst::default(), INPUT, &wanted).unwrap();
         let y = found.best().unwrap().output.as_slice();
         assert_eq!(gradient(&mut workspace, decoded.best().unwrap()), before);
         let mut forced = Candidate::default();

@@ -81,7 +81,7 @@ fn search(
     constraint: &dyn Constraint<[Symbol]>,
 ) -> Vec<Candidate> {
     let wanted = Wanted::new(INPUT, constraint);
-    let found = Workspace::new(model).search(model, decoder, &wanted).unwrap();
+    let found = Workspace::new(model).search(model, decoder, INPUT, &wanted).unwrap();
     assert!(found.candidates().iter().all(|y| y.marks.is_empty()), "nothing is recorded");
     found.candidates().to_vec()
 }

@@ -10,7 +10,7 @@ use crate::networks::{
 };
 use cajole_core::{
     Config, Constraint, Gbi, Job, Moving, Objective, Outcome, Positions, Proposals, Schedule,
-    Source, Step, StepRule, Symbol, Workspace,
+    Search, Step, StepRule, Symbol, Workspace,
 };
 use cajole_nn::models::{Architecture, CellKind};
 use cajole_nn::{Network, Trained};
@@ -65,14 +65,14 @@ fn configs() -> Vec<(&'static str, Config)> {
     let mut short = Config::best();
     short.schedule = Schedule { max_steps: 6, ..Schedule::unit(0.05, 1.5, 1.0) };
     short.restarts = vec![Schedule { max_steps: 4, ..Schedule::unit(0.5, 1.5, 4.0) }];
-    let with = |width: usize, sources: &[Source], objective: Objective| {
+    let with = |width: usize, sources: &[Search], objective: Objective| {
         let mut config = short.clone();
         (config.width, config.sources, config.objective) = (width, sources.to_vec(), objective);
         config
     };
     let adam = Schedule { rule: StepRule::ADAM, step_size: 0.02, max_steps: 10 };
     let race =
-        [Source::Masked { width: 5 }, Source::Masked { width: 1 }, Source::BlackBox { limit: 200 }];
+        [Search::Masked { width: 5 }, Search::Masked { width: 1 }, Search::BlackBox { limit: 200 }];
     let frozen = contrast(Proposals::Frozen, Positions::Differing);
     let fresh = contrast(Proposals::Fresh, Positions::All);
     let lower = |candidates| Objective::Lower { candidates };

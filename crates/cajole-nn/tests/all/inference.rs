@@ -3,7 +3,7 @@
 use cajole_core::constraints::Count;
 use cajole_core::decoders::Greedy;
 use cajole_core::{
-    Config, Gbi, Job, Objective, Outcome, Positions, Proposals, Source, StepRule, Stop, Symbol,
+    Config, Gbi, Job, Objective, Outcome, Positions, Proposals, Search, StepRule, Stop, Symbol,
     Workspace,
 };
 use cajole_nn::checkpoint::{load_training, save_training};
@@ -61,7 +61,7 @@ fn run_all(model: &Trained<Transducer>, config: &Config, threads: usize) -> Vec<
     let data = data();
     let jobs: Vec<Job<'_, [Symbol]>> =
         data.iter().map(|(x, _)| Job::new(x.as_slice(), &COUNT)).collect();
-    let sources = vec![Source::Masked { width: 2 }];
+    let sources = vec![Search::Masked { width: 2 }];
     let gbi = Gbi::with(
         model,
         config.clone().with(|c| {

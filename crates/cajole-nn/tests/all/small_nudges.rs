@@ -4,7 +4,7 @@
 use crate::networks::{Property, biases, check_all, moved_by, one_modulo_three, vectors};
 use cajole_core::decoders::Ranking;
 use cajole_core::{
-    Candidate, Constraint, Force, Found, Model, Move, Pass, Schedule, Sought, Source, StepRule,
+    Candidate, Constraint, Force, Found, Model, Move, Pass, Schedule, Search, Sought, StepRule,
     Symbol, Wanted, Workspace,
 };
 use cajole_nn::layout::Layout;
@@ -304,18 +304,19 @@ impl Property for OtherBiases {
         let masked = one_modulo_three(5);
         let some = |_: &N::Input, y: &[Symbol]| if y.contains(&1) { 0.0 } else { 1.0 };
         let sources: [(_, &dyn Constraint<N::Input>); 2] =
-            [(Source::Masked { width: 4 }, &masked), (Source::BlackBox { limit: 1000 }, &some)];
+            [(Search::Masked { width: 4 }, &masked), (Search::BlackBox { limit: 1000 }, &some)];
         for (source, constraint) in sources {
             let wanted: Vec<_> = xs.iter().map(|x| Wanted::new(*x, constraint)).collect();
             let sought: Vec<_> =
                 set.iter().zip(&wanted).map(|(&pass, wanted)| Sought { pass, wanted }).collect();
             let mut found = vec![Found::default(); xs.len()];
-            let search = model.source(&source, Ranking::Total).unwrap();
+            let search = model.search(&source, Ranking::Total).unwrap();
             search.search(&mut workspace.session(model), &sought, &mut found).unwrap();
             assert!(found.iter().any(|found| found.best().is_some()), "{name}: {source:?}");
-            for ((other, wanted), found) in others.iter().zip(&wanted).zip(&found) {
-                let search = other.source(&source, Ranking::Total).unwrap();
-                let want = Workspace::new(other).search(other, &*search, wanted).unwrap();
+            for (i, ((other, wanted), found)) in others.iter().zip(&wanted).zip(&found).enumerate()
+            {
+                let search = other.search(&source, Ranking::Total).unwrap();
+                let want = Workspace::new(other).search(other, &*search, xs[i], wanted).unwrap();
                 Self::all_close(name, found, &want);
             }
         }

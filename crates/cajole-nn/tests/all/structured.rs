@@ -7,7 +7,7 @@
 use cajole_core::Symbol;
 use cajole_core::constraints::{Brackets, RoleSet, TagSet};
 use cajole_core::decoders::tags::{
-    AStar, Agenda, Chart, Exact, Frontier, Heuristic, KBest, Penalties, Search, Space, SuffixLists,
+    AStar, Agenda, Chart, Ended, Exact, Frontier, Heuristic, KBest, Penalties, Space, SuffixLists,
     Suffixes, TagScores, UniqueExact, Viterbi,
 };
 use cajole_core::random::Random;
@@ -227,13 +227,13 @@ proptest! {
                 let a_star = AStar { heuristic, ..AStar::new(&tags, penalties) };
                 let scores = TagScores::new(&tags, &scores);
                 match a_star.tag(&scores, brackets, &mut agenda, &mut y) {
-                    Search::Found { score, .. } => {
+                    Ended::Found { score, .. } => {
                         let found = all.iter().find(|valid| valid.y == y).expect("it is valid");
                         prop_assert_eq!(penalised(found, penalties, pairs), best);
                         prop_assert_eq!(score, best as f32);
                     }
-                    Search::Impossible { .. } => prop_assert_eq!(best, IMPOSSIBLE),
-                    Search::TimedOut { .. } => prop_assert!(false, "so few prefixes fit"),
+                    Ended::Impossible { .. } => prop_assert_eq!(best, IMPOSSIBLE),
+                    Ended::TimedOut { .. } => prop_assert!(false, "so few prefixes fit"),
                 }
             }
         }
@@ -252,7 +252,7 @@ proptest! {
         let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::default() };
         let search = AStar::new(&tags, penalties)
             .tag(&scores, Some(&brackets), &mut Agenda::default(), &mut found);
-        let Search::Found { score, .. } = search else { panic!("{search:?}") };
+        let Ended::Found { score, .. } = search else { panic!("{search:?}") };
         prop_assert_eq!(Some(score), sum);
         prop_assert_eq!(found, exact);
     }
@@ -302,8 +302,8 @@ proptest! {
         let a_star = AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, penalties) };
         let search = a_star.tag(&scores, Some(&brackets), &mut Agenda::default(), &mut found);
         // Where brackets are few, A*'s heuristic knows too little, and its agenda fills up.
-        prop_assume!(!matches!(search, Search::TimedOut { .. }));
-        let Search::Found { score: expected, .. } = search else { panic!("{search:?}") };
+        prop_assume!(!matches!(search, Ended::TimedOut { .. }));
+        let Ended::Found { score: expected, .. } = search else { panic!("{search:?}") };
         prop_assert_eq!(score, Some(expected));
         prop_assert_eq!(y, found);
     }
@@ -320,7 +320,7 @@ proptest! {
         let a_star = AStar::new(&tags, penalties);
         let unlimited = a_star.tag(&scores, None, &mut agenda, &mut y);
         let search = AStar { agenda_limit, ..a_star }.tag(&scores, None, &mut agenda, &mut limited);
-        if let Search::TimedOut { expansions } = search {
+        if let Ended::TimedOut { expansions } = search {
             prop_assert!(expansions <= agenda_limit.max(1));
             prop_assert!(limited.is_empty());
         } else {
@@ -403,7 +403,7 @@ fn all_decoders_agree_with_slow_viterbi_where_nothing_is_asked() {
         let a_star =
             AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, Penalties::default()) };
         // The bound is what will come, so nothing is tried in vain.
-        let Search::Found { score, expansions: 32 } =
+        let Ended::Found { score, expansions: 32 } =
             a_star.tag(&scores, None, &mut Agenda::default(), &mut y)
         else {
             panic!("not found straight away, seed {seed}");
@@ -419,7 +419,7 @@ fn a_tighter_bound_saves_expansions() {
     let count = |heuristic, scores: &TagScores| {
         let a_star = AStar { heuristic, ..AStar::new(&tags, penalties) };
         match a_star.tag(scores, None, &mut Agenda::default(), &mut Vec::new()) {
-            Search::Found { expansions, .. } => expansions,
+            Ended::Found { expansions, .. } => expansions,
             other => panic!("{other:?}"),
         }
     };
@@ -441,7 +441,7 @@ fn a_hopeless_search_stops_at_its_limit() {
     let a_star = AStar { agenda_limit: 20_000, ..AStar::new(&tags, penalties) };
     let mut y = vec![7];
     let search = a_star.tag(&TagScores::new(&tags, &scores), None, &mut Agenda::default(), &mut y);
-    assert!(matches!(search, Search::TimedOut { expansions } if expansions < 20_000), "{search:?}");
+    assert!(matches!(search, Ended::TimedOut { expansions } if expansions < 20_000), "{search:?}");
     assert!(y.is_empty());
 }
 

@@ -367,8 +367,8 @@ fn check_search(
         assert_eq!((found.candidates().len(), found.passes), (1, 1));
         check_candidate(model, &mut workspace, Recording::None, place, &found.candidates()[0]);
     }
-    for (wanted, together) in wanted.iter().zip(&together) {
-        let alone = workspace.search(model, search, wanted).unwrap();
+    for ((x, wanted), together) in xs.iter().zip(&wanted).zip(&together) {
+        let alone = workspace.search(model, search, x, wanted).unwrap();
         assert_eq!(facts(&alone), facts(together));
     }
 

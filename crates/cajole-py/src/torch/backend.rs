@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cajole_core::{Failure, Model, Move, Moving, Parameter, Pass};
+use cajole_core::{BackendError, Model, Move, Moving, Parameter, Pass};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -53,10 +53,10 @@ impl Backend {
         method: &str,
         arguments: impl for<'py> PyCallArgs<'py>,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, BackendError> {
         Python::attach(|py| {
             let called = self.object.bind(py).call_method1(method, arguments);
-            called.and_then(|result| read(&result)).map_err(Failure::new)
+            called.and_then(|result| read(&result)).map_err(BackendError::new)
         })
     }
 
@@ -64,11 +64,11 @@ impl Backend {
         self.parameters.clone()
     }
 
-    pub(super) fn prepare(&self, value: &Value) -> Result<Prepared, Failure> {
+    pub(super) fn prepare(&self, value: &Value) -> Result<Prepared, BackendError> {
         self.call("prepare", (Json(value),), |result| result.extract())
     }
 
-    pub(super) fn nudge(&self, moving: &Moving) -> Result<Nudge, Failure> {
+    pub(super) fn nudge(&self, moving: &Moving) -> Result<Nudge, BackendError> {
         let moves: Vec<bool> = (0..self.parameters.len()).map(|i| moving.moves(i)).collect();
         let nudge = self.call("nudge", (moves,), |n| Ok(n.clone().unbind()));
         nudge.map(Nudge)
@@ -80,7 +80,7 @@ impl Backend {
     }
 
     /// `W_λ ← W_λ − η∇`, for all inputs with the same rule together.
-    pub(super) fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    pub(super) fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         let mut groups: BTreeMap<String, Vec<&mut Move<Nudge>>> = BTreeMap::new();
         for own in set.iter_mut().filter(|own| !own.is_over) {
             let rule = serde_json::to_string(&own.schedule.rule).unwrap_or_default();

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
-    ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Source, Stepper, Symbol, decoders,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Stepper, Symbol, decoders,
 };
 use cajole_infer::{Standing, Writing};
 use pyo3::prelude::*;
@@ -165,7 +165,7 @@ impl Stepper for PyStepper {
         scratch: &mut Passes,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         scratch.is_kept = recording == Recording::Kept;
         scratch.prefixes().begin(set.len());
         scratch.rows = (0..set.len() as u32).collect();
@@ -184,7 +184,7 @@ impl Stepper for PyStepper {
         set: &[Pass<'_, Self>],
         symbols: &[Symbol],
         log_probs: &mut Vec<f32>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         if scratch.is_begun {
             for (i, &symbol) in symbols.iter().enumerate() {
                 let node = scratch.rows[i];
@@ -212,7 +212,7 @@ impl Stepper for PyStepper {
                 self.generate(scratch, set, log_probs);
                 Ok(())
             }
-            false => Err(Failure::new(format!(
+            false => Err(BackendError::new(format!(
                 "the network scored {} symbols for {} rows, not {v} for each",
                 log_probs.len(),
                 symbols.len()
@@ -220,7 +220,7 @@ impl Stepper for PyStepper {
         }
     }
 
-    fn reorder(&self, scratch: &mut Passes, rows: &[u32]) -> Result<(), Failure> {
+    fn reorder(&self, scratch: &mut Passes, rows: &[u32]) -> Result<(), BackendError> {
         let is_same = rows.iter().copied().eq(0..scratch.rows.len() as u32);
         scratch.rows = rows.iter().map(|&row| scratch.rows[row as usize]).collect();
         if is_same || scratch.is_recalled {
@@ -233,12 +233,12 @@ impl Stepper for PyStepper {
         mark(scratch.rows[row], symbol)
     }
 
-    fn save(&self, scratch: &mut Passes) -> Result<(), Failure> {
+    fn save(&self, scratch: &mut Passes) -> Result<(), BackendError> {
         scratch.saved.extend_from_slice(&scratch.rows);
         Ok(())
     }
 
-    fn recall(&self, scratch: &mut Passes, saved: &[u32]) -> Result<(), Failure> {
+    fn recall(&self, scratch: &mut Passes, saved: &[u32]) -> Result<(), BackendError> {
         scratch.rows = saved.iter().map(|&row| scratch.saved[row as usize]).collect();
         scratch.is_recalled = true;
         Ok(())
@@ -266,7 +266,7 @@ impl Model for PyStepper {
         self.backend.in_step
     }
 
-    fn nudge(&self, moving: &Moving) -> Result<Nudge, Failure> {
+    fn nudge(&self, moving: &Moving) -> Result<Nudge, BackendError> {
         self.backend.nudge(moving)
     }
 
@@ -274,7 +274,7 @@ impl Model for PyStepper {
         self.backend.restore(nudge);
     }
 
-    fn force(&self, scratch: &mut Passes, set: &mut [Force<'_, Self>]) -> Result<(), Failure> {
+    fn force(&self, scratch: &mut Passes, set: &mut [Force<'_, Self>]) -> Result<(), BackendError> {
         let end = self.end();
         let outputs: Vec<Vec<Symbol>> =
             set.iter().map(|force| [force.output, &[end]].concat()).collect();
@@ -297,7 +297,7 @@ impl Model for PyStepper {
         Ok(())
     }
 
-    fn gradient(&self, scratch: &mut Passes, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    fn gradient(&self, scratch: &mut Passes, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         let moves = set
             .iter()
             .filter(|own| !own.is_over)
@@ -309,7 +309,7 @@ impl Model for PyStepper {
         Ok(())
     }
 
-    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         self.backend.take_step(set)
     }
 
@@ -317,11 +317,11 @@ impl Model for PyStepper {
         decoders::own(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        decoders::source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit> {
+        decoders::search(search, ranking)
     }
 }

@@ -4,8 +4,8 @@ use cajole_core::constraints::TagSet;
 use cajole_core::decoders::tags::{self, KBest, Space, Tagged};
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
-    ConstrainedDecoder, Decoder, Failure, Force, Mark, Model, Move, Moving, Parameter, Pass,
-    Recording, Source, Symbol, TagScorer,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Force, Mark, Model, Move, Moving,
+    Parameter, Pass, Recording, Search, Symbol, TagScorer,
 };
 use pyo3::prelude::*;
 
@@ -51,7 +51,7 @@ impl TagScorer for PyTagger {
         scratch: &mut Readings,
         set: &[Pass<'_, Self>],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let is_kept = recording == Recording::Kept;
         let v = self.n_tags();
         let (inputs, nudges) = both(set);
@@ -68,7 +68,8 @@ impl TagScorer for PyTagger {
             };
             Ok(lengths.into_iter().map(one).collect::<Option<Vec<_>>>())
         })?;
-        let wrong = || Failure::new(format!("the tagger did not score {v} tags for every token"));
+        let wrong =
+            || BackendError::new(format!("the tagger did not score {v} tags for every token"));
         let readings = readings.filter(|all| all.len() == set.len()).ok_or_else(wrong)?;
         match recording {
             Recording::Kept => scratch.kept = readings,
@@ -117,7 +118,7 @@ impl Model for PyTagger {
         self.backend.in_step
     }
 
-    fn nudge(&self, moving: &Moving) -> Result<Nudge, Failure> {
+    fn nudge(&self, moving: &Moving) -> Result<Nudge, BackendError> {
         self.backend.nudge(moving)
     }
 
@@ -126,14 +127,18 @@ impl Model for PyTagger {
     }
 
     /// Every output is in the recording already.
-    fn force(&self, scratch: &mut Readings, set: &mut [Force<'_, Self>]) -> Result<(), Failure> {
+    fn force(
+        &self,
+        scratch: &mut Readings,
+        set: &mut [Force<'_, Self>],
+    ) -> Result<(), BackendError> {
         for Force { pass, output, forced, .. } in set {
-            let none = || Failure::new("the input is not recorded");
+            let none = || BackendError::new("the input is not recorded");
             let place = pass.place.ok_or_else(none)?;
             let scores = &scratch.kept[place];
             forced.clear();
             for (t, &tag) in output.iter().enumerate() {
-                let long = || Failure::new(format!("the output has more than {t} tags"));
+                let long = || BackendError::new(format!("the output has more than {t} tags"));
                 forced.log_prob += *scores.get(self.at(t, tag)).ok_or_else(long)?;
                 forced.output.push(tag);
                 forced.marks.push(self.mark(scratch, place, t, tag));
@@ -142,7 +147,7 @@ impl Model for PyTagger {
         Ok(())
     }
 
-    fn gradient(&self, _: &mut Readings, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    fn gradient(&self, _: &mut Readings, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         let moves = set.iter().filter(|own| !own.is_over).map(|own| {
             let (at, costs): (Vec<u64>, Vec<f32>) =
                 own.blame.iter().map(|(mark, cost)| (mark.0, *cost)).unzip();
@@ -155,7 +160,7 @@ impl Model for PyTagger {
         Ok(())
     }
 
-    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), Failure> {
+    fn take_step(&self, set: &mut [Move<Nudge>]) -> Result<(), BackendError> {
         self.backend.take_step(set)
     }
 
@@ -166,11 +171,11 @@ impl Model for PyTagger {
         }
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         _: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Self> + '_>> {
-        tags::source(&self.tags, source)
+    ) -> Result<Box<dyn ConstrainedDecoder<Self> + '_>, DoesNotFit> {
+        tags::search(&self.tags, search)
     }
 }

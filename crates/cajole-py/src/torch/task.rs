@@ -1,7 +1,9 @@
 //! PyTorch's networks as tasks, so that lines, records, engines and comparisons work as for all
 //! others.
 
-use cajole_core::{Config, Objective, Source};
+use std::sync::Arc;
+
+use cajole_core::{Config, Objective, Search};
 use cajole_infer::engine::{Engine, Limits, Rival};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Search, Task, Together};
@@ -16,7 +18,7 @@ use super::tagger::PyTagger;
 /// A network in PyTorch with the names of its symbols.
 pub(crate) struct Torch<M> {
     model: M,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     presets: Presets,
 }
 
@@ -27,7 +29,7 @@ impl<M> Torch<M> {
         let cheap = |config: Config| {
             config.with(|config| {
                 config.width = 1;
-                config.sources = vec![Source::Masked { width: 5 }, Source::BlackBox { limit: 256 }];
+                config.sources = vec![Search::Masked { width: 5 }, Search::BlackBox { limit: 256 }];
                 if let Objective::Contrast { otherwise, .. } = &mut config.objective {
                     *otherwise = 1;
                 }
@@ -40,7 +42,7 @@ impl<M> Torch<M> {
             best: moving(cheap(Config::best())),
             small: moving(cheap(Config::small())),
         };
-        Torch { model, vocabulary, presets }
+        Torch { model, vocabulary: Arc::new(vocabulary), presets }
     }
 }
 
@@ -77,7 +79,7 @@ impl Task for Torch<PyTagger> {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -93,7 +95,7 @@ impl Task for Torch<PyTagger> {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
         cases(&self.model.backend, line, &self.vocabulary)
     }
 
@@ -104,7 +106,7 @@ impl Task for Torch<PyTagger> {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        _: &'a Rules<'_>,
+        _: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, PyTagger>> {
         Some(tags::rival(&self.model.tags, rival, limits))
@@ -120,7 +122,7 @@ impl Task for Torch<PyStepper> {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -142,7 +144,7 @@ impl Task for Torch<PyStepper> {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
         cases(&self.model.backend, line, &self.vocabulary)
     }
 
@@ -153,7 +155,7 @@ impl Task for Torch<PyStepper> {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        _: &'a Rules<'_>,
+        _: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, PyStepper>> {
         Some(sequences::rival(rival, limits))

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
-use cajole_core::{Source, Symbol};
+use cajole_core::{Search, Symbol};
 use cajole_infer::engine::{Engine, Limits, Rival};
 use cajole_infer::labelled_words::LabelledWords;
 use cajole_infer::line::{Line, LineError};
@@ -52,7 +53,7 @@ fn presets(text: &str, moves: &[String]) -> Presets {
     for config in [paper, best, small] {
         config.moves = moves.to_vec();
         for source in &mut config.sources {
-            if let Source::BlackBox { limit } = source {
+            if let Search::BlackBox { limit } = source {
                 *limit = MOST_EXPANDED.min(*limit);
             }
         }
@@ -135,7 +136,7 @@ impl Task for TorchWriter {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.texts.vocabulary()
     }
 
@@ -164,7 +165,7 @@ impl Task for TorchWriter {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
         let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
         let mut item = item(&self.model.backend, &pieces, &[])?;
         if let Some(writing) = &self.model.writing {
@@ -188,7 +189,7 @@ impl Task for TorchWriter {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        _: &'a Rules<'_>,
+        _: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, PyStepper>> {
         Some(sequences::rival(rival, limits))
@@ -233,7 +234,7 @@ impl Task for TorchLabels {
         &self.model
     }
 
-    fn vocabulary(&self) -> &Vocabulary {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
         self.words.vocabulary()
     }
 
@@ -249,7 +250,7 @@ impl Task for TorchLabels {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules<'_>) -> Result<Vec<Case<Item>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
         let Case { input: Pieces { pieces, firsts, .. }, subject, gold } = self.words.read(line)?;
         let input = item(&self.model.backend, &pieces, &firsts)?;
         Ok(vec![Case { input, subject, gold }])
@@ -274,7 +275,7 @@ impl Task for TorchLabels {
     fn rival<'a>(
         &'a self,
         rival: Rival,
-        _: &'a Rules<'_>,
+        _: &'a Rules,
         limits: &Limits,
     ) -> Option<Search<'a, PyTagger>> {
         Some(tags::rival(&self.model.tags, rival, limits))

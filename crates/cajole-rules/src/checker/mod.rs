@@ -59,9 +59,9 @@ const UNASKED: Duration = Duration::from_secs(1);
 pub type Judgement = Result<Verdict, Trouble>;
 
 /// A program as a constraint.
-pub struct Checker<'v> {
+pub struct Checker {
     config: CheckerConfig,
-    vocabulary: &'v Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     /// Processes that have replied and wait for the next request.
     idle: Mutex<Vec<Process>>,
     judgements: Mutex<Cache>,
@@ -72,17 +72,17 @@ pub struct Checker<'v> {
     dead: OnceLock<Option<Trouble>>,
 }
 
-impl<'v> Checker<'v> {
+impl Checker {
     /// A checker of outputs over this vocabulary. No process is started before the first output.
     ///
     /// # Errors
     /// If the settings are not valid.
-    pub fn new(config: CheckerConfig, vocabulary: &'v Vocabulary) -> Result<Self, CheckerError> {
+    pub fn new(config: CheckerConfig, vocabulary: &Arc<Vocabulary>) -> Result<Self, CheckerError> {
         config.validate()?;
         Ok(Checker {
             judgements: Mutex::new(Cache::new(config.cache)),
             config,
-            vocabulary,
+            vocabulary: Arc::clone(vocabulary),
             idle: Mutex::default(),
             n_requests: AtomicU64::new(0),
             has_ids: OnceLock::new(),
@@ -295,7 +295,7 @@ impl<'v> Checker<'v> {
     }
 }
 
-impl Constraint<Subject> for Checker<'_> {
+impl Constraint<Subject> for Checker {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         match self.judge(x, y).as_ref() {
             Ok(verdict) => self.located(verdict, y).violation(),
@@ -307,7 +307,7 @@ impl Constraint<Subject> for Checker<'_> {
         match self.judge(x, y).as_ref() {
             Ok(verdict) => {
                 let unsaid = format!("the checker {:?} objects", self.program());
-                self.located(verdict, y).faults(self.vocabulary, y, &unsaid)
+                self.located(verdict, y).faults(&self.vocabulary, y, &unsaid)
             }
             Err(trouble) => {
                 let at = 0..y.len() + 1;
@@ -317,7 +317,7 @@ impl Constraint<Subject> for Checker<'_> {
     }
 }
 
-impl fmt::Debug for Checker<'_> {
+impl fmt::Debug for Checker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checker").field("config", &self.config).finish_non_exhaustive()
     }

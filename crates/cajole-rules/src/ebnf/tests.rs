@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance};
 use cajole_core::{Constraint, Symbol};
 use proptest::prelude::*;
@@ -6,8 +8,8 @@ use super::*;
 use crate::named::{NamedGrammar, NamedRegular};
 use crate::subject::Subject;
 
-fn letters() -> Vocabulary {
-    Vocabulary::new(["a", "b", "(", ")", "+"], "")
+fn letters() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["a", "b", "(", ")", "+"], ""))
 }
 
 /// Every text of up to `max_len` letters.

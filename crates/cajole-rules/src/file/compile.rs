@@ -1,6 +1,7 @@
 //! Compiles tables of a constraint file to constraints.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cajole_core::constraints::{
     All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet, Weighted,
@@ -29,20 +30,20 @@ use crate::vocabulary::Vocabulary;
 use crate::words::{OverWords, Words};
 
 /// A rule before `divide-by` applies.
-pub(super) type Undivided<'v> = Box<dyn Constraint<Subject> + Send + 'v>;
+pub(super) type Undivided = Box<dyn Constraint<Subject> + Send>;
 
 /// The context in which rules are compiled.
 #[derive(Clone, Copy)]
-pub(super) struct Compiler<'c, 'v> {
+pub(super) struct Compiler<'c> {
     pub(super) name: &'c str,
     pub(super) text: &'c str,
     pub(super) folder: Option<&'c Path>,
-    pub(super) vocabulary: &'v Vocabulary,
+    pub(super) vocabulary: &'c Arc<Vocabulary>,
 }
 
-impl<'v> Compiler<'_, 'v> {
+impl Compiler<'_> {
     /// The rules of a whole file: the list in its `all`, or the file itself as a single rule.
-    pub(super) fn rules(&self, table: Table) -> Result<Rules<'v>, RuleFileError> {
+    pub(super) fn rules(&self, table: Table) -> Result<Rules, RuleFileError> {
         let is_list = table.is("all") && table.divide_by.is_none();
         self.check_keys(&table, 0)?;
         let tables = match table.all {
@@ -94,10 +95,10 @@ impl<'v> Compiler<'_, 'v> {
 
     /// Compiles one rule, without its name and weight, and returns the key that determines its
     /// kind.
-    fn rule(&self, table: Table, at: usize) -> Result<(&'static str, Rule<'v>), RuleFileError> {
+    fn rule(&self, table: Table, at: usize) -> Result<(&'static str, Rule), RuleFileError> {
         let kind = self.check_keys(&table, at)?;
         let (key, by) = (table.key(kind), table.divide_by);
-        let rule: Undivided<'v> = match kind.compile {
+        let rule: Undivided = match kind.compile {
             Some(compile) => compile(self, table).map_err(|source| self.at(at, source))?,
             None if kind.key() == "any" => {
                 let any: Any<Subject> = self.weighted("any", table.any, at)?;
@@ -108,7 +109,7 @@ impl<'v> Compiler<'_, 'v> {
                 Box::new(all)
             }
         };
-        Ok((key, Rule { name: None, rule, by, vocabulary: self.vocabulary }))
+        Ok((key, Rule { name: None, rule, by, vocabulary: Arc::clone(self.vocabulary) }))
     }
 
     /// The kind of a table; every key must belong to it.
@@ -132,7 +133,7 @@ impl<'v> Compiler<'_, 'v> {
         key: &'static str,
         tables: Option<Vec<Spanned<Table>>>,
         at: usize,
-    ) -> Result<Weighted<'v, Subject, How>, RuleFileError> {
+    ) -> Result<Weighted<'static, Subject, How>, RuleFileError> {
         let tables = tables.unwrap_or_default();
         if tables.is_empty() {
             return Err(self.at(at, RuleError::NoRules { key }));
@@ -148,48 +149,9 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     /// The commands that the network writes.
-    pub(super) fn commands(&self) -> Result<&'v Commands, RuleError> {
+    pub(super) fn commands(&self) -> Result<&Commands, RuleError> {
         let commands = self.vocabulary.commands();
         commands.ok_or_else(|| RuleError::NoCommands { symbols: self.some() })
-    }
-
-    pub(super) fn grammar(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let (key, text) = match (table.grammar, table.grammar_file) {
-            (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
-            (Some(text), None) => ("grammar".to_owned(), text),
-            (None, file) => self.file(&file.unwrap_or_default())?,
-        };
-        let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
-        let start = table.start.as_deref();
-        if table.words.is_none() {
-            let rule = NamedGrammar::read(&text, start, self.vocabulary);
-            return Ok(Box::new(rule.map_err(invalid)?));
-        }
-        let words = self.words(ebnf::quoted(&text, true).map_err(invalid)?)?;
-        let rule = NamedGrammar::read(&text, start, words.vocabulary()).map_err(invalid)?.owning();
-        Ok(Box::new(OverWords::new(words, rule)))
-    }
-
-    pub(super) fn symbols(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let text = table.symbols.unwrap_or_default();
-        let invalid = |source| RuleError::Ebnf { key: "symbols".to_owned(), source };
-        if table.words.is_none() {
-            return Ok(Box::new(NamedRegular::read(&text, self.vocabulary).map_err(invalid)?));
-        }
-        let words = self.words(ebnf::quoted(&text, false).map_err(invalid)?)?;
-        let rule = NamedRegular::read(&text, words.vocabulary()).map_err(invalid)?.owning();
-        Ok(Box::new(OverWords::new(words, rule)))
-    }
-
-    pub(super) fn phrases(&self, table: Table) -> Result<Undivided<'v>, RuleError> {
-        let must = table.must_have.unwrap_or_default();
-        let must_not = table.must_not_have.unwrap_or_default();
-        if table.words.is_none() {
-            return Ok(Box::new(Lexical::new(&must, &must_not, self.vocabulary)?));
-        }
-        let words = self.words(must.iter().chain(&must_not).map(String::as_str))?;
-        let rule = Lexical::new(&must, &must_not, words.vocabulary())?.owning();
-        Ok(Box::new(OverWords::new(words, rule)))
     }
 
     /// The words that a rule over words names.
@@ -251,14 +213,14 @@ impl<'v> Compiler<'_, 'v> {
         }
     }
 
-    pub(super) fn spans(&self, table: &Table) -> Result<NodeSpans<'v>, RuleError> {
+    pub(super) fn spans(&self, table: &Table) -> Result<NodeSpans, RuleError> {
         let tags = self.tags("spans-in-tree")?;
         let free = match &table.free_roles {
             Some(names) => roles(tags, names)?,
             None => RoleSet::named(tags, PREDICATE_ROLES),
         };
         let reading = table.spans_in_tree.unwrap_or_default();
-        Ok(NodeSpans { reading, spans: SpansInTree { tags, free } })
+        Ok(NodeSpans { reading, spans: SpansInTree { tags: tags.clone(), free } })
     }
 
     fn only_spans(&self, table: &Table) -> Result<Option<(Reading, RoleSet)>, RuleError> {
@@ -269,7 +231,7 @@ impl<'v> Compiler<'_, 'v> {
         Ok(Some((reading, spans.free)))
     }
 
-    pub(super) fn tags(&self, key: &'static str) -> Result<&'v TagSet, RuleError> {
+    pub(super) fn tags(&self, key: &'static str) -> Result<&TagSet, RuleError> {
         self.vocabulary.tags().ok_or_else(|| RuleError::NoTags { key, symbols: self.some() })
     }
 
@@ -293,6 +255,48 @@ impl<'v> Compiler<'_, 'v> {
         let place = position::line_and_column(self.text, at);
         RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
+}
+
+/// Compiles `grammar` and `grammar-file`.
+pub(super) fn grammar(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleError> {
+    let (key, text) = match (table.grammar, table.grammar_file) {
+        (Some(_), Some(_)) => return Err(RuleError::TwoGrammars),
+        (Some(text), None) => ("grammar".to_owned(), text),
+        (None, file) => c.file(&file.unwrap_or_default())?,
+    };
+    let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
+    let start = table.start.as_deref();
+    if table.words.is_none() {
+        let rule = NamedGrammar::read(&text, start, c.vocabulary);
+        return Ok(Box::new(rule.map_err(invalid)?));
+    }
+    let words = c.words(ebnf::quoted(&text, true).map_err(invalid)?)?;
+    let rule = NamedGrammar::read(&text, start, words.vocabulary()).map_err(invalid)?;
+    Ok(Box::new(OverWords::new(words, rule)))
+}
+
+/// Compiles `symbols`.
+pub(super) fn symbols(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleError> {
+    let text = table.symbols.unwrap_or_default();
+    let invalid = |source| RuleError::Ebnf { key: "symbols".to_owned(), source };
+    if table.words.is_none() {
+        return Ok(Box::new(NamedRegular::read(&text, c.vocabulary).map_err(invalid)?));
+    }
+    let words = c.words(ebnf::quoted(&text, false).map_err(invalid)?)?;
+    let rule = NamedRegular::read(&text, words.vocabulary()).map_err(invalid)?;
+    Ok(Box::new(OverWords::new(words, rule)))
+}
+
+/// Compiles `must-have` and `must-not-have`.
+pub(super) fn phrases(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleError> {
+    let must = table.must_have.unwrap_or_default();
+    let must_not = table.must_not_have.unwrap_or_default();
+    if table.words.is_none() {
+        return Ok(Box::new(Lexical::new(&must, &must_not, c.vocabulary)?));
+    }
+    let words = c.words(must.iter().chain(&must_not).map(String::as_str))?;
+    let rule = Lexical::new(&must, &must_not, words.vocabulary())?;
+    Ok(Box::new(OverWords::new(words, rule)))
 }
 
 /// The programs that rules start, without duplicates.
@@ -325,12 +329,12 @@ pub(super) fn roles(tags: &TagSet, names: &[String]) -> Result<RoleSet, RuleErro
 }
 
 /// Spans must be constituents of the subject's tree.
-pub(super) struct NodeSpans<'v> {
+pub(super) struct NodeSpans {
     reading: Reading,
-    spans: SpansInTree<'v>,
+    spans: SpansInTree,
 }
 
-impl Constraint<Subject> for NodeSpans<'_> {
+impl Constraint<Subject> for NodeSpans {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         x.nodes(self.reading).map_or(Violation::NONE, |nodes| self.spans.check(nodes, y))
     }
@@ -345,14 +349,14 @@ impl Constraint<Subject> for NodeSpans<'_> {
 }
 
 /// A constraint whose cost may be divided by lengths. Inside a list, its name prefixes messages.
-struct Rule<'v> {
+struct Rule {
     name: Option<String>,
-    rule: Box<dyn Constraint<Subject> + Send + 'v>,
+    rule: Box<dyn Constraint<Subject> + Send>,
     by: Option<DivideBy>,
-    vocabulary: &'v Vocabulary,
+    vocabulary: Arc<Vocabulary>,
 }
 
-impl Rule<'_> {
+impl Rule {
     fn factor(&self, x: &Subject, y: &[Symbol]) -> f32 {
         let length = match self.by {
             None => 1,
@@ -366,7 +370,7 @@ impl Rule<'_> {
     }
 }
 
-impl Constraint<Subject> for Rule<'_> {
+impl Constraint<Subject> for Rule {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         self.rule.check(x, y).scaled(self.factor(x, y))
     }

@@ -8,22 +8,22 @@ use crate::text::Bytes;
 
 /// Rules, all of which must hold.
 #[derive(Default)]
-pub(super) struct Group<'v> {
-    pub(super) all: All<'v, Subject>,
+pub(super) struct Group {
+    pub(super) all: All<'static, Subject>,
     /// Their names, in the same order.
     names: Vec<String>,
     /// Whether each of them is the same rule for all inputs.
     pub(super) fixed: Vec<bool>,
 }
 
-impl<'v> Group<'v> {
+impl Group {
     /// Adds a rule with a weight; `is_fixed` if it is the same for all inputs.
     pub(super) fn add(
         &mut self,
         name: String,
         is_fixed: bool,
         weight: f32,
-        rule: impl Constraint<Subject> + Send + 'v,
+        rule: impl Constraint<Subject> + Send + 'static,
     ) {
         self.all = std::mem::take(&mut self.all).with(weight, rule);
         self.names.push(name);
@@ -31,7 +31,7 @@ impl<'v> Group<'v> {
     }
 
     /// These rules and others.
-    pub(super) fn and(self, other: Group<'v>) -> Group<'v> {
+    pub(super) fn and(self, other: Group) -> Group {
         Group {
             all: self.all.and(other.all),
             names: [self.names, other.names].concat(),

@@ -47,6 +47,7 @@ mod position;
 mod table;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Product, RoleSet, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
@@ -63,12 +64,12 @@ pub use group::OneRule;
 use group::{Group, spelled};
 
 /// The rules of a file, over the outputs of a network.
-pub struct Rules<'v> {
+pub struct Rules {
     /// Those over the network's symbols.
-    own: Group<'v>,
+    own: Group,
     /// Those over the bytes of the text that it writes, if its symbols are pieces of text.
-    text: Group<'v>,
-    spelling: Option<&'v Spelling>,
+    text: Group,
+    spelling: Option<Arc<Spelling>>,
     /// If the only rule is `spans-in-tree`: which nodes count, and which roles are exempt.
     spans: Option<(Reading, RoleSet)>,
     /// The files that the rules name.
@@ -77,12 +78,12 @@ pub struct Rules<'v> {
     programs: Vec<CheckerConfig>,
 }
 
-impl<'v> Rules<'v> {
+impl Rules {
     /// Reads the rules in a file.
     ///
     /// # Errors
     /// If the file cannot be read, or a rule is invalid.
-    pub fn read(path: &Path, vocabulary: &'v Vocabulary) -> Result<Rules<'v>, RuleFileError> {
+    pub fn read(path: &Path, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
         let text = text_of(path, MOST_SETTINGS_BYTES)?;
         Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
     }
@@ -96,8 +97,8 @@ impl<'v> Rules<'v> {
         name: &str,
         text: &str,
         folder: Option<&Path>,
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Rules<'v>, RuleFileError> {
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Rules, RuleFileError> {
         let table = toml::from_str(text).map_err(|source: toml::de::Error| {
             RuleFileError::Toml { name: name.to_owned(), source: Box::new(source) }
         })?;
@@ -107,7 +108,7 @@ impl<'v> Rules<'v> {
             None => rules,
             Some(spelling) => {
                 let (own, text) = (Group::default(), rules.own);
-                Rules { own, text, spelling: Some(spelling), ..rules }
+                Rules { own, text, spelling: Some(Arc::clone(spelling)), ..rules }
             }
         })
     }
@@ -118,8 +119,8 @@ impl<'v> Rules<'v> {
     /// If a rule is invalid.
     pub fn of_json(
         value: &serde_json::Value,
-        vocabulary: &'v Vocabulary,
-    ) -> Result<Rules<'v>, RuleFileError> {
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Rules, RuleFileError> {
         const NAME: &str = "the line's constraint";
         let text = match value.as_str() {
             Some(text) => text.to_owned(),
@@ -132,20 +133,20 @@ impl<'v> Rules<'v> {
     }
 
     /// One rule that is written in code, over the network's own symbols.
-    pub fn of(name: &str, rule: impl Constraint<Subject> + Send + 'v) -> Rules<'v> {
+    pub fn of(name: &str, rule: impl Constraint<Subject> + Send + 'static) -> Rules {
         let mut rules = Rules::none();
         rules.own.add(name.to_owned(), false, 1.0, rule);
         rules
     }
 
-    fn none() -> Rules<'v> {
+    fn none() -> Rules {
         let (own, text) = (Group::default(), Group::default());
         Rules { own, text, spelling: None, spans: None, reads: Vec::new(), programs: Vec::new() }
     }
 
     /// These rules and those of `other`, all of which must hold.
     #[must_use]
-    pub fn and(mut self, other: Rules<'v>) -> Rules<'v> {
+    pub fn and(mut self, other: Rules) -> Rules {
         self.reads.extend(other.reads);
         self.programs.extend(other.programs);
         Rules {
@@ -158,9 +159,13 @@ impl<'v> Rules<'v> {
         }
     }
 
+    fn spelling(&self) -> Option<&Spelling> {
+        self.spelling.as_deref()
+    }
+
     /// Each rule with its name and weight.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f32, OneRule<'_>)> {
-        self.own.iter(None).chain(self.text.iter(self.spelling))
+        self.own.iter(None).chain(self.text.iter(self.spelling()))
     }
 
     /// The rules that no output satisfies, whatever the input, as messages name them. Also finds
@@ -206,12 +211,12 @@ impl<'v> Rules<'v> {
     }
 }
 
-impl Constraint<Subject> for Rules<'_> {
+impl Constraint<Subject> for Rules {
     fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
         let own = self.own.all.check(x, y);
         match self.text.is_empty() {
             true => own,
-            false => own.and(self.text.whole(self.spelling).check(x, y), y.len() + 1),
+            false => own.and(self.text.whole(self.spelling()).check(x, y), y.len() + 1),
         }
     }
 
@@ -230,7 +235,7 @@ impl Constraint<Subject> for Rules<'_> {
         if self.text.is_empty() {
             return self.own.all.automaton(x);
         }
-        let text = spelled(self.text.all.automaton(x)?, self.spelling);
+        let text = spelled(self.text.all.automaton(x)?, self.spelling());
         match self.own.is_empty() {
             true => Some(text),
             false => Some(Box::new(Product::new(self.own.all.automaton(x)?, text))),

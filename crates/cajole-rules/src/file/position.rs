@@ -115,11 +115,13 @@ fn column(error: &FormulaError) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::{Rules, Vocabulary};
 
     #[track_caller]
     fn check(text: &str, line: usize, column: usize) {
-        let vocabulary = Vocabulary::new(["a", "b"], "");
+        let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
         let error = Rules::parse("rules", text, None, &vocabulary).err().expect("an error");
         assert_eq!(error.position(text), Some((line, column)), "{error}");
     }

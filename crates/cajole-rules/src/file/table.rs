@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
-use super::compile::{Compiler, Undivided, roles};
+use super::compile::{self, Compiler, Undivided, roles};
 use super::error::RuleError;
 use crate::checker::{Checker, CheckerConfig};
 use crate::consistent::{Consistent, ConsistentConfig};
@@ -117,7 +117,7 @@ pub(super) struct Reads<'t> {
 /// A key of a table, and whether it is given.
 type Key = (&'static str, fn(&Table) -> bool);
 
-type Compile = for<'v> fn(&Compiler<'_, 'v>, Table) -> Result<Undivided<'v>, RuleError>;
+type Compile = fn(&Compiler<'_>, Table) -> Result<Undivided, RuleError>;
 
 /// A key and the field that holds its value.
 macro_rules! key {
@@ -170,21 +170,21 @@ pub(super) const KINDS: &[Kind] = &[
         options: &[key!("words", words)],
         is_fixed: always,
         reads: nothing,
-        compile: Some(|c, table| c.symbols(table)),
+        compile: Some(compile::symbols),
     },
     Kind {
         keys: &[key!("grammar", grammar), key!("grammar-file", grammar_file)],
         options: &[key!("start", start), key!("words", words)],
         is_fixed: always,
         reads: |table| reads_file(table.grammar_file.as_ref()),
-        compile: Some(|c, table| c.grammar(table)),
+        compile: Some(compile::grammar),
     },
     Kind {
         keys: &[key!("must-have", must_have), key!("must-not-have", must_not_have)],
         options: &[key!("words", words)],
         is_fixed: always,
         reads: nothing,
-        compile: Some(|c, table| c.phrases(table)),
+        compile: Some(compile::phrases),
     },
     Kind {
         keys: &[key!("checker", checker)],
@@ -252,7 +252,7 @@ pub(super) const KINDS: &[Kind] = &[
         options: &[],
         is_fixed: never,
         reads: nothing,
-        compile: Some(|c, _| Ok(Box::new(Bio { tags: c.tags("bio")? }))),
+        compile: Some(|c, _| Ok(Box::new(Bio { tags: c.tags("bio")?.clone() }))),
     },
     Kind {
         keys: &[key!("unique-roles", unique_roles)],
@@ -301,7 +301,7 @@ pub(super) const KINDS: &[Kind] = &[
                 }
                 Some(ConsistentConfig::All(true)) | None => tags.roles().collect(),
             };
-            Ok(Box::new(Consistent { tags, roles }))
+            Ok(Box::new(Consistent { tags: tags.clone(), roles }))
         }),
     },
     Kind {

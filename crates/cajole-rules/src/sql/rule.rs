@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::thread;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
@@ -27,14 +28,14 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// The output must be a statement over the tables of a schema.
 #[derive(Debug)]
-pub struct Sql<'v> {
-    vocabulary: &'v Vocabulary,
+pub struct Sql {
+    vocabulary: Arc<Vocabulary>,
     dialect: String,
     /// The columns of each table, in lower case; `None` if any names will do.
     tables: Option<HashMap<String, HashSet<String>>>,
 }
 
-impl<'v> Sql<'v> {
+impl Sql {
     /// The rule that `config` says; `schema` is the text of its file.
     ///
     /// # Errors
@@ -42,7 +43,7 @@ impl<'v> Sql<'v> {
     pub fn new(
         config: SqlConfig,
         schema: Option<&str>,
-        vocabulary: &'v Vocabulary,
+        vocabulary: &Arc<Vocabulary>,
     ) -> Result<Self, String> {
         let dialect = config.dialect.unwrap_or_else(|| "generic".to_owned());
         if dialect_from_str(&dialect).is_none() {
@@ -60,7 +61,11 @@ impl<'v> Sql<'v> {
             });
             tables.extend(created.map_err(|error| format!("schema-file: {}", error.message))?);
         }
-        Ok(Sql { vocabulary, dialect, tables: has_tables.then_some(tables) })
+        Ok(Sql {
+            vocabulary: Arc::clone(vocabulary),
+            dialect,
+            tables: has_tables.then_some(tables),
+        })
     }
 
     /// What is wrong with a text, and where.
@@ -87,7 +92,7 @@ impl<'v> Sql<'v> {
 const DIALECTS: &str = "generic, ansi, bigquery, clickhouse, databricks, duckdb, hive, mssql, mysql, \
                         postgres, redshift, snowflake, spark, sqlite";
 
-impl Constraint<Subject> for Sql<'_> {
+impl Constraint<Subject> for Sql {
     fn check(&self, _: &Subject, y: &[Symbol]) -> Violation {
         let text = self.vocabulary.written(y);
         let part = |error: Error| Part { at: text.symbols(&error.at), cost: error.cost };

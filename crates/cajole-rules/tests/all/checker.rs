@@ -25,14 +25,14 @@ done"#;
 
 struct Folder {
     dir: tempfile::TempDir,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
 }
 
 impl Folder {
     fn new() -> Self {
         Folder {
             dir: tempfile::tempdir().unwrap(),
-            vocabulary: Vocabulary::new(["a", "b", "c"], ""),
+            vocabulary: Arc::new(Vocabulary::new(["a", "b", "c"], "")),
         }
     }
 
@@ -44,11 +44,11 @@ impl Folder {
         CheckerConfig::new(command).with(|config| config.timeout_ms = 30_000)
     }
 
-    fn checker(&self, script: &str) -> Checker<'_> {
+    fn checker(&self, script: &str) -> Checker {
         self.with(self.config(script))
     }
 
-    fn with(&self, config: CheckerConfig) -> Checker<'_> {
+    fn with(&self, config: CheckerConfig) -> Checker {
         Checker::new(config, &self.vocabulary).unwrap()
     }
 
@@ -64,11 +64,11 @@ impl Folder {
         self.vocabulary.read(text).unwrap()
     }
 
-    fn judge(&self, checker: &Checker<'_>, text: &str) -> Arc<Judgement> {
+    fn judge(&self, checker: &Checker, text: &str) -> Arc<Judgement> {
         checker.judge(&x(), &self.y(text))
     }
 
-    fn cause(&self, checker: &Checker<'_>, text: &str) -> Cause {
+    fn cause(&self, checker: &Checker, text: &str) -> Cause {
         self.judge(checker, text).as_ref().clone().unwrap_err().cause
     }
 }

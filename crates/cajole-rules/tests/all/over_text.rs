@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Spelling, State, Trie};
 use cajole_core::{Constraint, Symbol};
@@ -16,18 +17,18 @@ const PIECES: [&[u8]; 9] =
 /// The same where the text begins, without the blank.
 const FIRST: [&[u8]; 9] = [b"a", b"ab", b"", b"b", b"the", b"\xc3", b"\xa9", "日".as_bytes(), b""];
 
-fn vocabulary(differs: bool) -> Vocabulary {
+fn vocabulary(differs: bool) -> Arc<Vocabulary> {
     let names = PIECES.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
     let silent = PIECES.iter().map(|bytes| bytes.is_empty()).collect();
     let first = differs.then(|| Trie::new(FIRST));
-    Vocabulary::of_pieces(names, Spelling { later: Trie::new(PIECES), first, silent })
+    Arc::new(Vocabulary::of_pieces(names, Spelling { later: Trie::new(PIECES), first, silent }))
 }
 
 fn input(text: &str) -> Subject {
     Subject::new(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), text.into())
 }
 
-fn rules<'v>(text: &str, vocabulary: &'v Vocabulary) -> Rules<'v> {
+fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> Rules {
     Rules::parse("here", text, None, vocabulary).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -191,7 +192,7 @@ fn rules_about_tags_or_symbols_say_what_they_need() {
     let error =
         |text: &str| Rules::parse("here", text, None, &vocabulary).err().unwrap().to_string();
     assert!(error("bio = true").contains("needs BIO tags"), "{}", error("bio = true"));
-    let letters = Vocabulary::new(["a", "b"], "");
+    let letters = Arc::new(Vocabulary::new(["a", "b"], ""));
     let error = |text: &str| Rules::parse("here", text, None, &letters).err().unwrap().to_string();
     let words = error("must-have = ['a']\nwords = true");
     assert!(words.contains("\"words\" needs a network that writes text in pieces"), "{words}");

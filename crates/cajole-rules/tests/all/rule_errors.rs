@@ -1,21 +1,22 @@
 //! Errors in constraint files report the file, the line and the offending value.
 
 use std::fs;
+use std::sync::Arc;
 
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use serde_json::{Value, json};
 
-fn letters() -> Vocabulary {
-    Vocabulary::new(["a", "b"], "")
+fn letters() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["a", "b"], ""))
 }
 
-fn tags() -> Vocabulary {
-    Vocabulary::new(["O", "B-A", "I-A", "B-V"], " ")
+fn tags() -> Arc<Vocabulary> {
+    Arc::new(Vocabulary::new(["O", "B-A", "I-A", "B-V"], " "))
 }
 
 /// Checks that the file is rejected with a message that contains all `parts`.
 #[track_caller]
-fn check(vocabulary: &Vocabulary, text: &str, parts: &[&str]) {
+fn check(vocabulary: &Arc<Vocabulary>, text: &str, parts: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rule.toml");
     fs::write(&path, text).unwrap();

@@ -1,6 +1,7 @@
 //! Compares constraint files with independent implementations of their meaning.
 
 use std::fs;
+use std::sync::Arc;
 
 use cajole_core::{Constraint, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
@@ -13,7 +14,7 @@ fn letters(text: &str) -> Subject {
     Subject::new(text.chars().map(String::from).collect::<Vec<_>>(), json!(text))
 }
 
-fn rules<'v>(text: &str, vocabulary: &'v Vocabulary) -> Rules<'v> {
+fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> Rules {
     Rules::parse("here", text, None, vocabulary).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
@@ -36,7 +37,7 @@ fn outputs(n_symbols: usize, longest: usize) -> Vec<Vec<Symbol>> {
 /// Checks that the rules give `y` the cost `g`, with faults that add up to it, and that their
 /// automaton agrees, if they have one.
 #[track_caller]
-fn check(rules: &Rules<'_>, x: &Subject, y: &[Symbol], g: f32) {
+fn check(rules: &Rules, x: &Subject, y: &[Symbol], g: f32) {
     let is_near = |a: f32| (a - g).abs() <= 1e-5 * g.abs();
     let total = rules.check(x, y).total();
     assert!(is_near(total), "{y:?} costs {total}, not {g}");
@@ -52,7 +53,7 @@ fn check(rules: &Rules<'_>, x: &Subject, y: &[Symbol], g: f32) {
 /// The same for every output of up to `longest` symbols, given its text.
 #[track_caller]
 fn check_all(text: &str, input: &str, longest: usize, g: impl Fn(&str) -> f32) {
-    let vocabulary = Vocabulary::new(["a", "b", "z"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b", "z"], ""));
     let rules = rules(text, &vocabulary);
     for y in outputs(3, longest) {
         check(&rules, &letters(input), &y, g(&vocabulary.text(&y)));
@@ -62,7 +63,7 @@ fn check_all(text: &str, input: &str, longest: usize, g: impl Fn(&str) -> f32) {
 /// Checks that the rules are satisfied by exactly the right outputs of up to `longest` symbols.
 #[track_caller]
 fn check_members(text: &str, longest: usize, is_member: impl Fn(&str) -> bool) {
-    let vocabulary = Vocabulary::new(["a", "b", "z"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b", "z"], ""));
     let rules = rules(text, &vocabulary);
     for y in outputs(3, longest) {
         let g = rules.check(&letters(""), &y).total();
@@ -115,7 +116,7 @@ fn grammar_files_are_relative_to_the_rule_file() {
     fs::write(folder.path().join("ab.ebnf"), "s = [ \"a\" s \"b\" ] ;").unwrap();
     let path = folder.path().join("rule.toml");
     fs::write(&path, "grammar-file = 'ab.ebnf'").unwrap();
-    let vocabulary = Vocabulary::new(["a", "b"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
     let rules = Rules::read(&path, &vocabulary).unwrap();
     check(&rules, &letters(""), &[0, 0, 1, 1], 0.0);
     check(&rules, &letters(""), &[0, 0, 1], 1.0);
@@ -139,7 +140,7 @@ fn rules_say_which_files_they_name() {
                         [[all]]\ngrammar-file = 'ab.ebnf'\n[[all]]\n{command}\n"
     );
     let path = write("rule.toml", &text);
-    let vocabulary = Vocabulary::new(["a", "b"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
     assert_eq!(Rules::read(&path, &vocabulary).unwrap().reads(), [grammar, script]);
     let bare = Rules::parse("here", "pattern = 'a*'", None, &vocabulary).unwrap();
     assert!(bare.reads().is_empty());
@@ -162,8 +163,10 @@ fn rules_over_text_may_name_files() {
         "[[any]]\ncopies = { glossary-file = 'terms.tsv' }\n[[any]]\n\
          json-schema-file = 'schema.json'\n[[any]]\nsql = { schema-file = 'tables.sql' }\n",
     );
-    let vocabulary =
-        Vocabulary::new(["the", "house", "[1]", "['1']", "SELECT", "c", "FROM", "t"], " ");
+    let vocabulary = Arc::new(Vocabulary::new(
+        ["the", "house", "[1]", "['1']", "SELECT", "c", "FROM", "t"],
+        " ",
+    ));
     let rules = Rules::read(&path, &vocabulary).unwrap();
     assert_eq!(rules.reads(), [schema, tables, terms]);
     let g = |y: &str| {
@@ -176,7 +179,7 @@ fn rules_over_text_may_name_files() {
 
 #[test]
 fn rules_about_spans_are_read() {
-    let vocabulary = Vocabulary::new(TAGS, " ");
+    let vocabulary = Arc::new(Vocabulary::new(TAGS, " "));
     let (role, other) = ("A", "V");
     let text = format!(
         "[[all]]\nconsistent = ['{role}']\n[[all]]\nvalid = {{ roles = ['{role}'], checksum = 'luhn' }}"
@@ -193,7 +196,7 @@ fn rules_about_spans_are_read() {
 #[cfg(feature = "json-schema")]
 #[test]
 fn schemas_may_be_json_text() {
-    let vocabulary = Vocabulary::new(["null", "1"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["null", "1"], ""));
     let text = r#"json-schema = '{"enum": [null]}'"#;
     let rules = Rules::parse("here", text, None, &vocabulary).unwrap();
     let x = Subject::default();
@@ -241,7 +244,7 @@ fn all_sums_costs_and_any_takes_the_minimum() {
 fn no_weight_hides_a_violation() {
     let text = "divide-by = 'output'\n[[all]]\nweight = 1e-44\nmust-not-have = ['a']\n\
                 [[all]]\nweight = 1e30\npattern = '[ab]*'\n";
-    let vocabulary = Vocabulary::new(["a", "b"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
     let tiny = rules(text, &vocabulary);
     let long = [&[0][..], &[1; 999]].concat();
     assert!(!tiny.check(&letters(""), &long).is_satisfied());
@@ -266,7 +269,7 @@ fn spans<'t>(tags: &[&'t str]) -> Vec<(&'t str, usize, usize)> {
 
 #[test]
 fn tag_rules_match_their_reference() {
-    let vocabulary = Vocabulary::new(TAGS, " ");
+    let vocabulary = Arc::new(Vocabulary::new(TAGS, " "));
     let bio = rules("bio = true", &vocabulary);
     let unique = rules("unique-roles = ['A', 'V']", &vocabulary);
     let continuations = rules("continuations = true", &vocabulary);
@@ -299,7 +302,7 @@ fn tag_rules_match_their_reference() {
 
 #[test]
 fn spans_must_be_nodes_of_the_tree() {
-    let vocabulary = Vocabulary::new(TAGS, " ");
+    let vocabulary = Arc::new(Vocabulary::new(TAGS, " "));
     let tree = parse_tree("(S (NP (D the) (N cat)) (VP (V sat) (PP (P on))))").unwrap();
     let phrases = [(0, 2), (2, 4), (3, 4), (0, 4)];
     let x = letters("").with_tree(Some(tree));
@@ -326,7 +329,7 @@ fn spans_must_be_nodes_of_the_tree() {
 
 #[test]
 fn a_sole_span_rule_is_recognised() {
-    let vocabulary = Vocabulary::new(TAGS, " ");
+    let vocabulary = Arc::new(Vocabulary::new(TAGS, " "));
     let reading = |text: &str| rules(text, &vocabulary).only_spans().map(|(reading, _)| reading);
     assert_eq!(reading("spans-in-tree = 'phrasal'"), Some(Reading::Phrasal));
     assert_eq!(reading("spans-in-tree = 'all'\nname = 'x'\nweight = 2"), Some(Reading::All));
@@ -358,7 +361,7 @@ fn commands_must_build_one_tree_over_the_input() {
         items == 1 && !reduced && shifts == n_tokens
     }
     let names = ["s", "r", "!X"];
-    let vocabulary = Vocabulary::new(names, " ");
+    let vocabulary = Arc::new(Vocabulary::new(names, " "));
     let full = rules("shift-reduce = 'full'", &vocabulary);
     let paper = rules("shift-reduce = 'paper'", &vocabulary);
     for n_tokens in 1..=2 {
@@ -377,7 +380,7 @@ fn commands_must_build_one_tree_over_the_input() {
 
 #[test]
 fn messages_include_rule_names() {
-    let vocabulary = Vocabulary::new(["a", "b"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
     let text = "[[all]]\nname = 'no b'\nmust-not-have = ['b']\n\
                 [[all]]\nmust-not-have = ['bb']\n\
                 [[all]]\nname = 'one way'\n\
@@ -414,7 +417,7 @@ fn json_and_text_say_the_same_as_a_file() {
         ],
         "divide-by": "lengths",
     });
-    let vocabulary = Vocabulary::new(["a", "b", "z"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b", "z"], ""));
     let file = rules(text, &vocabulary);
     for json in [object, json!(text)] {
         let line = Rules::of_json(&json, &vocabulary).unwrap();
@@ -429,7 +432,7 @@ fn json_and_text_say_the_same_as_a_file() {
 /// Finds the rules that no output satisfies, on their own or together.
 #[test]
 fn unsatisfiable_rules_are_found() {
-    let vocabulary = Vocabulary::new(["a", "b"], "");
+    let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
     for (text, expected) in [
         ("pattern = '(ab)*'", &[][..]),
         ("pattern = 'a[^ab]'", &["the rule \"pattern\""]),

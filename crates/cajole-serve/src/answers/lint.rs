@@ -73,7 +73,7 @@ fn error_json(error: &RuleFileError, text: &str) -> Value {
 }
 
 /// What rules say about right outputs.
-fn tried(rules: &Rules<'_>, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
+fn tried(rules: &Rules, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
     let separator = vocabulary.separator().to_owned();
     let separator = Some(separator).filter(|_| vocabulary.spelling().is_none());
     let look = Look { by: String::new(), verbs: false, separator };

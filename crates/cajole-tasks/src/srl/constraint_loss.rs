@@ -43,7 +43,7 @@ impl<'a> Lesson<'a> {
 /// A tagger trained on both kinds of lessons.
 pub struct ConstraintLoss<'a> {
     net: &'a Tagging<RoleNetwork>,
-    constraint: SpansInTree<'a>,
+    constraint: SpansInTree,
     /// The weight of the second term.
     weight: f32,
 }
@@ -79,7 +79,7 @@ impl<'a> Trainable for ConstraintLoss<'a> {
     ) -> f64 {
         let xs: Vec<&Instance> = examples.iter().map(|example| example.input.instance()).collect();
         let log_probs = self.net.net.log_probs(g, &xs); // (T·B, V)
-        let (tags, viterbi) = (self.constraint.tags, Viterbi { space: Space::Log });
+        let (tags, viterbi) = (&self.constraint.tags, Viterbi { space: Space::Log });
         let (mut suffixes, mut y, mut rows) = (Suffixes::default(), Vec::new(), Vec::new());
         let mut loss = 0.0;
         for (b, example) in examples.iter().enumerate() {

@@ -1,37 +1,52 @@
-//! Where descents of a role tagger take satisfying tags from.
+//! The searches of a role tagger.
 
 use cajole_core::constraints::RoleSet;
-use cajole_core::decoders::tags::{self, Exact, Tagged, UniqueExact};
-use cajole_core::{Config, ConstrainedDecoder, Source};
+use cajole_core::decoders::tags::{self, AStar, Exact, Heuristic, Penalties, Tagged, UniqueExact};
+use cajole_core::{Config, ConstrainedDecoder, DoesNotFit, Search};
 
 use super::tagger::{Net, RoleTagger};
 
 impl RoleTagger {
-    /// The decoders behind all sources of a preset that apply. If the constraint is about spans
-    /// alone, `free` are the roles that are exempt: then masked decoding has an exact search, which
-    /// needs no automaton, and repeated roles can be charged.
+    /// A search as a decoder. If the constraint is about spans alone, `free` are the roles that are
+    /// exempt: then masked decoding is an exact search, which needs no automaton, A* has a heuristic,
+    /// and repeated roles can be charged.
+    ///
+    /// # Errors
+    /// If the search does not fit the constraint.
+    pub fn search<'a>(
+        &'a self,
+        search: &Search,
+        free: Option<&'a RoleSet>,
+    ) -> Result<Box<dyn ConstrainedDecoder<Net> + 'a>, DoesNotFit> {
+        const ONLY_SPANS: &str = "the rules are not about spans of a tree alone";
+        let tags = &self.vocabulary.tags;
+        Ok(match (search, free) {
+            (&Search::Spans { repeated }, Some(free)) => {
+                Box::new(Tagged { tags, search: UniqueExact::new(tags, free, repeated) })
+            }
+            (Search::Masked { .. } | Search::Exact { .. }, Some(free)) => {
+                Box::new(Tagged { tags, search: Exact { free } })
+            }
+            (&Search::Astar { limit }, Some(_)) => {
+                let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::default() };
+                let mut search = AStar::new(tags, penalties);
+                search.agenda_limit = limit;
+                search.heuristic = Heuristic::Viterbi;
+                Box::new(Tagged { tags, search })
+            }
+            (Search::Spans { .. } | Search::Astar { .. }, None) => {
+                return Err(search.does_not_fit(ONLY_SPANS));
+            }
+            _ => return tags::search(tags, search),
+        })
+    }
+
+    /// The decoders of all sources of a preset that fit.
     pub fn sources<'a>(
         &'a self,
         config: &Config,
         free: Option<&'a RoleSet>,
     ) -> Vec<Box<dyn ConstrainedDecoder<Net> + 'a>> {
-        config.sources.iter().filter_map(|source| self.source(source, free)).collect()
-    }
-
-    fn source<'a>(
-        &'a self,
-        source: &Source,
-        free: Option<&'a RoleSet>,
-    ) -> Option<Box<dyn ConstrainedDecoder<Net> + 'a>> {
-        let tags = &self.vocabulary.tags;
-        Some(match (*source, free) {
-            (Source::Spans { repeated }, Some(free)) => {
-                Box::new(Tagged { tags, search: UniqueExact::new(tags, free, repeated) })
-            }
-            (Source::Masked { .. }, Some(free)) => {
-                Box::new(Tagged { tags, search: Exact { free } })
-            }
-            _ => return tags::source(tags, source),
-        })
+        config.sources.iter().filter_map(|source| self.search(source, free).ok()).collect()
     }
 }

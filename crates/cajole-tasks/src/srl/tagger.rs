@@ -144,9 +144,9 @@ impl RoleTagger {
     }
 
     /// The constraint that arguments are among an instance's brackets.
-    pub fn constraint(&self) -> SpansInTree<'_> {
+    pub fn constraint(&self) -> SpansInTree {
         let tags = &self.vocabulary.tags;
-        SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) }
+        SpansInTree { tags: tags.clone(), free: RoleSet::named(tags, PREDICATE_ROLES) }
     }
 }
 

@@ -29,7 +29,7 @@ fn a_masked_decoder_always_finds_a_tree() {
         let x: Vec<Symbol> = vec![0; m];
         for width in [1, 4] {
             let wanted = Wanted::new(x.as_slice(), &one_tree);
-            let found = workspace.search(&model, &MaskedBeam::of(width), &wanted).unwrap();
+            let found = workspace.search(&model, &MaskedBeam::of(width), &x, &wanted).unwrap();
             assert!(!found.candidates().is_empty(), "{m} tokens, width {width}");
             assert!(found.candidates().iter().all(|y| one_tree.faults(m, &y.output).is_empty()));
         }

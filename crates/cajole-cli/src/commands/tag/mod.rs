@@ -308,7 +308,7 @@ fn columns(
 
 struct Job<'a> {
     network: &'a cajole_infer::Opened,
-    rules: &'a Rules<'a>,
+    rules: &'a Rules,
     /// Settings for sentences with given trees.
     given: Settings,
     /// Settings for predicted trees, which are trusted less.

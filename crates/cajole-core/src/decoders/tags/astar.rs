@@ -57,32 +57,32 @@ pub enum Heuristic {
 
 /// Finds the tags with the highest log-probability minus penalties.
 #[derive(Clone, Debug)]
-pub struct AStar<'a> {
+pub struct AStar {
     /// The cost of faults.
     pub penalties: Penalties,
     /// Which spans are repeated.
-    pub unique: RoleRule<'a>,
+    pub unique: RoleRule,
     /// Which spans continue nothing.
-    pub continuations: RoleRule<'a>,
+    pub continuations: RoleRule,
     /// Which spans refer to nothing.
-    pub references: RoleRule<'a>,
+    pub references: RoleRule,
     /// Which spans are not brackets.
-    pub syntax: SpansInTree<'a>,
+    pub syntax: SpansInTree,
     /// The bound.
     pub heuristic: Heuristic,
     /// Maximum number of prefixes per input; 40 bytes each.
     pub agenda_limit: usize,
 }
 
-impl<'a> AStar<'a> {
+impl AStar {
     /// PropBank's core roles, free predicate roles, and a million prefixes.
-    pub fn new(tags: &'a TagSet, penalties: Penalties) -> Self {
+    pub fn new(tags: &TagSet, penalties: Penalties) -> Self {
         AStar {
             penalties,
             unique: RoleRule::unique(tags),
             continuations: RoleRule::continuations(tags),
             references: RoleRule::references(tags),
-            syntax: SpansInTree { tags, free: RoleSet::named(tags, PREDICATE_ROLES) },
+            syntax: SpansInTree { tags: tags.clone(), free: RoleSet::named(tags, PREDICATE_ROLES) },
             heuristic: Heuristic::default(),
             agenda_limit: 1_000_000,
         }
@@ -97,7 +97,7 @@ impl<'a> AStar<'a> {
         brackets: Option<&Brackets>,
         agenda: &mut Agenda,
         y: &mut Vec<Symbol>,
-    ) -> Search {
+    ) -> Ended {
         y.clear();
         Run { a_star: self, scores, brackets, agenda }.search(y)
     }
@@ -105,7 +105,7 @@ impl<'a> AStar<'a> {
 
 /// How a search ended, and the number of prefixes popped.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Search {
+pub enum Ended {
     /// The best tags were found.
     Found {
         /// Their log-probability minus their penalties.
@@ -153,14 +153,14 @@ struct Prefix {
 
 /// One search.
 struct Run<'r> {
-    a_star: &'r AStar<'r>,
+    a_star: &'r AStar,
     scores: &'r TagScores<'r>,
     brackets: Option<&'r Brackets>,
     agenda: &'r mut Agenda,
 }
 
 impl Run<'_> {
-    fn search(mut self, y: &mut Vec<Symbol>) -> Search {
+    fn search(mut self, y: &mut Vec<Symbol>) -> Ended {
         let n = self.scores.n_positions();
         self.start();
         let mut expansions = 0;
@@ -169,16 +169,16 @@ impl Run<'_> {
             let taken = self.agenda.prefixes[entry.prefix as usize];
             if n < taken.len as usize {
                 self.read(taken, y);
-                return Search::Found { score: taken.sum as f32, expansions };
+                return Ended::Found { score: taken.sum as f32, expansions };
             }
             let is_root = taken.len == 0;
             let is_made = self.make(entry.prefix, None)
                 && (is_root || self.make(taken.parent, Some((entry.bound, taken.tag))));
             if !is_made {
-                return Search::TimedOut { expansions };
+                return Ended::TimedOut { expansions };
             }
         }
-        Search::Impossible { expansions }
+        Ended::Impossible { expansions }
     }
 
     /// Computes the bounds and queues the empty prefix.

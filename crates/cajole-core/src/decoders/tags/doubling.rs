@@ -21,10 +21,10 @@ impl DoublingTags {
     /// Writes the most probable satisfying sequence into `y` and returns its log-probability;
     /// `None` if it is not on the longest list, or impossible. The deadline is checked before each
     /// list and each check.
-    pub fn tag<X: ?Sized>(
+    pub fn tag(
         &self,
         scores: &TagScores,
-        wanted: &Wanted<'_, X>,
+        wanted: &Wanted<'_>,
         lists: &mut SuffixLists,
         y: &mut Vec<Symbol>,
     ) -> Option<f32> {
@@ -55,7 +55,8 @@ impl<X: ?Sized> ConstrainedTagSearch<X> for DoublingTags {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        _: &X,
+        wanted: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
         self.tag(scores, wanted, &mut buffers.lists, &mut buffers.y)

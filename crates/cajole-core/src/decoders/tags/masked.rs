@@ -35,15 +35,15 @@ impl MaskedTags {
     ///
     /// `None` if the constraint has no automaton, if no member of the input's length is possible,
     /// or if there are too many states.
-    pub fn tag<X: ?Sized>(
+    pub fn tag(
         &self,
         scores: &TagScores,
-        wanted: &Wanted<'_, X>,
+        wanted: &Wanted<'_>,
         trellis: &mut Trellis,
         y: &mut Vec<Symbol>,
     ) -> Option<f32> {
         y.clear();
-        let mask = wanted.automaton()?;
+        let mask = &*wanted.automaton()?;
         trellis.start(mask);
         for t in 0..scores.n_positions() {
             if wanted.is_late() {
@@ -59,7 +59,8 @@ impl<X: ?Sized> ConstrainedTagSearch<X> for MaskedTags {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        _: &X,
+        wanted: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
         self.tag(scores, wanted, &mut buffers.trellis, &mut buffers.y)

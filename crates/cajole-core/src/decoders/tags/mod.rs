@@ -17,7 +17,7 @@ mod scores;
 mod unique;
 mod viterbi;
 
-pub use astar::{AStar, Agenda, Heuristic, Penalties, Search};
+pub use astar::{AStar, Agenda, Ended, Heuristic, Penalties};
 pub use doubling::DoublingTags;
 pub use exact::{Chart, Exact};
 pub use k_best::{KBest, SuffixLists};
@@ -27,11 +27,12 @@ pub use scores::TagScores;
 pub use unique::{Frontier, UniqueExact};
 pub use viterbi::{Space, Suffixes, Viterbi};
 
-use crate::config::Source;
+use crate::backend_error::BackendError;
 use crate::constraints::{Bracketed, TagSet};
 use crate::decoder::{ConstrainedDecoder, Decoder, Found, Session, Sought};
-use crate::failure::Failure;
+use crate::decoders::{InTurn, NO_DECODER};
 use crate::model::{Candidate, Pass, Symbol};
+use crate::search::{DoesNotFit, Search};
 use crate::set::Short;
 use crate::stepper::Recording;
 use crate::tag_scorer::TagScorer;
@@ -54,7 +55,8 @@ pub trait ConstrainedTagSearch<X: ?Sized>: Sync {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        x: &X,
+        wanted: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32>;
 }
@@ -105,10 +107,11 @@ impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for Exact<'_> {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        x: &X,
+        _: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
-        self.tag(scores, wanted.input().brackets(), &mut buffers.chart, &mut buffers.y)
+        self.tag(scores, x.brackets(), &mut buffers.chart, &mut buffers.y)
     }
 }
 
@@ -116,24 +119,26 @@ impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for UniqueExact<'_> {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        x: &X,
+        _: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
         let TagBuffers { chart, frontier, y, .. } = buffers;
-        self.tag(scores, wanted.input().brackets(), chart, frontier, y)
+        self.tag(scores, x.brackets(), chart, frontier, y)
     }
 }
 
-impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar<'_> {
+impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        x: &X,
+        _: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
-        let brackets = wanted.input().brackets();
+        let brackets = x.brackets();
         match self.tag(scores, brackets, &mut buffers.agenda, &mut buffers.y) {
-            Search::Found { score, .. } => Some(score),
+            Ended::Found { score, .. } => Some(score),
             _ => None,
         }
     }
@@ -155,17 +160,32 @@ impl<'a> Tagged<'a, Viterbi> {
     }
 }
 
-/// The sources of satisfying candidates available to taggers.
-pub fn source<'a, M: TagScorer>(
+/// The searches of taggers: all go over one matrix of log-probabilities.
+///
+/// # Errors
+/// If the search is for networks of another kind.
+pub fn search<'a, M: TagScorer + 'a>(
     tags: &'a TagSet,
-    source: &Source,
-) -> Option<Box<dyn ConstrainedDecoder<M> + 'a>> {
-    Some(match *source {
-        Source::Spans { .. } => return None,
-        Source::Masked { .. } => Box::new(Tagged { tags, search: MaskedTags::default() }),
-        Source::BlackBox { limit } => {
-            Box::new(Tagged { tags, search: DoublingTags { from: 2, to: limit } })
+    search: &Search,
+) -> Result<Box<dyn ConstrainedDecoder<M> + 'a>, DoesNotFit> {
+    let lists = |from, to| Tagged { tags, search: DoublingTags { from, to } };
+    let masked = Tagged { tags, search: MaskedTags::default() };
+    Ok(match *search {
+        Search::Masked { .. } => Box::new(masked),
+        Search::Beam { from, to } => Box::new(lists(from, to)),
+        Search::BlackBox { limit } => Box::new(lists(2, limit)),
+        // The exact optimum if the rules are an automaton; else the best on a long list.
+        Search::Exact { limit } | Search::Astar { limit } => {
+            Box::new(InTurn { searches: vec![Box::new(masked), Box::new(lists(2, limit))] })
         }
+        Search::Sample { n, from, seed } => {
+            let search = SamplingTags { samples: n, temperature: from.temperature, seed };
+            Box::new(Tagged { tags, search })
+        }
+        Search::Spans { .. } => {
+            return Err(search.does_not_fit("only role taggers search over spans"));
+        }
+        Search::Gbi(_) | Search::Network => return Err(search.does_not_fit(NO_DECODER)),
     })
 }
 
@@ -175,7 +195,7 @@ impl<M: TagScorer, S: TagSearch> Decoder<M> for Tagged<'_, S> {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.tag(at, set, found, Recording::Kept)
     }
 
@@ -184,7 +204,7 @@ impl<M: TagScorer, S: TagSearch> Decoder<M> for Tagged<'_, S> {
         at: &mut Session<'_, M>,
         set: &[Pass<'_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         self.tag(at, set, found, Recording::None)
     }
 }
@@ -196,7 +216,7 @@ impl<S: TagSearch> Tagged<'_, S> {
         set: &[Pass<'_, M>],
         found: &mut [Found],
         recording: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let Session { model, scratch, buffers } = at;
         model.read(scratch, set, recording)?;
         for (place, found) in found.iter_mut().enumerate() {
@@ -232,7 +252,7 @@ impl<M: TagScorer, S: ConstrainedTagSearch<M::Input>> ConstrainedDecoder<M> for 
         at: &mut Session<'_, M>,
         set: &[Sought<'_, '_, M>],
         found: &mut [Found],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let Session { model, scratch, buffers } = at;
         // Run the network only over unrecorded inputs.
         let fresh = set.iter().map(|sought| sought.pass).filter(|pass| pass.place.is_none());
@@ -254,7 +274,11 @@ impl<M: TagScorer, S: ConstrainedTagSearch<M::Input>> ConstrainedDecoder<M> for 
             let mut scores = std::mem::take(&mut buffers.tags.scores);
             model.scores(scratch, recording, place, &mut scores);
             let view = TagScores::new(self.tags, &scores);
-            if self.search.search(&view, sought.wanted, &mut buffers.tags).is_some() {
+            if self
+                .search
+                .search(&view, sought.pass.input, sought.wanted, &mut buffers.tags)
+                .is_some()
+            {
                 fill(found.add(), &buffers.tags.y, &view);
             }
             buffers.tags.scores = scores;

@@ -22,12 +22,7 @@ pub struct SamplingTags {
 impl SamplingTags {
     /// Writes the most probable satisfying sample into `y` and returns its log-probability; `None`
     /// if none satisfies. Ties go to the lexicographically smallest one.
-    pub fn tag<X: ?Sized>(
-        &self,
-        scores: &TagScores,
-        wanted: &Wanted<'_, X>,
-        y: &mut Vec<Symbol>,
-    ) -> Option<f32> {
+    pub fn tag(&self, scores: &TagScores, wanted: &Wanted<'_>, y: &mut Vec<Symbol>) -> Option<f32> {
         y.clear();
         let mut random = Random::new(self.seed);
         let mut drawn: Vec<(f64, Vec<Symbol>)> =
@@ -65,7 +60,8 @@ impl<X: ?Sized> ConstrainedTagSearch<X> for SamplingTags {
     fn search(
         &self,
         scores: &TagScores<'_>,
-        wanted: &Wanted<'_, X>,
+        _: &X,
+        wanted: &Wanted<'_>,
         buffers: &mut TagBuffers,
     ) -> Option<f32> {
         self.tag(scores, wanted, &mut buffers.y)

@@ -8,7 +8,9 @@
 
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::model::{Mark, Symbol};
-use cajole_core::{ConstrainedDecoder, Decoder, Failure, Recording, Source, decoders};
+use cajole_core::{
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Recording, Search, decoders,
+};
 use smallvec::SmallVec;
 
 use super::cache::{Cache, Cached, ROOT};
@@ -124,7 +126,7 @@ impl Decoding {
         net: &EncoderDecoder,
         g: &mut Graph<'_>,
         symbols: &[Symbol],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let Decoding {
             memory, cache, rows, inputs, drafts, open, log_probs, log_sums, prefix, ..
         } = self;
@@ -176,9 +178,9 @@ fn extend(
     (memory, cache): (&Memory, &mut Cache),
     Open { rows, nodes, inputs, symbols }: &mut Open,
     (log_probs, log_sums): (&mut [f32], &mut [f32]),
-) -> Result<(), Failure> {
+) -> Result<(), BackendError> {
     if MOST_CACHED < cache.len() {
-        return Err(Failure::new(format!(
+        return Err(BackendError::new(format!(
             "the cache has {} floats, and the limit is {MOST_CACHED}: search for less",
             cache.len()
         )));
@@ -291,7 +293,7 @@ impl Stepwise for EncoderDecoder {
         lane: &mut Decoding,
         symbols: &[Symbol],
         _: Recording,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         lane.step(self, g, symbols)
     }
 
@@ -369,7 +371,7 @@ impl Network for EncoderDecoder {
         g: &mut Graph<'_>,
         lane: &mut Decoding,
         outputs: &mut [Forcing<'_>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         g.tape.check_room()?;
         g.level(FORCED);
         let ys = outputs.iter().map(|force| (force.input, force.output));
@@ -398,7 +400,7 @@ impl Network for EncoderDecoder {
         g: &mut Graph<'_>,
         lane: &mut Decoding,
         blamed: &mut [&mut Vec<(Mark, f32)>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BackendError> {
         let Decoding { memory, cache, drafts, late, .. } = lane;
         let all = blamed.iter().flat_map(|blame| blame.iter());
         let nodes = all.filter_map(|&(mark, _)| Some(parts(mark)?.0));
@@ -427,11 +429,11 @@ impl Network for EncoderDecoder {
         decoders::own(beam)
     }
 
-    fn source(
+    fn search(
         &self,
-        source: &Source,
+        search: &Search,
         ranking: Ranking,
-    ) -> Option<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>> {
-        decoders::source(source, ranking)
+    ) -> Result<Box<dyn ConstrainedDecoder<Trained<Self>> + '_>, DoesNotFit> {
+        decoders::search(search, ranking)
     }
 }

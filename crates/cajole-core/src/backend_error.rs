@@ -8,11 +8,11 @@ use std::fmt::Display;
 /// continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Failure(String);
+pub struct BackendError(String);
 
-impl Failure {
+impl BackendError {
     /// A failure with this message.
     pub fn new(message: impl Display) -> Self {
-        Failure(message.to_string())
+        BackendError(message.to_string())
     }
 }
