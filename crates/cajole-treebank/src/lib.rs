@@ -11,6 +11,7 @@
 pub mod clean;
 pub mod conll2012;
 pub mod corpus;
+mod counts;
 pub mod error;
 pub mod evalb;
 pub mod generated;
@@ -23,13 +24,13 @@ pub mod roles;
 mod scan;
 pub mod shift_reduce;
 mod spellings;
-mod summable;
 pub mod text;
 pub mod tokenize;
 pub mod tree;
 
 pub use clean::clean;
 pub use corpus::{Corpus, Located, Problem, Sentence};
+pub use counts::percent;
 pub use error::{Fault, TreeError};
 pub use limits::MOST_DEPTH;
 pub use pretty::Pretty;

@@ -2,9 +2,9 @@
 
 use cajole_core::Symbol;
 use cajole_core::corpus::in_parallel;
-use cajole_treebank::Tree;
 use cajole_treebank::evalb::{self, Params};
 use cajole_treebank::shift_reduce::repair::Repairs;
+use cajole_treebank::{Tree, percent};
 
 use super::parser::Parser;
 
@@ -27,7 +27,7 @@ impl Score {
 
     /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
-        100.0 * self.exact as f64 / self.brackets.sentences.max(1) as f64
+        percent(self.exact, self.brackets.sentences)
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::brackets::{Bracket, Brackets};
 use super::params::Params;
-use crate::Tree;
+use crate::{Tree, percent};
 
 /// Counts summed over sentences. Ratios are computed on demand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -85,10 +85,6 @@ impl Score {
     pub fn tagging_accuracy(&self) -> f64 {
         percent(self.correct_tags, self.words)
     }
-}
-
-fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
 crate::summable!(Score {

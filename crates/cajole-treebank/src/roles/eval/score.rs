@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use super::phrases::{Phrases, Verdict};
+use crate::percent;
 use crate::roles::bio::Argument;
 
 /// The role of the predicate.
@@ -108,10 +109,6 @@ impl Counts {
         let (precision, recall) = (self.precision(), self.recall());
         if self.correct == 0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) }
     }
-}
-
-fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
 impl AddAssign for Score {

@@ -1,4 +1,9 @@
-//! Sums of scores.
+//! Sums of scores, and their ratios.
+
+/// A ratio in per cent; 0 if there is nothing to count.
+pub fn percent(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
 
 /// Implements `+=` for a struct field by field, and [`Sum`](std::iter::Sum); without fields only
 /// the latter, by the struct's own `+=`.
