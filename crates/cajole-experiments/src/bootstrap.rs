@@ -5,9 +5,6 @@
 //! same draws, because an input that is hard for one is hard for the other. They differ
 //! significantly if the interval of the difference does not contain zero.
 
-use std::iter::Sum;
-use std::ops::Add;
-
 use cajole_core::random::Random;
 use serde::{Deserialize, Serialize};
 
@@ -48,25 +45,7 @@ impl Tally {
     }
 }
 
-impl Add for Tally {
-    type Output = Tally;
-
-    fn add(self, other: Tally) -> Tally {
-        Tally {
-            correct: self.correct + other.correct,
-            found: self.found + other.found,
-            gold: self.gold + other.gold,
-            exact: self.exact + other.exact,
-            outputs: self.outputs + other.outputs,
-        }
-    }
-}
-
-impl Sum for Tally {
-    fn sum<I: Iterator<Item = Tally>>(tallies: I) -> Tally {
-        tallies.fold(Tally::default(), Add::add)
-    }
-}
+cajole_treebank::summable!(Tally { correct, found, gold, exact, outputs });
 
 /// Stored as arrays, results on thousands of failures stay small.
 impl From<Tally> for [u32; 5] {

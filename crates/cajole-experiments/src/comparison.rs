@@ -77,7 +77,8 @@ fn by_input(sets: &[&FailureSet<'_>], ours: &str, rival: &str) -> (Vec<Tally>, V
         };
         for (input, (&own, &theirs)) in set.inputs.iter().zip(own.iter().zip(theirs)) {
             let both = pooled.entry(input).or_default();
-            *both = (both.0 + own, both.1 + theirs);
+            both.0 += own;
+            both.1 += theirs;
         }
     }
     pooled.into_values().unzip()

@@ -43,20 +43,6 @@ fn is_right(case: &CaseStudy) -> bool {
     case.steps.last().is_some_and(|step| step.accuracy == 100.0)
 }
 
-/// The number of insertions, deletions and substitutions that turn `a` into `b`.
-pub(crate) fn edit_distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use cajole_report::CaseStep;
@@ -87,12 +73,5 @@ mod tests {
         let (shown, note) = title(None, others()[..2].to_vec()).unwrap();
         assert!(shown == "near" && note.contains("violates nothing"), "{note}");
         assert_eq!(title(None, others()[..1].to_vec()), None, "never one that got worse");
-    }
-
-    #[test]
-    fn distances_are_levenshteins() {
-        let distance = |a: &str, b: &str| edit_distance(a.as_bytes(), b.as_bytes());
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!((distance("", "abc"), distance("abc", ""), distance("ab", "ab")), (3, 3, 0));
     }
 }

@@ -23,7 +23,7 @@ mod tuning;
 pub(crate) use bootstrap::{Interval, Score, Tally, Verdict};
 pub(crate) use comparison::{FailureSet, LEGEND, OURS, Tallies, ahead_on_all, tally_table};
 pub use error::{ExperimentError, UnknownCorpus};
-pub(crate) use example::{NEAREST, choose, edit_distance};
+pub(crate) use example::{NEAREST, choose};
 pub(crate) use kept::Kept;
 pub use kept::KeptError;
 pub use method::{Nudged, Repair};

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use cajole_core::corpus::{BATCH, in_parallel, together_or_alone};
 use cajole_core::{
-    Candidate, ConstrainedDecoder, Constraint, Decoder, BackendError, Found, Gbi, Job, Model, Outcome,
-    Pass, Session, Sought, Step, Symbol, Wanted, Workspace,
+    BackendError, Candidate, ConstrainedDecoder, Constraint, Decoder, Found, Gbi, Job, Model,
+    Outcome, Pass, Session, Sought, Step, Symbol, Wanted, Workspace,
 };
 use cajole_tasks::Watch;
 

@@ -28,8 +28,10 @@ pub trait AutoRegressive: Send + Sync {
     /// `V`: number of output symbols, including the end symbol.
     fn n_symbols(&self) -> usize;
 
-    /// The end symbol. It also serves as the start symbol.
-    fn end(&self) -> Symbol;
+    /// The end symbol, which also serves as the start symbol; the last one, unless overridden.
+    fn end(&self) -> Symbol {
+        AutoRegressive::n_symbols(self) as Symbol - 1
+    }
 
     /// Length limit of an output for `x`, including its end symbol.
     fn cap(&self, x: &Self::Input) -> usize;

@@ -4,15 +4,13 @@
 //! keep their order, also in JSON, and sit next to the names and counts rather than in a nested
 //! object, so a row loads directly into a data frame.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
 /// One measured combination of net, method and constraint.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Row {
     /// The trained network.
     pub net: String,
@@ -25,12 +23,11 @@ pub struct Row {
     /// How many of them violated the constraint when first decoded: the failure set.
     pub failures: usize,
     /// The measurements, in the order they were added.
+    #[serde(flatten, with = "figures")]
     pub figures: Vec<(Figure, f64)>,
 }
 
 impl Row {
-    const NAMES: [&str; 5] = ["net", "method", "constraint", "total", "failures"];
-
     /// A row without counts or figures.
     pub fn new(
         net: impl Into<String>,
@@ -71,50 +68,40 @@ impl Row {
     }
 }
 
-impl Serialize for Row {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let [net, method, constraint, total, failures] = Row::NAMES;
-        let mut map = serializer.serialize_map(Some(Row::NAMES.len() + self.figures.len()))?;
-        map.serialize_entry(net, &self.net)?;
-        map.serialize_entry(method, &self.method)?;
-        map.serialize_entry(constraint, &self.constraint)?;
-        map.serialize_entry(total, &self.total)?;
-        map.serialize_entry(failures, &self.failures)?;
-        for (figure, value) in &self.figures {
-            map.serialize_entry(figure, &value.is_finite().then_some(*value))?;
-        }
-        map.end()
-    }
-}
+/// Figures as fields of their row. One that is not finite is `null`, which reads back as NaN.
+mod figures {
+    use std::fmt;
 
-/// Deserializes what [`Row`] serializes; a `null` figure becomes NaN.
-impl<'de> Deserialize<'de> for Row {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Row, D::Error> {
+    use serde::de::{Deserializer, MapAccess, Visitor};
+    use serde::ser::Serializer;
+
+    use crate::figure::Figure;
+
+    pub(super) fn serialize<S: Serializer>(
+        figures: &[(Figure, f64)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        serializer.collect_map(figures.iter().map(|(figure, value)| (figure, finite(*value))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(Figure, f64)>, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Row;
+            type Value = Vec<(Figure, f64)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with net, method, constraint, counts and figures")
+                f.write_str("figures")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
-                let mut row = Row::default();
-                while let Some(name) = map.next_key::<String>()? {
-                    match name.as_str() {
-                        "net" => row.net = map.next_value()?,
-                        "method" => row.method = map.next_value()?,
-                        "constraint" => row.constraint = map.next_value()?,
-                        "total" => row.total = map.next_value()?,
-                        "failures" => row.failures = map.next_value()?,
-                        name => {
-                            let figure = Figure::deserialize(name.into_deserializer())?;
-                            let value = map.next_value::<Option<f64>>()?;
-                            row.figures.push((figure, value.unwrap_or(f64::NAN)));
-                        }
-                    }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut figures = Vec::new();
+                while let Some((figure, value)) = map.next_entry::<Figure, Option<f64>>()? {
+                    figures.push((figure, value.unwrap_or(f64::NAN)));
                 }
-                Ok(row)
+                Ok(figures)
             }
         }
         deserializer.deserialize_map(Fields)

@@ -7,6 +7,7 @@ mod changes;
 pub mod checkpoint;
 pub mod corpora;
 pub mod curve;
+mod edit_distance;
 mod fingerprint;
 mod licences;
 mod load_error;
@@ -25,6 +26,7 @@ pub mod writer;
 
 pub use changes::changes;
 pub use checkpoint::Checkpoint;
+pub use edit_distance::edit_distance;
 pub use fingerprint::{fingerprint, fingerprint_of};
 pub use licences::{LICENCES, Licensed};
 pub use overrides::{OverrideError, overridden};

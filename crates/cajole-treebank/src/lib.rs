@@ -11,6 +11,7 @@
 pub mod clean;
 pub mod conll2012;
 pub mod corpus;
+mod counts;
 pub mod error;
 pub mod evalb;
 pub mod generated;
@@ -29,6 +30,7 @@ pub mod tree;
 
 pub use clean::clean;
 pub use corpus::{Corpus, Located, Problem, Sentence};
+pub use counts::percent;
 pub use error::{Fault, TreeError};
 pub use limits::MOST_DEPTH;
 pub use pretty::Pretty;

@@ -10,8 +10,7 @@
 //!
 //! No `g_k` is negative and every `w_k` is positive, so the sum is zero exactly when all terms are.
 
-use super::Automaton;
-use super::product::Product;
+use super::{Automaton, Product, Weighted};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
@@ -35,45 +34,11 @@ const MOST_ARCS_IN_ALL: usize = 1 << 20;
 /// assert!(both.check(&[0, 0], &[0, 1]).total() > 0.0); // too few
 /// assert!(both.check(&[0, 0], &[0, 0]).total() > 0.0); // no pairs
 /// ```
-pub struct All<'a, X: ?Sized> {
-    constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,
-}
+pub type All<'a, X> = Weighted<'a, X, Sum>;
 
-impl<'a, X: ?Sized> All<'a, X> {
-    /// No constraints yet.
-    pub fn new() -> Self {
-        All { constraints: Vec::new() }
-    }
-
-    /// Adds a constraint with this weight.
-    ///
-    /// # Panics
-    ///
-    /// If `weight` is not positive and finite: others would hide a violation or make it permanent.
-    pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
-        assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
-        self.constraints.push((weight, Box::new(constraint)));
-        self
-    }
-
-    /// Adds the constraints of `other`, with their weights.
-    #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
-        self.constraints.extend(other.constraints);
-        self
-    }
-
-    /// The constraints with their weights, in insertion order.
-    pub fn iter(&self) -> impl Iterator<Item = (f32, &(dyn Constraint<X> + Send + 'a))> {
-        self.constraints.iter().map(|(weight, constraint)| (*weight, &**constraint))
-    }
-}
-
-impl<X: ?Sized> Default for All<'_, X> {
-    fn default() -> Self {
-        All::new()
-    }
-}
+/// Combines constraints as [`All`] does.
+#[derive(Clone, Copy, Debug)]
+pub enum Sum {}
 
 impl<X: ?Sized> Constraint<X> for All<'_, X> {
     fn check(&self, x: &X, y: &[Symbol]) -> Violation {
@@ -94,10 +59,8 @@ impl<X: ?Sized> Constraint<X> for All<'_, X> {
     /// If some are not [finite](Automaton::is_finite), it is not enumerated: then the distance to
     /// acceptance is a lower bound, and a prefix may be a dead end.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
-        let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
-        let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
         let mut left = MOST_ARCS_IN_ALL;
-        automata.into_iter().reduce(|all, next| {
+        self.automata(x)?.into_iter().reduce(|all, next| {
             let are_finite = all.is_finite() && next.is_finite();
             let (most, n_symbols) = (MOST_ARCS.min(left), all.n_symbols().max(1));
             let list = || all.intersect_within(most / n_symbols, &*next);

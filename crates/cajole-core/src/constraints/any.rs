@@ -11,7 +11,7 @@
 //! No `g_k` is negative and every `w_k` is positive, so the minimum is zero exactly when one of
 //! them is.
 
-use super::{Automaton, Dfa, State};
+use super::{Automaton, Dfa, State, Weighted};
 use crate::constraint::{Constraint, Fault, Violation};
 use crate::model::Symbol;
 
@@ -32,27 +32,13 @@ use crate::model::Symbol;
 /// }
 /// assert!(either.check(&[], &[1, 1]).total() > 0.0);
 /// ```
-pub struct Any<'a, X: ?Sized> {
-    constraints: Vec<(f32, Box<dyn Constraint<X> + Send + 'a>)>,
-}
+pub type Any<'a, X> = Weighted<'a, X, Minimum>;
 
-impl<'a, X: ?Sized> Any<'a, X> {
-    /// No constraints yet.
-    pub fn new() -> Self {
-        Any { constraints: Vec::new() }
-    }
+/// Combines constraints as [`Any`] does.
+#[derive(Clone, Copy, Debug)]
+pub enum Minimum {}
 
-    /// Adds a constraint with this weight.
-    ///
-    /// # Panics
-    ///
-    /// If `weight` is not positive and finite: others would hide a violation or make it permanent.
-    pub fn with(mut self, weight: f32, constraint: impl Constraint<X> + Send + 'a) -> Self {
-        assert!(0.0 < weight && weight.is_finite(), "weight {weight} is not positive and finite");
-        self.constraints.push((weight, Box::new(constraint)));
-        self
-    }
-
+impl<X: ?Sized> Any<'_, X> {
     /// The index of the nearest constraint, and its weighted violation.
     fn nearest(&self, x: &X, y: &[Symbol]) -> Option<(usize, Violation)> {
         let violations = self.constraints.iter().map(|(w, c)| c.check(x, y).scaled(*w));
@@ -62,12 +48,6 @@ impl<'a, X: ?Sized> Any<'a, X> {
             let ((a_is_nan, a), (b_is_nan, b)) = (distance(a), distance(b));
             a_is_nan.cmp(&b_is_nan).then(a.total_cmp(&b))
         })
-    }
-}
-
-impl<X: ?Sized> Default for Any<'_, X> {
-    fn default() -> Self {
-        Any::new()
     }
 }
 
@@ -87,8 +67,7 @@ impl<X: ?Sized> Constraint<X> for Any<'_, X> {
 
     /// The union, if every constraint has an automaton and there is at least one.
     fn automaton(&self, x: &X) -> Option<Box<dyn Automaton + '_>> {
-        let automata = self.constraints.iter().map(|(_, constraint)| constraint.automaton(x));
-        let automata: Vec<Box<dyn Automaton + '_>> = automata.collect::<Option<_>>()?;
+        let automata = self.automata(x)?;
         let n_symbols = automata.iter().map(|automaton| automaton.n_symbols()).max()?;
         let are_finite = automata.iter().all(|automaton| automaton.is_finite());
         let union = are_finite.then(|| union(&automata, n_symbols)).flatten();

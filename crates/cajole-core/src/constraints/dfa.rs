@@ -166,8 +166,22 @@ fn distances(
             }
         }
     }
-    let mut distance: Vec<_> = accepting.iter().map(|&accepts| accepts.then_some(0)).collect();
-    let mut queue: VecDeque<_> = (0..accepting.len()).filter(|&q| accepting[q]).collect();
+    distances_along(&sources, |q| accepting[q])
+}
+
+/// `d(q)` of every state, given the states that lead to each.
+pub(super) fn distances_along(
+    sources: &[Vec<usize>],
+    accepts: impl Fn(usize) -> bool,
+) -> Vec<Option<usize>> {
+    let mut distance = vec![None; sources.len()];
+    let mut queue = VecDeque::new();
+    for q in 0..sources.len() {
+        if accepts(q) {
+            distance[q] = Some(0);
+            queue.push_back(q);
+        }
+    }
     while let Some(to) = queue.pop_front() {
         for &q in &sources[to] {
             if distance[q].is_none() {

@@ -16,13 +16,13 @@
 //! Outputs that label spans with tags ([`TagSet`]) have their own constraints. All but the first
 //! blame whole spans, each with `1/len` per position:
 //!
-//! | constraint        | feasible when                                                         |
-//! |-------------------|-----------------------------------------------------------------------|
-//! | [`Bio`]           | every span begins with `B-`                                           |
-//! | [`SpansInTree`]   | every span is one of the input's [`Brackets`]                         |
-//! | [`UniqueRoles`]   | no core role occurs twice                                             |
-//! | [`Continuations`] | every `C-X` comes after an `X`                                        |
-//! | [`References`]    | every `R-X` has an `X` somewhere                                      |
+//! | constraint                  | feasible when                                 |
+//! |-----------------------------|-----------------------------------------------|
+//! | [`Bio`]                     | every span begins with `B-`                   |
+//! | [`SpansInTree`]             | every span is one of the input's [`Brackets`] |
+//! | [`RoleRule::unique`]        | no core role occurs twice                     |
+//! | [`RoleRule::continuations`] | every `C-X` comes after an `X`                |
+//! | [`RoleRule::references`]    | every `R-X` has an `X` somewhere              |
 //!
 //! Throughout, `m` and `n` are the lengths of input and output, without end symbols.
 //!
@@ -59,9 +59,10 @@ mod spans;
 mod spelled;
 mod tag_set;
 mod trie;
+mod weighted;
 
-pub use all::All;
-pub use any::Any;
+pub use all::{All, Sum};
+pub use any::{Any, Minimum};
 pub use automaton::{Automaton, State};
 pub use bio::Bio;
 pub use brackets::{Bracketed, Brackets};
@@ -74,8 +75,9 @@ pub use length::Length;
 pub use product::Product;
 pub use regular::Regular;
 pub use role_set::RoleSet;
-pub use roles::{CORE_ROLES, Continuations, PREDICATE_ROLES, References, UniqueRoles};
+pub use roles::{CORE_ROLES, PREDICATE_ROLES, RoleRule};
 pub use spans::SpansInTree;
 pub use spelled::{MOST_FOLLOWED, Spelled, Spelling};
 pub use tag_set::{Role, Span, Tag, TagSet, TagSetError};
 pub use trie::Trie;
+pub use weighted::Weighted;

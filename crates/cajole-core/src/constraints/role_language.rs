@@ -3,25 +3,17 @@
 //! A rule that looks at a span and the roles before it must remember only which of these occurred:
 //! a state is the set of relevant roles seen, and the role of the open span.
 
+use super::roles::Need;
 use super::{Automaton, Role, State, Tag, TagSet};
 use crate::model::Symbol;
 
-/// What a span of a role requires of the roles before it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asks {
-    /// Roles that must have occurred, by bit.
-    pub(super) needs: u64,
-    /// Roles that must not have occurred.
-    pub(super) forbids: u64,
-    /// The role can never occur.
-    pub(super) is_hopeless: bool,
-}
-
-/// The outputs in which every span has what it requires.
+/// The outputs in which every role has what it requires of those before it.
 pub(super) struct RoleLanguage<'a> {
     tags: &'a TagSet,
     /// By role.
-    asks: Vec<Asks>,
+    needs: &'a [Need],
+    /// The bits of roles that others require or forbid; the rest need not be remembered.
+    watched: u64,
 }
 
 /// Roles that fit in a state.
@@ -29,20 +21,23 @@ const MOST: usize = 48;
 
 impl<'a> RoleLanguage<'a> {
     /// With each role's requirements; `None` if there are too many roles.
-    pub(super) fn new(tags: &'a TagSet, asks: impl Fn(Role) -> Asks) -> Option<Self> {
-        let asks = tags.roles().map(asks).collect();
-        (tags.n_roles() <= MOST).then_some(RoleLanguage { tags, asks })
+    pub(super) fn new(tags: &'a TagSet, needs: &'a [Need]) -> Option<Self> {
+        if tags.n_roles() > MOST {
+            return None;
+        }
+        let mut watched = 0;
+        for need in needs {
+            if let Need::With(role) | Need::Without(role) = *need {
+                watched |= bit(role);
+            }
+        }
+        Some(RoleLanguage { tags, needs, watched })
     }
+}
 
-    /// The bit of a role.
-    pub(super) fn bit(role: Role) -> u64 {
-        1 << role.index().min(MOST)
-    }
-
-    /// The bits that any requirement refers to; others need not be remembered.
-    fn watched(&self) -> u64 {
-        self.asks.iter().fold(0, |all, asks| all | asks.needs | asks.forbids)
-    }
+/// The bit of a role.
+fn bit(role: Role) -> u64 {
+    1 << role.index()
 }
 
 impl Automaton for RoleLanguage<'_> {
@@ -63,12 +58,9 @@ impl Automaton for RoleLanguage<'_> {
             // A stray `I-` begins a span.
             Tag::B(role) | Tag::I(role) => role,
         };
-        let Asks { needs, forbids, is_hopeless } = self.asks[role.index()];
-        if is_hopeless || seen & needs != needs || seen & forbids != 0 {
-            return None;
-        }
-        let seen = seen | (RoleLanguage::bit(role) & self.watched());
-        Some(State::new(seen | place(role)))
+        let is_allowed = self.needs[role.index()].is_met(|role| seen & bit(role) != 0);
+        let seen = seen | (bit(role) & self.watched);
+        is_allowed.then(|| State::new(seen | place(role)))
     }
 
     fn accepts(&self, _: State) -> bool {

@@ -12,7 +12,7 @@
 //!
 //! They found that the third hurts; it is here to be measured.
 
-use super::role_language::{Asks, RoleLanguage};
+use super::role_language::RoleLanguage;
 use super::spans::{blame, told};
 use super::{Automaton, Role, RoleSet, Span, TagSet};
 use crate::constraint::{Constraint, Fault, Violation};
@@ -25,179 +25,139 @@ pub const CORE_ROLES: &[&str] = &["ARG0", "ARG1", "ARG2", "ARG3", "ARG4", "ARG5"
 /// [`SpansInTree`](super::SpansInTree) should leave them free.
 pub const PREDICATE_ROLES: &[&str] = &["V", "C-V"];
 
-/// No core role may occur twice; the second and later spans are blamed.
+/// A rule about which roles may occur together, made by one of its constructors.
+///
+/// ```
+/// use cajole_core::Constraint;
+/// use cajole_core::constraints::{RoleRule, TagSet};
+///
+/// let tags = TagSet::new(["O", "B-ARG0", "B-C-ARG0", "B-V"])?;
+/// assert_eq!(RoleRule::unique(&tags).check("", &[1, 3, 1]).total(), 1.0);
+/// assert!(RoleRule::continuations(&tags).check("", &[1, 3, 2]).is_satisfied());
+/// # Ok::<(), cajole_core::constraints::TagSetError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct UniqueRoles {
-    /// The tags.
-    pub tags: TagSet,
-    /// The roles that may occur once, usually the [`CORE_ROLES`].
-    pub core: RoleSet,
-}
-
-impl UniqueRoles {
-    /// Makes the [`CORE_ROLES`] of `tags` unique.
-    pub fn new(tags: &TagSet) -> Self {
-        UniqueRoles { tags: tags.clone(), core: RoleSet::named(tags, CORE_ROLES) }
-    }
-
-    /// Whether `role` may occur after the roles in `before`.
-    pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
-        !(self.core.contains(role) && before.contains(role))
-    }
-
-    /// The repeated spans of `y`.
-    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
-        faults_before(&self.tags, y, |role, before| self.allows(role, before))
-    }
-}
-
-impl<X: ?Sized> Constraint<X> for UniqueRoles {
-    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
-        parts(self.faults(y))
-    }
-
-    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(&self.tags, self.faults(y), |role| format!("there is another {role} before"))
-    }
-
-    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
-        let asks = |role| match self.core.contains(role) {
-            true => Asks { forbids: RoleLanguage::bit(role), ..Asks::default() },
-            false => Asks::default(),
-        };
-        Some(Box::new(RoleLanguage::new(&self.tags, asks)?))
-    }
-}
-
-/// `C-X` may only occur after an `X`.
-#[derive(Clone, Debug)]
-pub struct Continuations {
+pub struct RoleRule {
     tags: TagSet,
+    kind: Kind,
+    /// By role.
     needs: Vec<Need>,
 }
 
-impl Continuations {
-    /// For all roles of `tags` whose names begin with `C-`.
-    pub fn new(tags: &TagSet) -> Self {
-        Continuations { tags: tags.clone(), needs: needs(tags, "C-") }
-    }
-
-    /// Whether `role` may occur after the roles in `before`.
-    pub fn allows(&self, role: Role, before: &RoleSet) -> bool {
-        self.needs[role.index()].is_met(before)
-    }
-
-    /// The spans of `y` that continue nothing.
-    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
-        faults_before(&self.tags, y, |role, before| self.allows(role, before))
-    }
-}
-
-impl<X: ?Sized> Constraint<X> for Continuations {
-    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
-        parts(self.faults(y))
-    }
-
-    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(&self.tags, self.faults(y), |role| format!("{role} continues nothing before it"))
-    }
-
-    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
-        let asks = |role: Role| match self.needs[role.index()] {
-            Need::Nothing => Asks::default(),
-            Need::Role(needed) => Asks { needs: RoleLanguage::bit(needed), ..Asks::default() },
-            Need::Absent => Asks { is_hopeless: true, ..Asks::default() },
-        };
-        Some(Box::new(RoleLanguage::new(&self.tags, asks)?))
-    }
-}
-
-/// `R-X` may only occur with an `X`, before or after it.
-#[derive(Clone, Debug)]
-pub struct References {
-    tags: TagSet,
-    needs: Vec<Need>,
-}
-
-impl References {
-    /// For all roles of `tags` whose names begin with `R-`.
-    pub fn new(tags: &TagSet) -> Self {
-        References { tags: tags.clone(), needs: needs(tags, "R-") }
-    }
-
-    /// Whether `role` may occur in an output with the roles in `all`.
-    pub fn allows(&self, role: Role, all: &RoleSet) -> bool {
-        self.needs[role.index()].is_met(all)
-    }
-
-    /// The spans of `y` that refer to nothing.
-    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
-        let all = self.tags.iter_spans(y).map(|span| span.role).collect();
-        self.tags.iter_spans(y).filter(|span| !self.allows(span.role, &all)).collect()
-    }
-}
-
-impl<X: ?Sized> Constraint<X> for References {
-    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
-        parts(self.faults(y))
-    }
-
-    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        explained(&self.tags, self.faults(y), |role| format!("{role} refers to nothing"))
-    }
-}
-
-/// What a role requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+enum Kind {
+    Unique,
+    Continuations,
+    References,
+}
+
+/// What a role requires of the roles before it, or of all roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
     Nothing,
-    Role(Role),
+    /// This role is among them.
+    With(Role),
+    /// This role is not among them.
+    Without(Role),
     /// A role without tags, which no output can have.
     Absent,
 }
 
 impl Need {
-    fn is_met(self, roles: &RoleSet) -> bool {
+    pub(super) fn is_met(self, is_there: impl Fn(Role) -> bool) -> bool {
         match self {
             Need::Nothing => true,
-            Need::Role(role) => roles.contains(role),
+            Need::With(needed) => is_there(needed),
+            Need::Without(forbidden) => !is_there(forbidden),
             Need::Absent => false,
         }
     }
 }
 
-/// By role: `X` for a role named `prefix` + `X`.
-fn needs(tags: &TagSet, prefix: &str) -> Vec<Need> {
-    let need = |role| match tags.role_name(role).strip_prefix(prefix) {
+impl RoleRule {
+    /// No [core role](CORE_ROLES) may occur twice; the second and later spans are blamed.
+    pub fn unique(tags: &TagSet) -> Self {
+        RoleRule::unique_among(tags, &RoleSet::named(tags, CORE_ROLES))
+    }
+
+    /// None of these roles may occur twice.
+    pub fn unique_among(tags: &TagSet, core: &RoleSet) -> Self {
+        RoleRule::new(tags, Kind::Unique, |role| match core.contains(role) {
+            true => Need::Without(role),
+            false => Need::Nothing,
+        })
+    }
+
+    /// `C-X` may only occur after an `X`, for all roles whose names begin with `C-`.
+    pub fn continuations(tags: &TagSet) -> Self {
+        RoleRule::new(tags, Kind::Continuations, |role| base(tags, role, "C-"))
+    }
+
+    /// `R-X` may only occur with an `X`, before or after it.
+    pub fn references(tags: &TagSet) -> Self {
+        RoleRule::new(tags, Kind::References, |role| base(tags, role, "R-"))
+    }
+
+    fn new(tags: &TagSet, kind: Kind, need: impl Fn(Role) -> Need) -> Self {
+        RoleRule { tags: tags.clone(), kind, needs: tags.roles().map(need).collect() }
+    }
+
+    /// Whether `role` may occur with `others`: for references all roles of the output, otherwise
+    /// those before it.
+    pub fn allows(&self, role: Role, others: &RoleSet) -> bool {
+        self.needs[role.index()].is_met(|role| others.contains(role))
+    }
+
+    /// The spans of `y` that break the rule.
+    pub fn faults(&self, y: &[Symbol]) -> Vec<Span> {
+        let mut others = RoleSet::default();
+        if self.kind == Kind::References {
+            others = self.tags.iter_spans(y).map(|span| span.role).collect();
+        }
+        let mut faults = Vec::new();
+        for span in self.tags.iter_spans(y) {
+            if !self.allows(span.role, &others) {
+                faults.push(span);
+            }
+            others.insert(span.role);
+        }
+        faults
+    }
+
+    fn message(&self, fault: Span) -> String {
+        let (at, role) = (fault.start, self.tags.role_name(fault.role));
+        match self.kind {
+            Kind::Unique => format!("position {at}: there is another {role} before"),
+            Kind::Continuations => format!("position {at}: {role} continues nothing before it"),
+            Kind::References => format!("position {at}: {role} refers to nothing"),
+        }
+    }
+}
+
+/// The role `X` that a role named `prefix` + `X` needs.
+fn base(tags: &TagSet, role: Role, prefix: &str) -> Need {
+    match tags.role_name(role).strip_prefix(prefix) {
         None => Need::Nothing,
-        Some(base) => tags.role(base).map_or(Need::Absent, Need::Role),
-    };
-    tags.roles().map(need).collect()
+        Some(base) => tags.role(base).map_or(Need::Absent, Need::With),
+    }
 }
 
-/// The spans that are not allowed after the roles of earlier spans.
-fn faults_before(
-    tags: &TagSet,
-    y: &[Symbol],
-    allows: impl Fn(Role, &RoleSet) -> bool,
-) -> Vec<Span> {
-    let mut before = RoleSet::default();
-    let is_fault = |span: &Span| {
-        let is_fault = !allows(span.role, &before);
-        before.insert(span.role);
-        is_fault
-    };
-    tags.iter_spans(y).filter(is_fault).collect()
-}
+impl<X: ?Sized> Constraint<X> for RoleRule {
+    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
+        Violation::Parts(self.faults(y).into_iter().map(blame).collect())
+    }
 
-fn parts(faults: Vec<Span>) -> Violation {
-    Violation::Parts(faults.into_iter().map(blame).collect())
-}
+    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
+        self.faults(y).into_iter().map(|fault| told(fault, self.message(fault))).collect()
+    }
 
-/// Each fault with its position and what is wrong with its role.
-fn explained(tags: &TagSet, faults: Vec<Span>, wrong: impl Fn(&str) -> String) -> Vec<Fault> {
-    let message = |s: &Span| format!("position {}: {}", s.start, wrong(tags.role_name(s.role)));
-    faults.into_iter().map(|span| told(span, message(&span))).collect()
+    /// An automaton reads from left to right, so references have none.
+    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
+        if self.kind == Kind::References {
+            return None;
+        }
+        Some(Box::new(RoleLanguage::new(&self.tags, &self.needs)?))
+    }
 }
 
 #[cfg(test)]
@@ -235,11 +195,11 @@ mod tests {
     #[test]
     fn core_roles_are_unique() {
         let tags = tags();
-        check(&UniqueRoles::new(&tags), &tags, |name, before, _| {
+        check(&RoleRule::unique(&tags), &tags, |name, before, _| {
             name == "ARG0" && before.contains(&"ARG0")
         });
         let core = RoleSet::named(&tags, &["TMP", "C-ARG0"]);
-        check(&UniqueRoles { tags: tags.clone(), core }, &tags, |name, before, _| {
+        check(&RoleRule::unique_among(&tags, &core), &tags, |name, before, _| {
             ["TMP", "C-ARG0"].contains(&name) && before.contains(&name)
         });
     }
@@ -247,15 +207,15 @@ mod tests {
     #[test]
     fn rules_that_only_look_back_have_an_automaton() {
         let tags = tags();
-        assert!(Constraint::<str>::automaton(&UniqueRoles::new(&tags), "").is_some());
-        assert!(Constraint::<str>::automaton(&Continuations::new(&tags), "").is_some());
-        assert!(Constraint::<str>::automaton(&References::new(&tags), "").is_none());
+        assert!(Constraint::<str>::automaton(&RoleRule::unique(&tags), "").is_some());
+        assert!(Constraint::<str>::automaton(&RoleRule::continuations(&tags), "").is_some());
+        assert!(Constraint::<str>::automaton(&RoleRule::references(&tags), "").is_none());
     }
 
     #[test]
     fn continuations_need_a_beginning() {
         let tags = tags();
-        check(&Continuations::new(&tags), &tags, |name, before, _| match name {
+        check(&RoleRule::continuations(&tags), &tags, |name, before, _| match name {
             "C-ARG0" => !before.contains(&"ARG0"),
             "C-NONE" => true,
             _ => false,
@@ -265,7 +225,7 @@ mod tests {
     #[test]
     fn references_need_a_referent() {
         let tags = tags();
-        check(&References::new(&tags), &tags, |name, _, all| {
+        check(&RoleRule::references(&tags), &tags, |name, _, all| {
             name == "R-ARG0" && !all.contains(&"ARG0")
         });
     }

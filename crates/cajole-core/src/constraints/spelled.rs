@@ -13,8 +13,9 @@
 //! cheap. Beyond [`MOST_FOLLOWED`] it is a lower bound, and a state may be a dead end.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
+use super::dfa::distances_along;
 use super::{Automaton, State, Trie};
 use crate::model::Symbol;
 
@@ -140,18 +141,7 @@ impl<'a> Spelled<'a> {
             }
             at += 1;
         }
-        let mut distance: Vec<Option<usize>> =
-            states.iter().map(|&state| self.accepts(state).then_some(0)).collect();
-        let mut queue: VecDeque<usize> =
-            (0..states.len()).filter(|&q| distance[q].is_some()).collect();
-        while let Some(to) = queue.pop_front() {
-            for &q in &sources[to] {
-                if distance[q].is_none() {
-                    distance[q] = distance[to].map(|d| d + 1);
-                    queue.push_back(q);
-                }
-            }
-        }
+        let distance = distances_along(&sources, |q| self.accepts(states[q]));
         Some(states.into_iter().zip(distance).collect())
     }
 }

@@ -4,6 +4,7 @@ use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
 use cajole_nn::models::Token;
 use cajole_report::{CaseStep, CaseStudy, Piece};
 use cajole_tasks::Watch;
+use cajole_tasks::edit_distance;
 use cajole_tasks::parsing::parser::Parser;
 use cajole_treebank::penn::parse_tree;
 use cajole_treebank::shift_reduce::constraint::Tokens;
@@ -11,7 +12,7 @@ use cajole_treebank::{Sentence, Tree};
 
 use super::config::ParsingConfig;
 use super::methods::{Failures, Method};
-use crate::{NEAREST, SHOWN, SideBySide, alone, choose, edit_distance};
+use crate::{NEAREST, SHOWN, SideBySide, alone, choose};
 
 /// Longer sentences make unreadable tables.
 const LONGEST: usize = 14;

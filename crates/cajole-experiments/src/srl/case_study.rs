@@ -6,6 +6,7 @@ use std::ops::Range;
 use cajole_core::{Config, Gbi, Outcome, Step, Symbol, Workspace};
 use cajole_report::{CaseStep, CaseStudy, Piece};
 use cajole_tasks::checkpoint::LoadError;
+use cajole_tasks::edit_distance;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_tasks::srl::tagger::RoleTagger;
 use cajole_tasks::srl::training::instance;
@@ -15,7 +16,7 @@ use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::roles::show::Bracketing;
 
-use crate::{ExperimentError, NEAREST, alone, choose, edit_distance};
+use crate::{ExperimentError, NEAREST, alone, choose};
 
 /// Longer sentences make unreadable tables.
 pub(super) const LONGEST: usize = 14;

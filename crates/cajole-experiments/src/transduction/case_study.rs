@@ -2,11 +2,12 @@
 
 use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
 use cajole_report::{CaseStep, CaseStudy, Piece};
+use cajole_tasks::edit_distance;
 use cajole_tasks::transduction::{ConstraintKind, Net, Text, accuracy, parse, transduce};
 
 use super::config::TransductionConfig;
 use super::methods::Failures;
-use crate::{NEAREST, Repair, alone, choose, edit_distance};
+use crate::{NEAREST, Repair, alone, choose};
 
 /// The paper's example of a repair.
 const EXAMPLE: &str = "azazbzazbzbzazbzbzbzbzbz";

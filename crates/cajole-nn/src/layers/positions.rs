@@ -17,6 +17,10 @@ pub enum Waves {
     InTurn,
 }
 
+/// Limit on the floats of a table of sinusoids from a file, which is computed before there is
+/// anything to compare it with.
+pub(crate) const MOST_WAVES: usize = 1 << 26;
+
 /// Sinusoids `(n, cols)`: frequency `k` has wavelength `2π · 10000^(2k / cols)`.
 pub fn sinusoids(n: usize, cols: usize, waves: Waves) -> Arc<[f32]> {
     let n_sines = cols.div_ceil(2);

@@ -343,10 +343,6 @@ impl AutoRegressive for Seq2Seq {
         self.config.output_symbols
     }
 
-    fn end(&self) -> Symbol {
-        self.config.output_symbols as Symbol - 1
-    }
-
     fn cap(&self, x: &[Token]) -> usize {
         self.config.cap_factor * x.len() + 20
     }

@@ -90,6 +90,29 @@ impl SequenceConfig {
     }
 }
 
+/// Makes a call on the network that it is, with that network's part of a lane if there is one.
+macro_rules! forward {
+    ($self:ident, $net:ident => $call:expr) => {
+        match $self {
+            SequenceNetwork::Lstm($net) => $call,
+            SequenceNetwork::Transformer($net) => $call,
+        }
+    };
+    ($self:ident, $net:ident, $lane:ident => $call:expr) => {{
+        let SequenceLane { lstm, transformer } = $lane;
+        match $self {
+            SequenceNetwork::Lstm($net) => {
+                let $lane = lstm;
+                $call
+            }
+            SequenceNetwork::Transformer($net) => {
+                let $lane = transformer;
+                $call
+            }
+        }
+    }};
+}
+
 impl SequenceNetwork {
     /// A network of this architecture.
     pub fn new(config: SequenceConfig) -> Self {
@@ -103,10 +126,7 @@ impl SequenceNetwork {
 
     /// The table of fixed word vectors, which training does not change: `(n, P)`.
     pub fn vectors(&self) -> Option<Param> {
-        match self {
-            SequenceNetwork::Lstm(net) => net.vectors(),
-            SequenceNetwork::Transformer(net) => net.vectors(),
-        }
+        forward!(self, net => net.vectors())
     }
 }
 
@@ -121,24 +141,15 @@ impl Trainable for SequenceNetwork {
     type Input = [Token];
 
     fn layout(&self) -> &Layout {
-        match self {
-            SequenceNetwork::Lstm(net) => Trainable::layout(&**net),
-            SequenceNetwork::Transformer(net) => net.layout(),
-        }
+        forward!(self, net => net.layout())
     }
 
     fn size(&self, x: &[Token]) -> usize {
-        match self {
-            SequenceNetwork::Lstm(net) => net.size(x),
-            SequenceNetwork::Transformer(net) => net.size(x),
-        }
+        forward!(self, net => net.size(x))
     }
 
     fn n_terms(&self, y: &[Symbol]) -> usize {
-        match self {
-            SequenceNetwork::Lstm(net) => net.n_terms(y),
-            SequenceNetwork::Transformer(net) => net.n_terms(y),
-        }
+        forward!(self, net => net.n_terms(y))
     }
 
     fn teach(
@@ -148,10 +159,7 @@ impl Trainable for SequenceNetwork {
         weight: f32,
         blame: &mut Vec<(Mark, f32)>,
     ) -> f64 {
-        match self {
-            SequenceNetwork::Lstm(net) => net.teach(g, examples, weight, blame),
-            SequenceNetwork::Transformer(net) => net.teach(g, examples, weight, blame),
-        }
+        forward!(self, net => net.teach(g, examples, weight, blame))
     }
 }
 
@@ -164,12 +172,7 @@ impl Network for SequenceNetwork {
         lane: &mut SequenceLane,
         outputs: &mut [Forcing<'_>],
     ) -> Result<(), BackendError> {
-        match self {
-            SequenceNetwork::Lstm(net) => Network::force(&**net, g, &mut lane.lstm, outputs),
-            SequenceNetwork::Transformer(net) => {
-                Network::force(&**net, g, &mut lane.transformer, outputs)
-            }
-        }
+        forward!(self, net, lane => net.force(g, lane, outputs))
     }
 
     fn record(
@@ -178,10 +181,7 @@ impl Network for SequenceNetwork {
         lane: &mut SequenceLane,
         blamed: &mut [&mut Vec<(Mark, f32)>],
     ) -> Result<(), BackendError> {
-        match self {
-            SequenceNetwork::Lstm(net) => net.record(g, &mut lane.lstm, blamed),
-            SequenceNetwork::Transformer(net) => net.record(g, &mut lane.transformer, blamed),
-        }
+        forward!(self, net, lane => net.record(g, lane, blamed))
     }
 
     fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Trained<Self>> + '_> {
@@ -199,24 +199,15 @@ impl Network for SequenceNetwork {
 
 impl Stepwise for SequenceNetwork {
     fn n_symbols(&self) -> usize {
-        match self {
-            SequenceNetwork::Lstm(net) => net.n_symbols(),
-            SequenceNetwork::Transformer(net) => net.n_symbols(),
-        }
+        forward!(self, net => net.n_symbols())
     }
 
     fn end(&self) -> Symbol {
-        match self {
-            SequenceNetwork::Lstm(net) => net.end(),
-            SequenceNetwork::Transformer(net) => net.end(),
-        }
+        forward!(self, net => net.end())
     }
 
     fn cap(&self, x: &[Token]) -> usize {
-        match self {
-            SequenceNetwork::Lstm(net) => net.cap(x),
-            SequenceNetwork::Transformer(net) => net.cap(x),
-        }
+        forward!(self, net => net.cap(x))
     }
 
     fn begin(
@@ -226,10 +217,7 @@ impl Stepwise for SequenceNetwork {
         xs: &[&[Token]],
         recording: Recording,
     ) {
-        match self {
-            SequenceNetwork::Lstm(net) => net.begin(g, &mut lane.lstm, xs, recording),
-            SequenceNetwork::Transformer(net) => net.begin(g, &mut lane.transformer, xs, recording),
-        }
+        forward!(self, net, lane => net.begin(g, lane, xs, recording));
     }
 
     fn step(
@@ -239,46 +227,26 @@ impl Stepwise for SequenceNetwork {
         symbols: &[Symbol],
         recording: Recording,
     ) -> Result<(), BackendError> {
-        match self {
-            SequenceNetwork::Lstm(net) => net.step(g, &mut lane.lstm, symbols, recording),
-            SequenceNetwork::Transformer(net) => {
-                net.step(g, &mut lane.transformer, symbols, recording)
-            }
-        }
+        forward!(self, net, lane => net.step(g, lane, symbols, recording))
     }
 
     fn said<'t>(&self, tape: &'t Tape, lane: &'t SequenceLane, row: usize) -> &'t [f32] {
-        match self {
-            SequenceNetwork::Lstm(net) => net.said(tape, &lane.lstm, row),
-            SequenceNetwork::Transformer(net) => net.said(tape, &lane.transformer, row),
-        }
+        forward!(self, net, lane => net.said(tape, lane, row))
     }
 
     fn reorder(&self, tape: &mut Tape, lane: &mut SequenceLane, rows: &[u32]) {
-        match self {
-            SequenceNetwork::Lstm(net) => net.reorder(tape, &mut lane.lstm, rows),
-            SequenceNetwork::Transformer(net) => net.reorder(tape, &mut lane.transformer, rows),
-        }
+        forward!(self, net, lane => net.reorder(tape, lane, rows));
     }
 
     fn mark(&self, tape: &Tape, lane: &SequenceLane, row: usize, symbol: Symbol) -> Mark {
-        match self {
-            SequenceNetwork::Lstm(net) => net.mark(tape, &lane.lstm, row, symbol),
-            SequenceNetwork::Transformer(net) => net.mark(tape, &lane.transformer, row, symbol),
-        }
+        forward!(self, net, lane => net.mark(tape, lane, row, symbol))
     }
 
     fn save(&self, tape: &Tape, lane: &mut SequenceLane) {
-        match self {
-            SequenceNetwork::Lstm(net) => net.save(tape, &mut lane.lstm),
-            SequenceNetwork::Transformer(net) => net.save(tape, &mut lane.transformer),
-        }
+        forward!(self, net, lane => net.save(tape, lane));
     }
 
     fn recall(&self, tape: &mut Tape, lane: &mut SequenceLane, which: &[u32]) {
-        match self {
-            SequenceNetwork::Lstm(net) => net.recall(tape, &mut lane.lstm, which),
-            SequenceNetwork::Transformer(net) => net.recall(tape, &mut lane.transformer, which),
-        }
+        forward!(self, net, lane => net.recall(tape, lane, which));
     }
 }

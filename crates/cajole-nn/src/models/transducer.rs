@@ -155,10 +155,6 @@ impl AutoRegressive for Transducer {
         self.config.output_symbols
     }
 
-    fn end(&self) -> Symbol {
-        self.config.output_symbols as Symbol - 1
-    }
-
     fn cap(&self, x: &[Symbol]) -> usize {
         self.config.cap_factor * x.len() + 10
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cajole_core::constraints::{
-    All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet,
+    All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet, Weighted,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
@@ -100,8 +100,14 @@ impl Compiler<'_> {
         let (key, by) = (table.key(kind), table.divide_by);
         let rule: Undivided = match kind.compile {
             Some(compile) => compile(self, table).map_err(|source| self.at(at, source))?,
-            None if kind.key() == "any" => Box::new(self.any(table.any.unwrap_or_default(), at)?),
-            None => Box::new(self.all(table.all.unwrap_or_default(), at)?),
+            None if kind.key() == "any" => {
+                let any: Any<Subject> = self.weighted("any", table.any, at)?;
+                Box::new(any)
+            }
+            None => {
+                let all: All<Subject> = self.weighted("all", table.all, at)?;
+                Box::new(all)
+            }
         };
         Ok((key, Rule { name: None, rule, by, vocabulary: Arc::clone(self.vocabulary) }))
     }
@@ -122,40 +128,24 @@ impl Compiler<'_> {
         }
     }
 
-    fn all(
-        &self,
-        tables: Vec<Spanned<Table>>,
-        at: usize,
-    ) -> Result<All<'static, Subject>, RuleFileError> {
-        let rules = self.weighted("all", tables, at)?;
-        Ok(rules.into_iter().fold(All::new(), |all, (weight, rule)| all.with(weight, rule)))
-    }
-
-    fn any(
-        &self,
-        tables: Vec<Spanned<Table>>,
-        at: usize,
-    ) -> Result<Any<'static, Subject>, RuleFileError> {
-        let rules = self.weighted("any", tables, at)?;
-        Ok(rules.into_iter().fold(Any::new(), |any, (weight, rule)| any.with(weight, rule)))
-    }
-
-    fn weighted(
+    fn weighted<How>(
         &self,
         key: &'static str,
-        tables: Vec<Spanned<Table>>,
+        tables: Option<Vec<Spanned<Table>>>,
         at: usize,
-    ) -> Result<Vec<(f32, Rule)>, RuleFileError> {
+    ) -> Result<Weighted<'static, Subject, How>, RuleFileError> {
+        let tables = tables.unwrap_or_default();
         if tables.is_empty() {
             return Err(self.at(at, RuleError::NoRules { key }));
         }
-        let rule = |table: Spanned<Table>| {
+        let mut rules = Weighted::new();
+        for table in tables {
             let at = table.span().start;
             let (name, weight) = (table.get_ref().name.clone(), self.weight(table.get_ref(), at)?);
             let (_, rule) = self.rule(table.into_inner(), at)?;
-            Ok((weight, Rule { name, ..rule }))
-        };
-        tables.into_iter().map(rule).collect()
+            rules = rules.with(weight, Rule { name, ..rule });
+        }
+        Ok(rules)
     }
 
     /// The commands that the network writes.

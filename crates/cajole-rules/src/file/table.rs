@@ -1,7 +1,7 @@
 //! A rule as written in a file, and the kinds of rules. A new kind is registered here: its keys as
 //! fields of [`Table`], and how it is compiled as an entry of [`KINDS`].
 
-use cajole_core::constraints::{Bio, Continuations, References, UniqueRoles};
+use cajole_core::constraints::{Bio, RoleRule};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::{Blame, Formula as TreeFormula, ShiftReduce};
 use serde::Deserialize;
@@ -262,7 +262,7 @@ pub(super) const KINDS: &[Kind] = &[
         compile: Some(|c, table| {
             let tags = c.tags("unique-roles")?;
             let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
-            Ok(Box::new(UniqueRoles { tags: tags.clone(), core }))
+            Ok(Box::new(RoleRule::unique_among(tags, &core)))
         }),
     },
     Kind {
@@ -270,14 +270,14 @@ pub(super) const KINDS: &[Kind] = &[
         options: &[],
         is_fixed: never,
         reads: nothing,
-        compile: Some(|c, _| Ok(Box::new(Continuations::new(c.tags("continuations")?)))),
+        compile: Some(|c, _| Ok(Box::new(RoleRule::continuations(c.tags("continuations")?)))),
     },
     Kind {
         keys: &[key!("references", references)],
         options: &[],
         is_fixed: never,
         reads: nothing,
-        compile: Some(|c, _| Ok(Box::new(References::new(c.tags("references")?)))),
+        compile: Some(|c, _| Ok(Box::new(RoleRule::references(c.tags("references")?)))),
     },
     Kind {
         keys: &[key!("spans-in-tree", spans_in_tree)],

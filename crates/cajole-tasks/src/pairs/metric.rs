@@ -1,6 +1,8 @@
 //! Scores outputs by exact match and edit distance.
 
-use std::ops::AddAssign;
+use cajole_treebank::percent;
+
+use crate::edit_distance;
 
 /// Counts summed over outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,14 +20,14 @@ pub struct Score {
 impl Score {
     /// The score of one output.
     pub fn of(output: &[&str], gold: &[String]) -> Self {
-        let edits = edits(output, gold);
+        let edits = edit_distance(output, gold);
         let symbols = output.len().max(gold.len());
         Score { pairs: 1, exact: usize::from(edits == 0), edits, symbols }
     }
 
     /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
-        100.0 * self.exact as f64 / self.pairs.max(1) as f64
+        percent(self.exact, self.pairs)
     }
 
     /// The percentage of symbols that need no edit.
@@ -40,39 +42,7 @@ impl Score {
     }
 }
 
-impl AddAssign for Score {
-    fn add_assign(&mut self, other: Score) {
-        self.pairs += other.pairs;
-        self.exact += other.exact;
-        self.edits += other.edits;
-        self.symbols += other.symbols;
-    }
-}
-
-impl std::iter::Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        scores.fold(Score::default(), |mut sum, score| {
-            sum += score;
-            sum
-        })
-    }
-}
-
-/// The Levenshtein distance.
-fn edits(output: &[&str], gold: &[String]) -> usize {
-    // costs[j]: from the output symbols so far to the first j gold symbols.
-    let mut costs: Vec<usize> = (0..=gold.len()).collect();
-    for (i, symbol) in output.iter().enumerate() {
-        let mut diagonal = costs[0];
-        costs[0] = i + 1;
-        for (j, right) in gold.iter().enumerate() {
-            let replaced = diagonal + usize::from(symbol != right);
-            diagonal = costs[j + 1];
-            costs[j + 1] = replaced.min(costs[j] + 1).min(diagonal + 1);
-        }
-    }
-    costs[gold.len()]
-}
+cajole_treebank::summable!(Score { pairs, exact, edits, symbols });
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,9 @@
 
 use cajole_treebank::{Tree, penn, tokenize};
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// The words of a sentence with their tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,12 +54,52 @@ pub enum InputError {
     },
 }
 
+/// The fields of a user's sentence. Parsers ignore its `predicates` and `srl`, whatever these are.
 #[derive(Deserialize)]
-struct Object {
-    tokens: Option<Vec<String>>,
-    pos: Option<Vec<String>>,
-    text: Option<String>,
-    tree: Option<String>,
+pub(crate) struct Fields<Predicates = IgnoredAny, Srl = IgnoredAny> {
+    /// As text, since a number may be too large for any type.
+    pub(crate) id: Option<Box<RawValue>>,
+    pub(crate) tokens: Option<Vec<String>>,
+    pub(crate) text: Option<String>,
+    pub(crate) pos: Option<Vec<String>>,
+    pub(crate) tree: Option<String>,
+    pub(crate) predicates: Option<Predicates>,
+    pub(crate) srl: Option<Srl>,
+}
+
+impl<Predicates: DeserializeOwned, Srl: DeserializeOwned> Fields<Predicates, Srl> {
+    /// The fields of one line; `None` if it is blank. A line that is no object is a `text`.
+    pub(crate) fn parse(line: &str) -> Result<Option<Self>, serde_json::Error> {
+        let line = line.trim();
+        if line.is_empty() {
+            return Ok(None);
+        }
+        if line.starts_with('{') {
+            return serde_json::from_str(line).map(Some);
+        }
+        let text = Some(line.to_owned());
+        let (id, tokens, pos, tree) = (None, None, None, None);
+        Ok(Some(Fields { id, tokens, text, pos, tree, predicates: None, srl: None }))
+    }
+
+    /// The same, if the object in this line is parsed already.
+    pub(crate) fn from_map(
+        object: &Map<String, Value>,
+        line: &str,
+    ) -> Result<Option<Self>, serde_json::Error> {
+        if object.is_empty() {
+            return Fields::parse(line);
+        }
+        let error = match Fields::deserialize(object) {
+            Ok(fields) => return Ok(Some(fields)),
+            Err(error) => error,
+        };
+        // The error in the text has a position.
+        match line.trim_start().starts_with('{') {
+            true => Err(Self::parse(line).err().unwrap_or(error)),
+            false => Err(error),
+        }
+    }
 }
 
 impl Sentence {
@@ -65,22 +108,30 @@ impl Sentence {
     /// # Errors
     /// If it begins with `{` but is not a JSON object with a sentence.
     pub fn parse(line: &str) -> Result<Option<Sentence>, InputError> {
-        let line = line.trim();
-        if line.is_empty() {
-            return Ok(None);
-        }
-        if !line.starts_with('{') {
-            return Sentence::of_words(tokenize(line), None, None).map(Some);
-        }
-        let Object { tokens, pos, text, tree } = serde_json::from_str(line)?;
+        Fields::parse(line)?.map(Sentence::new).transpose()
+    }
+
+    /// Parses one line, given the fields of the object that it is; none if it is plain text.
+    ///
+    /// # Errors
+    /// If the object is not a sentence.
+    pub fn from_fields(
+        fields: &Map<String, Value>,
+        line: &str,
+    ) -> Result<Option<Sentence>, InputError> {
+        Fields::from_map(fields, line)?.map(Sentence::new).transpose()
+    }
+
+    fn new(fields: Fields) -> Result<Sentence, InputError> {
+        let Fields { tokens, pos, text, tree, .. } = fields;
         let gold = tree.map(|tree| penn::parse_tree(&tree)).transpose()?;
         match (tokens, text, gold) {
-            (Some(tokens), _, gold) => Sentence::of_words(tokens, pos, gold).map(Some),
-            (None, Some(text), gold) => Sentence::of_words(tokenize(&text), pos, gold).map(Some),
+            (Some(tokens), _, gold) => Sentence::of_words(tokens, pos, gold),
+            (None, Some(text), gold) => Sentence::of_words(tokenize(&text), pos, gold),
             (None, None, Some(gold)) => {
                 let leaves = gold.leaves().into_iter();
                 let leaves = leaves.map(|(tag, word)| (tag.to_owned(), word.to_owned())).collect();
-                Ok(Some(Sentence { leaves, gold: Some(gold) }))
+                Ok(Sentence { leaves, gold: Some(gold) })
             }
             (None, None, None) => Err(InputError::Nothing),
         }
@@ -183,6 +234,33 @@ mod tests {
             let error = Sentence::parse(line).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn fields_that_are_parsed_already_read_like_their_text() {
+        for line in [
+            "He doesn't.",
+            " ",
+            r#" {"text": "He doesn't.", "tree": null, "srl": [[]], "predicates": 1}"#,
+            r#"{"tokens": ["He"], "pos": ["PRP"], "id": [{}], "genre": 7}"#,
+            r#"{"tree": "(S (NP (PRP He)))"}"#,
+            "{}",
+            r#"{"words": []}"#,
+            r#"{"id": 1, "tokens": [7]}"#,
+            r#"{"text": "a", "pos": [""]}"#,
+            r#"{"tree": "(S (NP"}"#,
+        ] {
+            let object = serde_json::from_str(line).unwrap_or_default();
+            let read = |sentence: Result<Option<Sentence>, InputError>| {
+                sentence.map_err(|error| error.to_string())
+            };
+            let from_fields = Sentence::from_fields(&object, line);
+            assert_eq!(read(from_fields), read(Sentence::parse(line)), "{line}");
+        }
+        let object = serde_json::from_str(r#"{"tokens": "a"}"#).unwrap();
+        let error = Sentence::from_fields(&object, "").unwrap_err().to_string();
+        let expected = "no sentence in JSON: invalid type: string \"a\", expected a sequence";
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Scores outputs by evalb F1 of their trees, and counts the repairs needed for that.
 
-use std::ops::AddAssign;
-
 use cajole_core::Symbol;
 use cajole_core::corpus::in_parallel;
-use cajole_treebank::Tree;
 use cajole_treebank::evalb::{self, Params};
 use cajole_treebank::shift_reduce::repair::Repairs;
+use cajole_treebank::{Tree, percent};
 
 use super::parser::Parser;
 
@@ -29,26 +27,11 @@ impl Score {
 
     /// The percentage of outputs that match exactly.
     pub fn exact_match(&self) -> f64 {
-        100.0 * self.exact as f64 / self.brackets.sentences.max(1) as f64
+        percent(self.exact, self.brackets.sentences)
     }
 }
 
-impl AddAssign for Score {
-    fn add_assign(&mut self, other: Score) {
-        self.brackets += other.brackets;
-        self.repairs += other.repairs;
-        self.exact += other.exact;
-    }
-}
-
-impl std::iter::Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        scores.fold(Score::default(), |mut sum, score| {
-            sum += score;
-            sum
-        })
-    }
-}
+cajole_treebank::summable!(Score { brackets, repairs, exact });
 
 /// The score of one output.
 pub fn score(parser: &Parser, y: &[Symbol], gold: &Tree, params: &Params) -> Score {

@@ -7,10 +7,10 @@ use cajole_treebank::roles::error::RoleFault;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::{Fault, Tree, clean, penn, tokenize};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::tagger::Vocabulary;
-use crate::parsing::input::{InputError, UNKNOWN_TAG, check_words, tags_by_looks};
+use crate::parsing::input::{self, InputError, UNKNOWN_TAG, check_words, tags_by_looks};
 use crate::words::Reads;
 
 /// A sentence before it is tagged.
@@ -73,18 +73,7 @@ pub enum QueryError {
     },
 }
 
-#[derive(Deserialize)]
-struct Object<'l> {
-    /// As text, since a number may be too large for any type.
-    #[serde(borrow)]
-    id: Option<&'l RawValue>,
-    tokens: Option<Vec<String>>,
-    text: Option<String>,
-    pos: Option<Vec<String>>,
-    tree: Option<String>,
-    predicates: Option<Vec<usize>>,
-    srl: Option<Vec<Item>>,
-}
+type Fields = input::Fields<Vec<usize>, Vec<Item>>;
 
 #[derive(Deserialize)]
 struct Item {
@@ -114,22 +103,23 @@ impl Query {
     /// # Errors
     /// If the object is malformed or inconsistent.
     pub fn parse(line: &str) -> Result<Option<Query>, QueryError> {
-        let line = line.trim();
-        if line.is_empty() {
-            return Ok(None);
-        }
-        let mut query = match line.starts_with('{') {
-            true => Query::of(serde_json::from_str(line).map_err(InputError::from)?)?,
-            false => Query { tokens: tokenize(line), ..Query::default() },
-        };
-        check_words(&query.tokens, query.pos.as_deref())?;
-        query.pos = query.pos.filter(|tags| says_much(tags));
-        Ok(Some(query))
+        Fields::parse(line).map_err(InputError::from)?.map(Query::new).transpose()
     }
 
-    fn of(
-        Object { id, tokens, text, pos, tree, predicates, srl }: Object<'_>,
-    ) -> Result<Query, QueryError> {
+    /// Parses one line, given the fields of the object that it is; none if it is plain text. A
+    /// number as `id` is written as JSON writes it again.
+    ///
+    /// # Errors
+    /// If the object is malformed or inconsistent.
+    pub fn from_fields(
+        fields: &Map<String, Value>,
+        line: &str,
+    ) -> Result<Option<Query>, QueryError> {
+        Fields::from_map(fields, line).map_err(InputError::from)?.map(Query::new).transpose()
+    }
+
+    fn new(fields: Fields) -> Result<Query, QueryError> {
+        let Fields { id, tokens, text, pos, tree, predicates, srl } = fields;
         let tree =
             tree.map(|tree| penn::parse_tree(&tree)).transpose().map_err(InputError::from)?;
         let only_traces = || RoleFault::from(Fault::OnlyTraces);
@@ -162,6 +152,8 @@ impl Query {
         }
         let id =
             id.map(|id| serde_json::from_str(id.get()).unwrap_or_else(|_| id.get().to_owned()));
+        check_words(&tokens, pos.as_deref())?;
+        let pos = pos.filter(|tags| says_much(tags));
         Ok(Query { id, tokens, pos, tree, predicates })
     }
 
@@ -256,10 +248,16 @@ mod tests {
         )
     }
 
+    /// Reads a line whose object is parsed already.
+    fn from_fields(line: &str) -> Result<Option<Query>, QueryError> {
+        Query::from_fields(&serde_json::from_str(line).unwrap_or_default(), line)
+    }
+
     /// Checks the predicates found in a line, as `word/lemma`.
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
         let query = Query::parse(line).unwrap().unwrap();
+        assert_eq!(from_fields(line).unwrap(), Some(query.clone()));
         let sentence = query.asked(&vocabulary(Reads::Words, &["UNK"])).unwrap();
         assert_eq!(sentence.pos.len(), sentence.tokens.len());
         let word = |p: &Proposition| format!("{}/{}", sentence.tokens[p.predicate], p.lemma);
@@ -333,6 +331,7 @@ mod tests {
         ] {
             let error = Query::parse(line).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");
+            assert_eq!(from_fields(line).unwrap_err().to_string(), error);
         }
     }
 

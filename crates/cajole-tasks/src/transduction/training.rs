@@ -5,6 +5,7 @@ use cajole_core::decoders::Greedy;
 use cajole_files::Folder;
 use cajole_nn::models::{Transducer, TransducerConfig};
 use cajole_nn::{Example, TrainConfig, Trained};
+use cajole_treebank::percent;
 use serde::Serialize;
 
 use super::checkpoint::Card;
@@ -65,5 +66,5 @@ fn exact_match(model: &Trained<Transducer>, xs: &[Vec<Symbol>]) -> f64 {
     let inputs: Vec<&[Symbol]> = xs.iter().map(Vec::as_slice).collect();
     let decoded = model.decode_all(&Greedy, &inputs);
     let right = decoded.iter().zip(xs).filter(|(y, x)| y.output == transduce(x)).count();
-    100.0 * right as f64 / xs.len().max(1) as f64
+    percent(right, xs.len())
 }

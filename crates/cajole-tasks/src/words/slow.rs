@@ -100,6 +100,13 @@ fn all_added(
     let known = names.iter().filter_map(|name| Some((number(name)?, name)));
     let mut found: BTreeMap<usize, Value> =
         known.map(|(id, name)| (id, added(id, name, true))).collect();
+    found.extend(saved(settings));
+    found.into_values().collect()
+}
+
+/// The special pieces that the settings describe, by number.
+fn saved(settings: &Map<String, Value>) -> BTreeMap<usize, Value> {
+    let mut found = BTreeMap::new();
     let saved = settings.get("added_tokens_decoder").and_then(Value::as_object);
     for (id, piece) in saved.into_iter().flatten() {
         if let (Ok(id), Some(piece)) = (id.parse::<usize>(), piece.as_object()) {
@@ -108,7 +115,7 @@ fn all_added(
             found.insert(id, Value::Object(piece));
         }
     }
-    found.into_values().collect()
+    found
 }
 
 /// BERT's tokenizer: a word on each line of `vocab.txt`.
@@ -313,14 +320,7 @@ fn one(folder: &Path, path: &Path) -> Result<String, SlowError> {
         }
     }
     // What was saved of special pieces, such as blanks that they take along, wins.
-    let saved = settings.get("added_tokens_decoder").and_then(Value::as_object);
-    for (id, piece) in saved.into_iter().flatten() {
-        if let (Ok(id), Some(piece)) = (id.parse::<usize>(), piece.as_object()) {
-            let mut piece = piece.clone();
-            piece.insert("id".to_owned(), json!(id));
-            found.insert(id, Value::Object(piece));
-        }
-    }
+    found.extend(saved(&settings));
     let number = |name: &'static str| (name, numbers.get(name).copied().unwrap_or_default());
     let before = (!kind.contains("t5") || kind.contains("xlm")).then(|| number("<s>"));
     let after = around(before, number("</s>"));

@@ -1,15 +1,13 @@
 //! Per-sentence counts, and their sums.
 
 use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, AddAssign};
 use std::slice;
 
 use serde::Serialize;
 
 use super::brackets::{Bracket, Brackets};
 use super::params::Params;
-use crate::Tree;
+use crate::{Tree, percent};
 
 /// Counts summed over sentences. Ratios are computed on demand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -89,42 +87,20 @@ impl Score {
     }
 }
 
-fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
-}
-
-impl Add for Score {
-    type Output = Score;
-
-    fn add(self, other: Score) -> Score {
-        Score {
-            sentences: self.sentences + other.sentences,
-            errors: self.errors + other.errors,
-            skipped: self.skipped + other.skipped,
-            matched: self.matched + other.matched,
-            gold: self.gold + other.gold,
-            test: self.test + other.test,
-            crossing: self.crossing + other.crossing,
-            words: self.words + other.words,
-            correct_tags: self.correct_tags + other.correct_tags,
-            complete: self.complete + other.complete,
-            no_crossing: self.no_crossing + other.no_crossing,
-            two_or_less_crossing: self.two_or_less_crossing + other.two_or_less_crossing,
-        }
-    }
-}
-
-impl AddAssign for Score {
-    fn add_assign(&mut self, other: Score) {
-        *self = *self + other;
-    }
-}
-
-impl Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        scores.fold(Score::default(), Add::add)
-    }
-}
+crate::summable!(Score {
+    sentences,
+    errors,
+    skipped,
+    matched,
+    gold,
+    test,
+    crossing,
+    words,
+    correct_tags,
+    complete,
+    no_crossing,
+    two_or_less_crossing,
+});
 
 /// Whether a sentence counts, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq)]

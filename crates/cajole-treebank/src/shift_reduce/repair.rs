@@ -12,8 +12,6 @@
 //! - Tokens that were not shifted are shifted at the end.
 //! - Several items at the end are wrapped in a phrase with the label that was closed last.
 
-use std::ops::AddAssign;
-
 use cajole_core::Symbol;
 use serde::{Deserialize, Serialize};
 
@@ -57,19 +55,16 @@ impl Repairs {
     }
 }
 
-/// Sums repairs over outputs.
-impl AddAssign for Repairs {
-    fn add_assign(&mut self, other: Repairs) {
-        self.dropped_shifts += other.dropped_shifts;
-        self.added_shifts += other.added_shifts;
-        self.dropped_reduces += other.dropped_reduces;
-        self.dropped_closes += other.dropped_closes;
-        self.dropped_symbols += other.dropped_symbols;
-        self.added_closes += other.added_closes;
-        self.wrapped_roots += other.wrapped_roots;
-        self.cut_phrases += other.cut_phrases;
-    }
-}
+crate::summable!(Repairs {
+    dropped_shifts,
+    added_shifts,
+    dropped_reduces,
+    dropped_closes,
+    dropped_symbols,
+    added_closes,
+    wrapped_roots,
+    cut_phrases,
+});
 
 /// The tree over exactly these `leaves` that `y` describes best, and the repairs it took.
 ///

@@ -23,8 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Symbol;
 use crate::constraints::{
-    Brackets, Continuations, PREDICATE_ROLES, References, Role, RoleSet, SpansInTree, Tag, TagSet,
-    UniqueRoles,
+    Brackets, PREDICATE_ROLES, Role, RoleRule, RoleSet, SpansInTree, Tag, TagSet,
 };
 
 use super::queued::Queued;
@@ -62,11 +61,11 @@ pub struct AStar {
     /// The cost of faults.
     pub penalties: Penalties,
     /// Which spans are repeated.
-    pub unique: UniqueRoles,
+    pub unique: RoleRule,
     /// Which spans continue nothing.
-    pub continuations: Continuations,
+    pub continuations: RoleRule,
     /// Which spans refer to nothing.
-    pub references: References,
+    pub references: RoleRule,
     /// Which spans are not brackets.
     pub syntax: SpansInTree,
     /// The bound.
@@ -80,9 +79,9 @@ impl AStar {
     pub fn new(tags: &TagSet, penalties: Penalties) -> Self {
         AStar {
             penalties,
-            unique: UniqueRoles::new(tags),
-            continuations: Continuations::new(tags),
-            references: References::new(tags),
+            unique: RoleRule::unique(tags),
+            continuations: RoleRule::continuations(tags),
+            references: RoleRule::references(tags),
             syntax: SpansInTree { tags: tags.clone(), free: RoleSet::named(tags, PREDICATE_ROLES) },
             heuristic: Heuristic::default(),
             agenda_limit: 1_000_000,

@@ -6,7 +6,7 @@
 use crate::Symbol;
 use crate::wanted::Wanted;
 
-use super::{ConstrainedTagSearch, KBest, Space, SuffixLists, TagBuffers, TagScores};
+use super::{ConstrainedTagSearch, KBest, SoughtTags, Space, SuffixLists, TagBuffers, TagScores};
 
 /// Lists ever more of the best valid tag sequences, until one satisfies the constraint.
 #[derive(Clone, Copy, Debug)]
@@ -52,13 +52,7 @@ impl DoublingTags {
 }
 
 impl<X: ?Sized> ConstrainedTagSearch<X> for DoublingTags {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        _: &X,
-        wanted: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
-        self.tag(scores, wanted, &mut buffers.lists, &mut buffers.y)
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
+        self.tag(&sought.scores, sought.wanted, &mut buffers.lists, &mut buffers.y)
     }
 }

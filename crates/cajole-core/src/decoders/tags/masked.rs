@@ -15,7 +15,7 @@ use crate::Symbol;
 use crate::constraints::{Automaton, Role, State, Tag};
 use crate::wanted::Wanted;
 
-use super::{ConstrainedTagSearch, TagBuffers, TagScores};
+use super::{ConstrainedTagSearch, SoughtTags, TagBuffers, TagScores};
 
 /// Finds the best valid sequence of tags that a constraint's automaton accepts.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +56,8 @@ impl MaskedTags {
 }
 
 impl<X: ?Sized> ConstrainedTagSearch<X> for MaskedTags {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        _: &X,
-        wanted: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
-        self.tag(scores, wanted, &mut buffers.trellis, &mut buffers.y)
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
+        self.tag(&sought.scores, sought.wanted, &mut buffers.trellis, &mut buffers.y)
     }
 }
 

@@ -41,24 +41,26 @@ use crate::wanted::Wanted;
 /// Chooses tags by their log-probabilities alone.
 pub trait TagSearch: Sync {
     /// Passes the best tags to `take`, best first.
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        buffers: &mut TagBuffers,
-        take: &mut dyn FnMut(&[Symbol]),
-    );
+    fn search(&self, scores: &TagScores<'_>, buffers: &mut TagBuffers, take: Take<'_>);
 }
+
+/// Takes the tags that a search found.
+pub type Take<'t> = &'t mut dyn FnMut(&[Symbol]);
 
 /// Chooses tags given the constraint on them.
 pub trait ConstrainedTagSearch<X: ?Sized>: Sync {
     /// Leaves the best tags in [`TagBuffers::y`] and returns their score; `None` if it finds none.
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        x: &X,
-        wanted: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32>;
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32>;
+}
+
+/// One input of a constrained search.
+pub struct SoughtTags<'s, 'a, X: ?Sized> {
+    /// The log-probabilities of its tags.
+    pub scores: TagScores<'s>,
+    /// The input.
+    pub x: &'s X,
+    /// The constraint on its tags.
+    pub wanted: &'s Wanted<'a>,
 }
 
 /// Written by searches, reused between calls.
@@ -77,24 +79,14 @@ pub struct TagBuffers {
 }
 
 impl TagSearch for Viterbi {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        buffers: &mut TagBuffers,
-        take: &mut dyn FnMut(&[Symbol]),
-    ) {
+    fn search(&self, scores: &TagScores<'_>, buffers: &mut TagBuffers, take: Take<'_>) {
         self.tag(scores, &mut buffers.suffixes, &mut buffers.y);
         take(&buffers.y);
     }
 }
 
 impl TagSearch for KBest {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        buffers: &mut TagBuffers,
-        take: &mut dyn FnMut(&[Symbol]),
-    ) {
+    fn search(&self, scores: &TagScores<'_>, buffers: &mut TagBuffers, take: Take<'_>) {
         for rank in 0..self.tag(scores, &mut buffers.lists) {
             if buffers.lists.read(rank, &mut buffers.y).is_some() {
                 take(&buffers.y);
@@ -104,40 +96,22 @@ impl TagSearch for KBest {
 }
 
 impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for Exact<'_> {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        x: &X,
-        _: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
-        self.tag(scores, x.brackets(), &mut buffers.chart, &mut buffers.y)
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
+        self.tag(&sought.scores, sought.x.brackets(), &mut buffers.chart, &mut buffers.y)
     }
 }
 
 impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for UniqueExact<'_> {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        x: &X,
-        _: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
         let TagBuffers { chart, frontier, y, .. } = buffers;
-        self.tag(scores, x.brackets(), chart, frontier, y)
+        self.tag(&sought.scores, sought.x.brackets(), chart, frontier, y)
     }
 }
 
 impl<X: Bracketed + ?Sized> ConstrainedTagSearch<X> for AStar {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        x: &X,
-        _: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
-        let brackets = x.brackets();
-        match self.tag(scores, brackets, &mut buffers.agenda, &mut buffers.y) {
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
+        let brackets = sought.x.brackets();
+        match self.tag(&sought.scores, brackets, &mut buffers.agenda, &mut buffers.y) {
             Ended::Found { score, .. } => Some(score),
             _ => None,
         }
@@ -273,13 +247,10 @@ impl<M: TagScorer, S: ConstrainedTagSearch<M::Input>> ConstrainedDecoder<M> for 
             };
             let mut scores = std::mem::take(&mut buffers.tags.scores);
             model.scores(scratch, recording, place, &mut scores);
-            let view = TagScores::new(self.tags, &scores);
-            if self
-                .search
-                .search(&view, sought.pass.input, sought.wanted, &mut buffers.tags)
-                .is_some()
-            {
-                fill(found.add(), &buffers.tags.y, &view);
+            let &Sought { pass: Pass { input: x, .. }, wanted } = sought;
+            let tags = SoughtTags { scores: TagScores::new(self.tags, &scores), x, wanted };
+            if self.search.search(&tags, &mut buffers.tags).is_some() {
+                fill(found.add(), &buffers.tags.y, &tags.scores);
             }
             buffers.tags.scores = scores;
         }

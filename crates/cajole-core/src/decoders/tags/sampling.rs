@@ -6,7 +6,7 @@ use crate::Symbol;
 use crate::random::Random;
 use crate::wanted::Wanted;
 
-use super::{ConstrainedTagSearch, TagBuffers, TagScores};
+use super::{ConstrainedTagSearch, SoughtTags, TagBuffers, TagScores};
 
 /// The most probable satisfying sample.
 #[derive(Clone, Copy, Debug)]
@@ -57,14 +57,8 @@ impl SamplingTags {
 }
 
 impl<X: ?Sized> ConstrainedTagSearch<X> for SamplingTags {
-    fn search(
-        &self,
-        scores: &TagScores<'_>,
-        _: &X,
-        wanted: &Wanted<'_>,
-        buffers: &mut TagBuffers,
-    ) -> Option<f32> {
-        self.tag(scores, wanted, &mut buffers.y)
+    fn search(&self, sought: &SoughtTags<'_, '_, X>, buffers: &mut TagBuffers) -> Option<f32> {
+        self.tag(&sought.scores, sought.wanted, &mut buffers.y)
     }
 }
 

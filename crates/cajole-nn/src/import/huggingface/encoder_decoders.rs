@@ -8,15 +8,11 @@ use super::encoders::like_bert;
 use super::{Config, Family, Folder};
 use crate::layers::activation::Nonlinearity;
 use crate::layers::norm::NormKind;
-use crate::layers::positions::Waves;
+use crate::layers::positions::{MOST_WAVES, Waves};
 use crate::models::transformer::{
     EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, Positions, StackConfig,
 };
 use crate::network::Trainable;
-
-/// The most floats of a table of positions, which may be computed before there is anything to compare
-/// it with.
-const MOST_WAVES: usize = 1 << 26;
 
 /// The longest output where positions set no limit.
 const MOST_WRITTEN: usize = 1 << 16;

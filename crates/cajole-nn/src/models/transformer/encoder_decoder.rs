@@ -12,6 +12,7 @@ use super::stack::{Stack, StackConfig};
 use super::tagger::PiecesError;
 use super::{counted, in_a_row};
 use crate::layers::multi_head::Span;
+use crate::layers::positions::MOST_WAVES;
 use crate::layout::{Init, Layout, Param};
 use crate::models::Token;
 use crate::settings::{MOST_SIZE, optional_size, size};
@@ -70,10 +71,6 @@ pub struct VectorsConfig {
 fn is_zero(n: &usize) -> bool {
     *n == 0
 }
-
-/// The most floats of a table of sinusoids, which is computed before there is anything to compare it
-/// with.
-const MOST_WAVES: usize = 1 << 26;
 
 impl EncoderDecoderConfig {
     /// What is wrong with these sizes, if they come from a file.

@@ -1,12 +1,12 @@
 //! Per-proposition counts, and their sums.
 
 use std::collections::BTreeMap;
-use std::iter::Sum;
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
 use super::phrases::{Phrases, Verdict};
+use crate::percent;
 use crate::roles::bio::Argument;
 
 /// The role of the predicate.
@@ -111,10 +111,6 @@ impl Counts {
     }
 }
 
-fn percent(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
-}
-
 impl AddAssign for Score {
     fn add_assign(&mut self, other: Score) {
         self.propositions += other.propositions;
@@ -125,33 +121,8 @@ impl AddAssign for Score {
     }
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        self.correct += other.correct;
-        self.excess += other.excess;
-        self.missed += other.missed;
-    }
-}
-
-impl Sum for Score {
-    fn sum<I: Iterator<Item = Score>>(scores: I) -> Score {
-        let add = |mut sum: Score, score| {
-            sum += score;
-            sum
-        };
-        scores.fold(Score::default(), add)
-    }
-}
-
-impl Sum for Counts {
-    fn sum<I: Iterator<Item = Counts>>(counts: I) -> Counts {
-        let add = |mut sum: Counts, counts| {
-            sum += counts;
-            sum
-        };
-        counts.fold(Counts::default(), add)
-    }
-}
+crate::summable!(Score);
+crate::summable!(Counts { correct, excess, missed });
 
 #[cfg(test)]
 mod tests {
