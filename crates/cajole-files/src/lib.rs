@@ -20,13 +20,15 @@ mod note;
 mod once;
 mod output;
 mod reads;
+mod regular;
 mod whole;
 
-pub use error::FileError;
+pub use error::{FileError, IoError};
 pub use folder::Folder;
 pub use identity::{is_standard_stream, stdin_is_written};
 pub use note::note_of;
 pub use once::{Once, claim};
 pub use output::{Existing, Output};
 pub use reads::{Reads, open, stdin};
+pub use regular::{RegularFile, read_regular};
 pub use whole::replace_whole;
