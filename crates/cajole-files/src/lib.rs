@@ -1,6 +1,13 @@
 //! The files of a run: what it reads, and what it writes without destroying anything.
 //!
+//! Reading, within [limits]:
+//!
+//! - [`text_of`] and [`Lines`]: a file as text, gzipped or not, as a whole or line by line.
+//! - [`RegularFile`]: a file as bytes.
 //! - [`Reads`]: what a run reads, by device and inode.
+//!
+//! Writing:
+//!
 //! - [`Output`]: a file that records are appended to, with a note that says which run it belongs to.
 //! - [`Folder`]: a folder that one run at a time writes to, file by file.
 //! - [`Once`]: a file that is written once, and appears when it is complete.
@@ -16,11 +23,14 @@
 mod error;
 mod folder;
 mod identity;
+pub mod limits;
 mod note;
 mod once;
 mod output;
+mod place;
 mod reads;
 mod regular;
+mod text;
 mod whole;
 
 pub use error::{FileError, IoError};
@@ -29,6 +39,8 @@ pub use identity::{is_standard_stream, stdin_is_written};
 pub use note::note_of;
 pub use once::{Once, claim};
 pub use output::{Existing, Output};
+pub use place::Located;
 pub use reads::{Reads, open, stdin};
 pub use regular::{RegularFile, read_regular};
+pub use text::{Lines, TextError, text_of};
 pub use whole::replace_whole;

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::text_of;
 use cajole_files::{Folder, IoError};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::{Network, Trainable, Trained};
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

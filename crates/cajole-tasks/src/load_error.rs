@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use cajole_files::{FileError, IoError};
+use cajole_files::{FileError, IoError, TextError};
 use cajole_nn::checkpoint::CheckpointError;
 use cajole_nn::import::ImportError;
-use cajole_treebank::ReadError;
 
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +18,7 @@ pub enum LoadError {
     Import(#[from] ImportError),
     /// A text file is missing or cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// A file is missing or cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),

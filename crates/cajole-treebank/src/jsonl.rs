@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
+use cajole_files::Located;
 use serde::Deserialize;
 
 use super::clean::TRACE;
-use super::corpus::{Located, Sentence};
+use super::corpus::Sentence;
 use super::error::{Fault, TreeError};
 use super::penn::parse_tree;
 use super::tree::Tree;

@@ -8,7 +8,8 @@
 //! do not balance, reading resumes at the next line that begins with a bracket, because treebanks
 //! indent the continuation lines of a tree.
 
-use super::corpus::Located;
+use cajole_files::Located;
+
 use super::error::{Fault, TreeError, excerpt};
 use super::limits::MOST_DEPTH;
 use super::scan::{Scan, Token};

@@ -6,10 +6,10 @@ use cajole_core::constraints::{
     All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
-use cajole_treebank::text_of;
 #[cfg(feature = "json-schema")]
 use serde_json::Value;
 use toml::Spanned;

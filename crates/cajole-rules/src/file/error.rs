@@ -1,6 +1,6 @@
 //! Errors in constraint files.
 
-use cajole_treebank::ReadError;
+use cajole_files::TextError;
 
 use super::position::line_and_column;
 use crate::checker::{CheckerError, Trouble};
@@ -15,7 +15,7 @@ use crate::pattern::PatternError;
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
@@ -190,7 +190,7 @@ pub enum RuleError {
     },
     /// A file that a rule names cannot be read.
     #[error(transparent)]
-    File(#[from] ReadError),
+    File(#[from] TextError),
     /// A kind of rule that this build was made without. It has the name of its feature.
     #[error("this build has no {feature} rules: cargo build --release --features {feature}")]
     NotBuilt {

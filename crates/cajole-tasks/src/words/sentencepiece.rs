@@ -7,8 +7,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
 use cajole_files::{IoError, RegularFile};
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
 use serde_json::{Value, json};
 
 /// A model.

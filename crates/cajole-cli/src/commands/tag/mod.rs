@@ -8,6 +8,8 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, text_of};
 use cajole_infer::answer::Record;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
@@ -19,10 +21,8 @@ use cajole_infer::source::{Listed, Numbered, Source};
 use cajole_infer::{Ask, Runnable, Settings};
 use cajole_rules::Rules;
 use cajole_tasks::srl::Query;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
-use cajole_treebank::{Located, text_of};
 use serde_json::json;
 
 use self::print::Printer;

@@ -6,9 +6,62 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use super::corpus::Located;
-use super::limits::{MOST_EXPANSION, MOST_LINE_BYTES, UNPACKED_BYTES};
-use super::read::ReadError;
+use crate::error::IoError;
+use crate::limits::{MOST_BYTES_OF_LINE, MOST_EXPANSION, UNPACKED_BYTES};
+use crate::place::Located;
+use crate::reads::open;
+
+/// Why a file cannot be read as text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// It is missing or cannot be read.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// Its name ends in `.gz`, but it cannot be decompressed.
+    #[error("{path} is damaged or not gzipped: {source}", path = path.display())]
+    Gzip {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
+    /// It is too large.
+    #[error("{path} holds more than {most} bytes of text: split it", path = path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        most: u64,
+    },
+    /// A line is too long.
+    #[error("{path}:{line}: a line of more than {MOST_BYTES_OF_LINE} bytes", path = path.display())]
+    LongLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// It is gzipped and holds suspiciously much.
+    #[error(
+        "{path} holds more than {MOST_EXPANSION} times its size: if you trust it, unpack it first",
+        path = path.display()
+    )]
+    Expands {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not UTF-8.
+    #[error("{path}:{line}: not UTF-8, see byte {offset} of the file", path = path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The offset of the first invalid byte, from 0.
+        offset: usize,
+        /// Its line, from 1.
+        line: usize,
+    },
+}
 
 /// Some editors begin a file with a byte order mark, which is not part of its text.
 const MARK: char = '\u{feff}';
@@ -17,8 +70,8 @@ const MARK: char = '\u{feff}';
 ///
 /// # Errors
 /// If it cannot be read or decompressed, holds more than `most` bytes, has a line of more than
-/// [`MOST_LINE_BYTES`], or is not UTF-8.
-pub fn text_of(path: &Path, most: u64) -> Result<String, ReadError> {
+/// [`MOST_BYTES_OF_LINE`], or is not UTF-8.
+pub fn text_of(path: &Path, most: u64) -> Result<String, TextError> {
     let mut lines = Lines::open(path, most)?;
     let mut text = String::new();
     while let Some(line) = lines.whole()? {
@@ -44,9 +97,8 @@ impl Lines {
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn open(path: &Path, most: u64) -> Result<Self, ReadError> {
-        let io = |source| ReadError::Io { path: path.to_owned(), source };
-        let file = cajole_files::open(path).map_err(io)?;
+    pub fn open(path: &Path, most: u64) -> Result<Self, TextError> {
+        let file = open(path).map_err(IoError::at(path))?;
         let bytes = match path.extension().is_some_and(|end| end == "gz") {
             true => Bytes::Packed(BufReader::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
             false => Bytes::Plain(BufReader::new(file)),
@@ -61,7 +113,7 @@ impl Lines {
     /// If it cannot be read or decompressed, is too long, or is not UTF-8, or if the file is too
     /// large.
     #[expect(clippy::should_implement_trait, reason = "the line is borrowed")]
-    pub fn next(&mut self) -> Result<Option<Located<&str>>, ReadError> {
+    pub fn next(&mut self) -> Result<Option<Located<&str>>, TextError> {
         let line = self.number + 1;
         let whole = self.whole()?;
         let item = whole.map(|whole| &whole[..without_end(whole.as_bytes()).len()]);
@@ -69,27 +121,27 @@ impl Lines {
     }
 
     /// The next line, with its end.
-    fn whole(&mut self) -> Result<Option<&str>, ReadError> {
+    fn whole(&mut self) -> Result<Option<&str>, TextError> {
         let before = self.n_bytes;
         self.line.clear();
         self.number += 1;
         let path = || self.path.clone();
         // One byte past the limit, besides the end `\r\n`, distinguishes a line that is too long.
-        let longest = MOST_LINE_BYTES as u64 + 3;
+        let longest = MOST_BYTES_OF_LINE as u64 + 3;
         let n_read =
             self.bytes.read_line(longest, &mut self.line).map_err(|source| match &self.bytes {
-                Bytes::Plain(_) => ReadError::Io { path: path(), source },
-                Bytes::Packed(_) => ReadError::Gzip { path: path(), source },
+                Bytes::Plain(_) => IoError { path: path(), source }.into(),
+                Bytes::Packed(_) => TextError::Gzip { path: path(), source },
             })?;
         self.n_bytes += n_read as u64;
         if self.most < self.n_bytes {
-            return Err(ReadError::TooLarge { path: path(), most: self.most });
+            return Err(TextError::TooLarge { path: path(), most: self.most });
         }
-        if MOST_LINE_BYTES < without_end(&self.line).len() {
-            return Err(ReadError::LongLine { path: path(), line: self.number });
+        if MOST_BYTES_OF_LINE < without_end(&self.line).len() {
+            return Err(TextError::LongLine { path: path(), line: self.number });
         }
         if self.bytes.is_bomb(self.n_bytes) {
-            return Err(ReadError::Expands { path: path() });
+            return Err(TextError::Expands { path: path() });
         }
         match std::str::from_utf8(&self.line) {
             Ok("") => Ok(None),
@@ -97,7 +149,7 @@ impl Lines {
             Ok(line) => Ok(Some(line)),
             Err(error) => {
                 let offset = before as usize + error.valid_up_to();
-                Err(ReadError::NotUtf8 { path: path(), offset, line: self.number })
+                Err(TextError::NotUtf8 { path: path(), offset, line: self.number })
             }
         }
     }
@@ -172,7 +224,7 @@ mod tests {
         for (name, content) in [("a", content), ("a.gz", &gzip(content))] {
             let path = folder.path().join(name);
             fs::write(&path, content).unwrap();
-            let error = |error: ReadError| error.to_string().replace(path.to_str().unwrap(), "");
+            let error = |error: TextError| error.to_string().replace(path.to_str().unwrap(), "");
             let found = text_of(&path, most).map_err(error);
             assert_eq!(found.as_deref().map_err(String::as_str), expected);
         }
@@ -198,7 +250,7 @@ mod tests {
         check(b"(A b)", 5, Ok("(A b)"));
         check(b"(A b)", 4, Err(" holds more than 4 bytes of text: split it"));
         check(b"a\n\nb\xff", 9, Err(":3: not UTF-8, see byte 4 of the file"));
-        let longest = "x".repeat(MOST_LINE_BYTES);
+        let longest = "x".repeat(MOST_BYTES_OF_LINE);
         let text = format!("{longest}\r\n{longest}");
         check(text.as_bytes(), u64::MAX, Ok(&text));
         for end in ["x", "x\n", " \r\n", "\rx"] {
