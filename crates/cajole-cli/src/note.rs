@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use cajole_files::Reads;
-use cajole_infer::{Ask, Runnable, fingerprint_of};
+use cajole_files::{Reads, fingerprint_of};
+use cajole_infer::{Ask, Runnable};
 use serde_json::{Map, Value, json};
 
 use crate::asking::{Asking, RuleFile};

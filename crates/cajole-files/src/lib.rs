@@ -21,6 +21,7 @@
 //! 3. Everything that can fail is tried before anything is emptied.
 
 mod error;
+mod fingerprint;
 mod folder;
 mod identity;
 pub mod limits;
@@ -34,6 +35,7 @@ mod text;
 mod whole;
 
 pub use error::{FileError, IoError};
+pub use fingerprint::{fingerprint, fingerprint_of};
 pub use folder::Folder;
 pub use identity::{is_standard_stream, stdin_is_written};
 pub use note::note_of;

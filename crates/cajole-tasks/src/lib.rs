@@ -7,7 +7,6 @@ mod changes;
 pub mod checkpoint;
 pub mod corpora;
 pub mod curve;
-mod fingerprint;
 mod licences;
 mod load_error;
 mod overrides;
@@ -25,7 +24,6 @@ pub mod writer;
 
 pub use changes::changes;
 pub use checkpoint::Checkpoint;
-pub use fingerprint::{fingerprint, fingerprint_of};
 pub use licences::{LICENCES, Licensed};
 pub use overrides::{OverrideError, overridden};
 pub use presets::{Preset, Presets};

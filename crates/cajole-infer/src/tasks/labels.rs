@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use cajole_core::Symbol;
+use cajole_files::fingerprint;
 use cajole_nn::import::huggingface::Folder;
 use cajole_nn::models::transformer::{EncoderTagger, Pieces};
 use cajole_nn::{Tagging, Trained};
@@ -15,7 +16,6 @@ use cajole_tasks::checkpoint::LoadError;
 use serde_json::{Map, Value};
 
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Display, Output, Search, Task};
 

@@ -1,5 +1,6 @@
 //! Users' own pairs: symbols in, symbols out.
 
+use cajole_files::fingerprint;
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Search, Task};
 

@@ -1,6 +1,7 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
 use cajole_core::Symbol;
+use cajole_files::fingerprint;
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -11,7 +12,6 @@ use serde_json::{Map, Value, json};
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Display, Output, Search, Task};
 

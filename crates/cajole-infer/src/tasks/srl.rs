@@ -10,6 +10,7 @@ use cajole_core::decoders::tags::{
 };
 use cajole_core::decoders::{Beam, InTurn};
 use cajole_core::{Config, Decoder, Symbol};
+use cajole_files::fingerprint;
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -21,7 +22,6 @@ use cajole_treebank::roles::{Argument, Proposition, Sentence, nodes};
 use serde_json::{Map, Value, json};
 
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Display, Output, Search, Task};
 

@@ -1,6 +1,7 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
 use cajole_core::Symbol;
+use cajole_files::fingerprint;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES};
@@ -8,7 +9,6 @@ use serde_json::Value;
 
 use super::sequences;
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError, list};
 use crate::task::{Case, Search, Task};
 

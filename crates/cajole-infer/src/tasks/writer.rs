@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use cajole_core::Symbol;
+use cajole_files::fingerprint;
 use cajole_nn::Trained;
 use cajole_nn::import::huggingface::{Beams, Folder};
 use cajole_nn::models::Token;
@@ -19,7 +20,6 @@ use serde_json::{Map, Value};
 use super::texts::{ReadText, Right, Texts};
 use super::{huggingface, sequences};
 use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::task::{Case, Output, Search, Task};
 
