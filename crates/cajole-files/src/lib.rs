@@ -4,6 +4,7 @@
 //!
 //! - [`text_of`] and [`Lines`]: a file as text, gzipped or not, as a whole or line by line.
 //! - [`RegularFile`]: a file as bytes.
+//! - [`Place`], [`Located`]: where something is in a text, for messages.
 //! - [`Reads`]: what a run reads, by device and inode.
 //!
 //! Writing:
@@ -41,7 +42,7 @@ pub use identity::{is_standard_stream, stdin_is_written};
 pub use note::note_of;
 pub use once::{Once, claim};
 pub use output::{Existing, Output};
-pub use place::Located;
+pub use place::{Located, Place, column, excerpt, shortened, without_place};
 pub use reads::{Reads, open, stdin};
 pub use regular::{RegularFile, read_regular};
 pub use text::{Lines, TextError, text_of};

@@ -197,7 +197,7 @@ impl RuleFile {
 fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
     let problem = Problem::unprocessable(error.problem()).of(field);
     match error.position(text) {
-        Some((line, column)) => problem.at(line, column),
+        Some(place) => problem.at(place),
         None => problem,
     }
 }

@@ -7,7 +7,7 @@ use cajole_core::constraints::{
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_files::limits::MOST_SETTINGS_BYTES;
-use cajole_files::text_of;
+use cajole_files::{Place, text_of};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
 #[cfg(feature = "json-schema")]
@@ -298,9 +298,8 @@ impl<'v> Compiler<'_, 'v> {
     }
 
     fn at(&self, at: usize, source: RuleError) -> RuleFileError {
-        let (line, _) = position::line_and_column(self.text, at);
-        let at = position::locate(self.text, at, &source);
-        let place = position::line_and_column(self.text, at);
+        let line = Place::in_text(self.text, at).line;
+        let place = Place::in_text(self.text, position::locate(self.text, at, &source));
         RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use cajole_files::limits::MOST_VECTORS_BYTES;
-use cajole_files::{Lines, Located, TextError};
-use cajole_treebank::error::excerpt;
+use cajole_files::{Lines, Located, TextError, excerpt};
 
 /// Words with their vectors.
 #[derive(Clone, Debug, Default, PartialEq)]

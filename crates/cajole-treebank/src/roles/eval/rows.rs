@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use cajole_files::limits::MOST_CORPUS_BYTES;
-use cajole_files::{Lines, Located};
+use cajole_files::{Lines, Located, excerpt};
 
 use super::evaluation::EvaluationError;
 use super::phrases::Phrases;
-use crate::error::excerpt;
 use crate::limits::{MOST_SENTENCES, MOST_WORDS};
 use crate::roles::error::{RoleError, RoleFault};
 use crate::roles::props::{predicates, without_mark};
