@@ -3,6 +3,8 @@
 //! Reading, within [limits]:
 //!
 //! - [`text_of`] and [`Lines`]: a file as text, gzipped or not, as a whole or line by line.
+//! - [`LineReader`] and [`LineSplitter`]: lines of anything else, pulled from a reader or pushed piece
+//!   by piece.
 //! - [`RegularFile`]: a file as bytes.
 //! - [`Place`], [`Located`]: where something is in a text, for messages.
 //! - [`Reads`]: what a run reads, by device and inode.
@@ -26,6 +28,7 @@ mod fingerprint;
 mod folder;
 mod identity;
 pub mod limits;
+mod lines;
 mod note;
 mod once;
 mod output;
@@ -39,6 +42,7 @@ pub use error::{FileError, IoError};
 pub use fingerprint::{fingerprint, fingerprint_of};
 pub use folder::Folder;
 pub use identity::{is_standard_stream, stdin_is_written};
+pub use lines::{LineKind, LineLimits, LineReader, LineSplitter};
 pub use note::note_of;
 pub use once::{Once, claim};
 pub use output::{Existing, Output};

@@ -1,13 +1,14 @@
 //! The text of a file, plain or gzipped, within the [limits](crate::limits).
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::IoError;
 use crate::limits::{MOST_BYTES_OF_LINE, MOST_EXPANSION, UNPACKED_BYTES};
+use crate::lines::{LineKind, LineLimits, LineReader};
 use crate::place::Located;
 use crate::reads::open;
 
@@ -84,12 +85,9 @@ pub fn text_of(path: &Path, most: u64) -> Result<String, TextError> {
 /// mark.
 pub struct Lines {
     path: PathBuf,
-    bytes: Bytes,
+    lines: LineReader<Unpacked>,
+    /// Bytes that the file may hold.
     most: u64,
-    /// The current line, with its end.
-    line: Vec<u8>,
-    number: usize,
-    n_bytes: u64,
 }
 
 impl Lines {
@@ -98,13 +96,16 @@ impl Lines {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(path: &Path, most: u64) -> Result<Self, TextError> {
+        /// A line that is too long makes the file unusable, so nothing is skipped. Its limit has room
+        /// for the end `\r\n`, and for one byte that shows that the line is too long.
+        const LIMITS: LineLimits = LineLimits { most: MOST_BYTES_OF_LINE + 2, skipped: 0 };
         let file = open(path).map_err(IoError::at(path))?;
-        let bytes = match path.extension().is_some_and(|end| end == "gz") {
-            true => Bytes::Packed(BufReader::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
-            false => Bytes::Plain(BufReader::new(file)),
+        let unpacked = match path.extension().is_some_and(|end| end == "gz") {
+            true => Unpacked::Packed(MultiGzDecoder::new(Counted { file, count: 0 })),
+            false => Unpacked::Plain(file),
         };
-        let path = path.to_owned();
-        Ok(Lines { path, bytes, most, line: Vec::new(), number: 0, n_bytes: 0 })
+        let lines = LineReader::new(BufReader::new(unpacked), LIMITS);
+        Ok(Lines { path: path.to_owned(), lines, most })
     }
 
     /// The next line, without its end; `None` after the last.
@@ -114,7 +115,7 @@ impl Lines {
     /// large.
     #[expect(clippy::should_implement_trait, reason = "the line is borrowed")]
     pub fn next(&mut self) -> Result<Option<Located<&str>>, TextError> {
-        let line = self.number + 1;
+        let line = self.lines.number() as usize + 1;
         let whole = self.whole()?;
         let item = whole.map(|whole| &whole[..without_end(whole.as_bytes()).len()]);
         Ok(item.map(|item| Located { line, item }))
@@ -122,35 +123,36 @@ impl Lines {
 
     /// The next line, with its end.
     fn whole(&mut self) -> Result<Option<&str>, TextError> {
-        let before = self.n_bytes;
-        self.line.clear();
-        self.number += 1;
-        let path = || self.path.clone();
-        // One byte past the limit, besides the end `\r\n`, distinguishes a line that is too long.
-        let longest = MOST_BYTES_OF_LINE as u64 + 3;
-        let n_read =
-            self.bytes.read_line(longest, &mut self.line).map_err(|source| match &self.bytes {
-                Bytes::Plain(_) => IoError { path: path(), source }.into(),
-                Bytes::Packed(_) => TextError::Gzip { path: path(), source },
-            })?;
-        self.n_bytes += n_read as u64;
-        if self.most < self.n_bytes {
+        let before = self.lines.n_bytes();
+        let Some(kind) = self.lines.next_line().map_err(|error| self.unreadable(error))? else {
+            return Ok(None);
+        };
+        let (path, line) = (|| self.path.clone(), self.lines.number() as usize);
+        let (bytes, n_bytes) = (self.lines.bytes(), self.lines.n_bytes());
+        if n_bytes > self.most {
             return Err(TextError::TooLarge { path: path(), most: self.most });
         }
-        if MOST_BYTES_OF_LINE < without_end(&self.line).len() {
-            return Err(TextError::LongLine { path: path(), line: self.number });
+        if kind != LineKind::Whole || without_end(bytes).len() > MOST_BYTES_OF_LINE {
+            return Err(TextError::LongLine { path: path(), line });
         }
-        if self.bytes.is_bomb(self.n_bytes) {
+        if self.lines.get_ref().is_bomb(n_bytes) {
             return Err(TextError::Expands { path: path() });
         }
-        match std::str::from_utf8(&self.line) {
-            Ok("") => Ok(None),
-            Ok(line) if self.number == 1 => Ok(Some(line.strip_prefix(MARK).unwrap_or(line))),
-            Ok(line) => Ok(Some(line)),
+        match std::str::from_utf8(bytes) {
+            Ok(text) if line == 1 => Ok(Some(text.strip_prefix(MARK).unwrap_or(text))),
+            Ok(text) => Ok(Some(text)),
             Err(error) => {
                 let offset = before as usize + error.valid_up_to();
-                Err(TextError::NotUtf8 { path: path(), offset, line: self.number })
+                Err(TextError::NotUtf8 { path: path(), offset, line })
             }
+        }
+    }
+
+    fn unreadable(&self, source: io::Error) -> TextError {
+        let path = self.path.clone();
+        match self.lines.get_ref() {
+            Unpacked::Plain(_) => IoError { path, source }.into(),
+            Unpacked::Packed(_) => TextError::Gzip { path, source },
         }
     }
 }
@@ -162,27 +164,30 @@ fn without_end(line: &[u8]) -> &[u8] {
     }
 }
 
-enum Bytes {
-    Plain(BufReader<File>),
-    Packed(BufReader<MultiGzDecoder<Counted>>),
+/// The text of a file, which may be packed.
+enum Unpacked {
+    Plain(File),
+    Packed(MultiGzDecoder<Counted>),
 }
 
-impl Bytes {
-    fn read_line(&mut self, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
-        match self {
-            Bytes::Plain(bytes) => bytes.take(most).read_until(b'\n', line),
-            Bytes::Packed(bytes) => bytes.take(most).read_until(b'\n', line),
-        }
-    }
-
+impl Unpacked {
     /// Whether a file that held `n_bytes` so far is much smaller than that.
     fn is_bomb(&self, n_bytes: u64) -> bool {
         match self {
-            Bytes::Plain(_) => false,
-            Bytes::Packed(bytes) => {
-                let packed = bytes.get_ref().get_ref().count;
-                UNPACKED_BYTES < n_bytes && MOST_EXPANSION.saturating_mul(packed) < n_bytes
+            Unpacked::Plain(_) => false,
+            Unpacked::Packed(bytes) => {
+                let packed = bytes.get_ref().count;
+                n_bytes > UNPACKED_BYTES && n_bytes > MOST_EXPANSION.saturating_mul(packed)
             }
+        }
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Unpacked::Plain(file) => file.read(buffer),
+            Unpacked::Packed(bytes) => bytes.read(buffer),
         }
     }
 }
