@@ -9,9 +9,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cajole_core::Symbol;
+use cajole_files::fingerprint;
+use cajole_infer::Registry;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::task::{Case, Task};
-use cajole_infer::{Registry, fingerprint};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;
 use cajole_nn::{Example, TrainConfig, Trained, Trainer};

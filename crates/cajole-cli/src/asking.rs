@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use cajole_files::Reads;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_infer::engine::Engine;
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
@@ -18,8 +20,6 @@ use cajole_infer::task::Task;
 use cajole_infer::{Changes, Opened, Settings};
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use cajole_tasks::Preset;
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::value_parser;
 

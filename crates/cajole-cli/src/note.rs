@@ -5,9 +5,9 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use cajole_files::Reads;
+use cajole_files::{Reads, fingerprint_of};
+use cajole_infer::Settings;
 use cajole_infer::task::Task;
-use cajole_infer::{Settings, fingerprint_of};
 use serde_json::{Map, Value, json};
 
 use crate::asking::{Asking, RuleFile};

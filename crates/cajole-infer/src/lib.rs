@@ -48,7 +48,6 @@ pub use cajole_nn::import::huggingface::{FolderSettings, Writing};
 /// The settings of decoding in them.
 pub use cajole_nn::models::transformer::{Generation, Pieces, Standing};
 pub use cajole_tasks::words::Tokens;
-pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
 pub use settings::Settings;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cajole_files::shortened;
 use cajole_tasks::pairs::SpellingError;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
@@ -201,7 +202,7 @@ impl Line {
 /// # Errors
 /// If it is neither.
 pub fn list(field: &'static str, value: &Value) -> Result<Option<Vec<String>>, LineError> {
-    let wrong = || LineError::NotSymbols { field, value: shortened(&value.to_string()) };
+    let wrong = || LineError::NotSymbols { field, value: shortened(&value.to_string(), 40) };
     match value {
         Value::String(_) => Ok(None),
         Value::Array(items) => {
@@ -209,13 +210,6 @@ pub fn list(field: &'static str, value: &Value) -> Result<Option<Vec<String>>, L
             items.iter().map(text).collect::<Result<_, _>>().map(Some)
         }
         _ => Err(wrong()),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }
 

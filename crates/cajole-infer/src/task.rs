@@ -82,7 +82,7 @@ pub trait Task: Send + Sync {
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Arc<Vocabulary>;
 
-    /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a killed run resumes only
+    /// A hash of its weights, see [`fingerprint`](cajole_files::fingerprint): a killed run resumes only
     /// with the same network.
     fn fingerprint(&self) -> u64;
 

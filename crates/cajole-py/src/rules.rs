@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_infer::lint::Names;
 use cajole_rules::{RuleFileError, Rules as Compiled, Vocabulary};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};

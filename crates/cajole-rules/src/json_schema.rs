@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
+use cajole_files::Place;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -74,7 +75,7 @@ impl JsonSchema {
             Err(error) => {
                 let at = match error.is_eof() {
                     true => text.len(),
-                    false => offset(text, error.line(), error.column()),
+                    false => Place::from(&error).byte_by_bytes(text),
                 };
                 return vec![(at..at + 1, NOT_JSON, format!("this is no JSON: {error}"))];
             }
@@ -123,12 +124,6 @@ fn walk<'s>(schema: &'s Value, found: &mut dyn FnMut(&'s str, &'s Value)) {
         Value::Array(all) => all.iter().for_each(|value| walk(value, found)),
         _ => {}
     }
-}
-
-/// The byte at a line and a column, both from 1, where columns count bytes.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
-    (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
 }
 
 /// The bytes of the value that a path leads to in a JSON text.

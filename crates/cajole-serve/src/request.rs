@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cajole_files::{Place, without_place};
 use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
@@ -378,22 +379,19 @@ pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
 /// Parses a JSON body. An error names the field and the place.
 pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(body).map_err(|error| {
-        let before = &body[..error.valid_up_to()];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        let detail = format!("the body is not UTF-8 from byte {} on", error.valid_up_to());
-        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        Problem::malformed(detail).at(line, 1 + before.len() - start)
+        let at = error.valid_up_to();
+        let detail = format!("the body is not UTF-8 from byte {at} on");
+        Problem::malformed(detail).at(Place::in_bytes(body, at))
     })?;
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path: String = error.path().iter().filter_map(pointer).collect();
         let error = error.into_inner();
-        let problem = Problem::malformed(without_place(&error)).at(error.line(), error.column());
+        let problem = Problem::malformed(without_place(&error)).at(Place::from(&error));
         if path.is_empty() { problem } else { problem.of(path) }
     })?;
-    json.end().map_err(|error| {
-        Problem::malformed(without_place(&error)).at(error.line(), error.column())
-    })?;
+    json.end()
+        .map_err(|error| Problem::malformed(without_place(&error)).at(Place::from(&error)))?;
     Ok(value)
 }
 
@@ -430,14 +428,5 @@ fn pointer(segment: &Segment) -> Option<String> {
         Segment::Seq { index } => Some(format!("/{index}")),
         Segment::Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
         Segment::Enum { .. } | Segment::Unknown => None,
-    }
-}
-
-/// The message of an error, without the place, which is reported separately.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((message, _)) => message.to_owned(),
-        None => text,
     }
 }

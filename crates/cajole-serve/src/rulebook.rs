@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_rules::{RuleFileError, Rules};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
 
 use crate::limits::{KEPT_RULES, MOST_RULE_BYTES, MOST_RULE_FILES};
 use crate::models::{Model, Network};
@@ -197,7 +197,7 @@ impl RuleFile {
 fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
     let problem = Problem::unprocessable(error.problem()).of(field);
     match error.position(text) {
-        Some((line, column)) => problem.at(line, column),
+        Some(place) => problem.at(place),
         None => problem,
     }
 }

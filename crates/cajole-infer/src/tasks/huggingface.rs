@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::text_of;
 use cajole_nn::import::ImportError;
 use cajole_nn::import::huggingface::{Family, family_of, foreign};
 use cajole_tasks::checkpoint::LoadError;
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
 use serde_json::Value;
 
 use super::{labels, writer};

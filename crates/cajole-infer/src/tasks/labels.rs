@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cajole_core::{Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_nn::import::huggingface::Folder;
 use cajole_nn::models::transformer::{EncoderTagger, Pieces};
 use cajole_nn::{Tagging, Trained};
@@ -16,7 +17,6 @@ use cajole_tasks::checkpoint::LoadError;
 use serde_json::{Map, Value};
 
 use crate::case::{Case, Output};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::solver::{Network, Solver, solver};
 use crate::task::{Display, Task};

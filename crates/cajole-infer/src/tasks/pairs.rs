@@ -1,5 +1,6 @@
 //! Users' own pairs: symbols in, symbols out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
 use cajole_core::Search;
@@ -13,7 +14,6 @@ use serde_json::Value;
 
 use super::sequences;
 use crate::case::Case;
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::plan::{Plan, Plans};
 use crate::settings::Settings;

@@ -1,5 +1,6 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
 use cajole_core::decoders::{Beam, Sampled};
@@ -14,7 +15,6 @@ use serde_json::{Map, Value, json};
 
 use super::sequences;
 use crate::case::{Case, Output};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::solver::{Network, Solver, solver};
 use crate::task::{Display, Task};

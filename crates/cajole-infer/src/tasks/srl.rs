@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cajole_core::constraints::Brackets;
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{ConstrainedDecoder, Decoder, DoesNotFit, Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -19,7 +20,6 @@ use serde_json::{Map, Value, json};
 
 use super::tags;
 use crate::case::{Case, Output};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::solver::{Network, Solver, solver};
 use crate::task::{Display, Task};

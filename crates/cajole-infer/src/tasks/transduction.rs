@@ -1,5 +1,6 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
 use cajole_core::{Search, Symbol};
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 use super::sequences;
 use crate::case::Case;
-use crate::fingerprint;
 use crate::line::{Line, LineError, list};
 use crate::solver::{Network, Solver, solver};
 use crate::task::Task;

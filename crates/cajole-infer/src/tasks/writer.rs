@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cajole_core::decoders::{Beam, Ranking, Sampled};
 use cajole_core::{Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_nn::Trained;
 use cajole_nn::import::huggingface::{Beams, Folder};
 use cajole_nn::models::Token;
@@ -21,7 +22,6 @@ use serde_json::{Map, Value};
 use super::texts::{ReadText, Texts};
 use super::{huggingface, sequences};
 use crate::case::{Case, Output};
-use crate::fingerprint;
 use crate::line::{Line, LineError};
 use crate::solver::{Network, Solver, solver};
 use crate::task::Task;

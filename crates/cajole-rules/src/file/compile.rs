@@ -7,10 +7,10 @@ use cajole_core::constraints::{
     All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet, Weighted,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::{Place, text_of};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
-use cajole_treebank::text_of;
 #[cfg(feature = "json-schema")]
 use serde_json::Value;
 use toml::Spanned;
@@ -250,9 +250,8 @@ impl Compiler<'_> {
     }
 
     fn at(&self, at: usize, source: RuleError) -> RuleFileError {
-        let (line, _) = position::line_and_column(self.text, at);
-        let at = position::locate(self.text, at, &source);
-        let place = position::line_and_column(self.text, at);
+        let line = Place::in_text(self.text, at).line;
+        let place = Place::in_text(self.text, position::locate(self.text, at, &source));
         RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
     }
 }

@@ -1,8 +1,7 @@
 //! Errors in constraint files.
 
-use cajole_treebank::ReadError;
+use cajole_files::{Place, TextError};
 
-use super::position::line_and_column;
 use crate::checker::{CheckerError, Trouble};
 use crate::ebnf::{EbnfError, Problem};
 use crate::formula::FormulaError;
@@ -15,7 +14,7 @@ use crate::pattern::PatternError;
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
@@ -42,20 +41,20 @@ pub enum RuleFileError {
         name: String,
         /// The line on which the rule begins.
         line: usize,
-        /// The line and column that the error is at.
-        place: (usize, usize),
+        /// Where the error is.
+        place: Place,
         /// What is wrong with it.
         source: Box<RuleError>,
     },
 }
 
 impl RuleFileError {
-    /// The line and column of the error in the file's `text`, both from 1, where it has a place.
-    pub fn position(&self, text: &str) -> Option<(usize, usize)> {
+    /// Where the error is in the file's `text`, if it has a place.
+    pub fn position(&self, text: &str) -> Option<Place> {
         match self {
             RuleFileError::Rule { place, .. } => Some(*place),
             RuleFileError::Toml { source, .. } => {
-                Some(line_and_column(text, source.span().map_or(0, |span| span.start)))
+                Some(Place::in_text(text, source.span().map_or(0, |span| span.start)))
             }
             RuleFileError::Read(_) | RuleFileError::Json { .. } | RuleFileError::Program(_) => None,
         }
@@ -190,7 +189,7 @@ pub enum RuleError {
     },
     /// A file that a rule names cannot be read.
     #[error(transparent)]
-    File(#[from] ReadError),
+    File(#[from] TextError),
     /// A kind of rule that this build was made without. It has the name of its feature.
     #[error("this build has no {feature} rules: cargo build --release --features {feature}")]
     NotBuilt {

@@ -51,9 +51,9 @@ use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Product, RoleSet, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_treebank::roles::Reading;
-use cajole_treebank::text_of;
 
 use crate::checker::{CheckerConfig, try_program};
 use crate::subject::Subject;

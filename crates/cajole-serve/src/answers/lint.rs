@@ -4,6 +4,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
 use cajole_core::{Constraint, Symbol};
+use cajole_files::Place;
+
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Look};
 use cajole_infer::record::faults_json;
@@ -68,7 +70,7 @@ fn looked_at(
 }
 
 fn error_json(error: &RuleFileError, text: &str) -> Value {
-    let (line, column) = error.position(text).unwrap_or((1, 1));
+    let Place { line, column } = error.position(text).unwrap_or(Place::START);
     json!({"line": line, "column": column, "message": error.problem()})
 }
 

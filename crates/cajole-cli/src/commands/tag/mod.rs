@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, text_of};
 use cajole_infer::Settings;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
@@ -21,10 +23,8 @@ use cajole_infer::source::{Listed, Numbered, Source};
 use cajole_infer::task::Task;
 use cajole_rules::Rules;
 use cajole_tasks::srl::Query;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
-use cajole_treebank::{Located, text_of};
 use serde_json::json;
 
 use self::print::Printer;
