@@ -7,9 +7,10 @@ use std::path::Path;
 use anyhow::Context;
 use cajole_files::Reads;
 use cajole_infer::{Ask, Runnable, fingerprint_of};
+use cajole_rules::RuleText;
 use serde_json::{Map, Value, json};
 
-use crate::asking::{Asking, RuleFile};
+use crate::asking::Asking;
 use crate::source::cannot_read;
 
 /// The names of what may change, each with its value or a hash. Everything that the run reads has
@@ -19,7 +20,7 @@ pub(crate) fn note(
     model: &str,
     asking: &Asking,
     network: &dyn Runnable,
-    file: Option<&RuleFile>,
+    file: Option<&RuleText>,
     ask: &Ask<'_>,
 ) -> anyhow::Result<Value> {
     let settings = ask.settings;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cajole_core::{Candidate, Constraint, Failure, UnknownParameter, Workspace};
-use cajole_rules::Rules;
+use cajole_rules::{RuleText, Rules};
 use serde_json::Value;
 
 use crate::attempt::{g_of, own};
@@ -168,7 +168,7 @@ impl<'t, T: Task> Answering<'t, T> {
         if let Some(known) = self.own_rules.get(&text) {
             return Ok(known.clone());
         }
-        let rules = Arc::new(Rules::of_json(value, self.task.vocabulary())?);
+        let rules = Arc::new(RuleText::of_json(value)?.compile(self.task.vocabulary())?);
         if KEPT_RULES <= self.own_rules.len() {
             self.own_rules.clear();
         }

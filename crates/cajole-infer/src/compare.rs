@@ -9,7 +9,7 @@ use std::time::Duration;
 use cajole_core::corpus::in_parallel;
 use cajole_core::{Candidate, Constraint, Symbol, UnknownParameter};
 use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
-use cajole_rules::Rules;
+use cajole_rules::{RuleText, Rules};
 use cajole_tasks::Watch;
 
 use crate::attempt::g_of;
@@ -167,8 +167,9 @@ impl<T: Task> Comparison<'_, T> {
             let rules = self.rules.ok_or(LineError::NoRules)?;
             return Ok((self.cases(line, rules)?, None));
         };
-        let which =
-            own.index(value.to_string(), || Ok(Rules::of_json(value, self.task.vocabulary())?))?;
+        let which = own.index(value.to_string(), || {
+            Ok(RuleText::of_json(value)?.compile(self.task.vocabulary())?)
+        })?;
         Ok((self.cases(line, &own.rules[which])?, Some(which)))
     }
 

@@ -4,7 +4,8 @@
 //! or a program that judges outputs. This crate turns it into a
 //! [`Constraint`](cajole_core::Constraint) over the names of the network's symbols.
 //!
-//! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules.
+//! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules. [`RuleText`] is one as it
+//!   was written.
 //! - [`Vocabulary`]: the names of the output symbols.
 //! - [`Subject`]: what rules can see of an input.
 //!
@@ -54,7 +55,7 @@ pub use checker::{
 };
 pub use consistent::Consistent;
 pub use copies::{Copies, CopiesConfig};
-pub use file::{OneRule, RuleError, RuleFileError, Rules};
+pub use file::{OneRule, RuleError, RuleFileError, RuleText, Rules};
 pub use formula::{Formula, FormulaError};
 #[cfg(feature = "json-schema")]
 pub use json_schema::JsonSchema;

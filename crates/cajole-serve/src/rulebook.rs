@@ -8,9 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use cajole_rules::{RuleFileError, Rules};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
+use cajole_rules::{RuleFileError, RuleText, Rules};
 
 use crate::limits::{KEPT_RULES, MOST_RULE_BYTES, MOST_RULE_FILES};
 use crate::models::{Model, Network};
@@ -23,25 +21,15 @@ pub(crate) type Compiled = Arc<Rules>;
 /// All rules that the server knows or has compiled.
 pub(crate) struct Rulebook {
     folder: Option<PathBuf>,
-    files: RwLock<Arc<BTreeMap<String, RuleFile>>>,
+    files: RwLock<Arc<BTreeMap<String, RuleText>>>,
     compiled: Mutex<HashMap<Key, Compiled>>,
-}
-
-/// A file of rules that requests may name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RuleFile {
-    /// Its text.
-    pub(crate) text: String,
-    path: PathBuf,
 }
 
 /// The cache key of compiled rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     model: String,
-    /// The file, if they are from one.
-    path: Option<PathBuf>,
-    text: String,
+    text: RuleText,
 }
 
 /// The rules for a request.
@@ -84,7 +72,7 @@ impl Rulebook {
     }
 
     /// The files as they are now.
-    pub(crate) fn files(&self) -> Arc<BTreeMap<String, RuleFile>> {
+    pub(crate) fn files(&self) -> Arc<BTreeMap<String, RuleText>> {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -106,24 +94,18 @@ impl Rulebook {
         network: Network,
         asked: &RulesAsked,
     ) -> Result<Option<Wanted>, Problem> {
-        let (field, text, path) = match asked {
-            RulesAsked::Usual => match network.usual_rules() {
-                Some(text) => ("/model", text.to_owned(), None),
-                None => return Ok(None),
-            },
-            RulesAsked::Named(name) => {
-                let RuleFile { text, path } = self.file(name)?;
-                ("/rules/name", text, Some(path))
-            }
-            RulesAsked::Toml(text) => ("/rules/toml", text.clone(), None),
-            RulesAsked::Table(table) => ("/rules/table", text_of_table(table)?, None),
-        };
-        if path.is_none() && MOST_RULE_BYTES < text.len() {
-            let detail =
-                format!("the rules have {} bytes, more than {MOST_RULE_BYTES}", text.len());
-            return Err(Problem::too_large(detail).of(field));
+        if matches!(asked, RulesAsked::Usual) && network.usual_rules().is_none() {
+            return Ok(None);
         }
-        Ok(Some(Wanted { field, key: Key { model: model.name.clone(), path, text } }))
+        let field = match asked {
+            RulesAsked::Usual => "/model",
+            RulesAsked::Named(_) => "/rules/name",
+            RulesAsked::Toml(_) => "/rules/toml",
+            RulesAsked::Table(_) => "/rules/table",
+        };
+        let text = self.text(network, asked)?;
+        check_size(&text, field)?;
+        Ok(Some(Wanted { field, key: Key { model: model.name.clone(), text } }))
     }
 
     /// Rules from the cache.
@@ -137,9 +119,8 @@ impl Rulebook {
             return Ok(known);
         }
         let Wanted { field, key } = wanted;
-        let folder = key.path.as_deref().and_then(Path::parent);
-        let rules = Rules::parse("rules", &key.text, folder, network.vocabulary());
-        let rules = Arc::new(rules.map_err(|error| problem(&error, field, &key.text))?);
+        let rules = key.text.compile(network.vocabulary());
+        let rules = Arc::new(rules.map_err(|error| problem(&error, field, &key.text.text))?);
         let mut kept = self.kept();
         if KEPT_RULES <= kept.len() {
             kept.clear();
@@ -148,22 +129,18 @@ impl Rulebook {
         Ok(rules)
     }
 
-    /// The text of the rules that a request asks for, for `lint`.
-    pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<Source, Problem> {
-        Ok(match asked {
-            RulesAsked::Usual => {
-                Source { text: network.usual_rules().unwrap_or_default().to_owned(), folder: None }
-            }
-            RulesAsked::Named(name) => {
-                let RuleFile { text, path } = self.file(name)?;
-                Source { text, folder: path.parent().map(Path::to_owned) }
-            }
-            RulesAsked::Toml(text) => Source { text: text.clone(), folder: None },
-            RulesAsked::Table(table) => Source { text: text_of_table(table)?, folder: None },
-        })
+    /// The text of the rules that a request asks for.
+    pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<RuleText, Problem> {
+        let text = match asked {
+            RulesAsked::Usual => network.usual_rules().unwrap_or_default().to_owned(),
+            RulesAsked::Named(name) => return self.file(name),
+            RulesAsked::Toml(text) => text.clone(),
+            RulesAsked::Table(table) => text_of_table(table)?,
+        };
+        Ok(RuleText::new("rules", text))
     }
 
-    fn file(&self, name: &str) -> Result<RuleFile, Problem> {
+    fn file(&self, name: &str) -> Result<RuleText, Problem> {
         let files = self.files();
         files.get(name).cloned().ok_or_else(|| {
             let known = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -178,20 +155,14 @@ impl Rulebook {
     }
 }
 
-/// Rules before they are compiled.
-pub(crate) struct Source {
-    /// The text.
-    pub(crate) text: String,
-    /// The folder of the files that they name; `None` if they may name none.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-impl RuleFile {
-    /// Whether it can judge outputs of this network. This starts no programs.
-    pub(crate) fn fits(&self, network: Network) -> bool {
-        let rules = Rules::parse("rules", &self.text, self.path.parent(), network.vocabulary());
-        rules.is_ok()
+/// Errors if rules that a request brings are too long.
+pub(crate) fn check_size(text: &RuleText, field: &str) -> Result<(), Problem> {
+    let bytes = text.text.len();
+    if text.folder.is_some() || bytes <= MOST_RULE_BYTES {
+        return Ok(());
     }
+    let detail = format!("the rules have {bytes} bytes, more than {MOST_RULE_BYTES}");
+    Err(Problem::too_large(detail).of(field))
 }
 
 fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
@@ -208,7 +179,7 @@ fn text_of_table(table: &serde_json::Value) -> Result<String, Problem> {
     })
 }
 
-fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleFile>, RulebookError> {
+fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleText>, RulebookError> {
     let cannot = |path: &Path, source: Box<dyn std::error::Error + Send + Sync>| {
         RulebookError::Read { path: path.display().to_string(), source }
     };
@@ -220,9 +191,8 @@ fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleFile>, RulebookErro
         if MOST_RULE_FILES <= files.len() {
             return Err(RulebookError::TooMany { path: folder.display().to_string() });
         }
-        let text =
-            text_of(&path, MOST_SETTINGS_BYTES).map_err(|error| cannot(&path, error.into()))?;
-        files.insert(name.to_string_lossy().into_owned(), RuleFile { text, path });
+        let text = RuleText::read(&path).map_err(|error| cannot(&path, error.into()))?;
+        files.insert(name.to_string_lossy().into_owned(), text);
     }
     Ok(files)
 }

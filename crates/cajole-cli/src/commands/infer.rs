@@ -98,7 +98,8 @@ const DEFAULT: &str = "transducer";
 pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, DEFAULT)?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, what.engine)?;
     let ask = Ask::new(rules.as_ref(), &settings).strict(what.strict);
     let ask = ask.times(!what.no_times).traces(what.explain);

@@ -44,6 +44,7 @@ mod compile;
 mod error;
 mod group;
 mod position;
+mod rule_text;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -51,9 +52,7 @@ use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Product, RoleSet, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::roles::Reading;
-use cajole_treebank::text_of;
 
 use crate::checker::{CheckerConfig, try_program};
 use crate::subject::Subject;
@@ -62,6 +61,7 @@ use crate::vocabulary::Vocabulary;
 pub use error::{RuleError, RuleFileError};
 pub use group::OneRule;
 use group::{Group, spelled};
+pub use rule_text::RuleText;
 
 /// The rules of a file, over the outputs of a network.
 pub struct Rules {
@@ -79,17 +79,16 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Reads the rules in a file.
+    /// The rules in a file.
     ///
     /// # Errors
     /// If the file cannot be read, or a rule is invalid.
     pub fn read(path: &Path, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
-        let text = text_of(path, MOST_SETTINGS_BYTES)?;
-        Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
+        RuleText::read(path)?.compile(vocabulary)
     }
 
-    /// Parses rules from text; messages call it `name`. Files that they name are relative to
-    /// `folder`; without a folder, rules may not name files.
+    /// The rules in a text; messages call it `name`. Files that they name are relative to `folder`;
+    /// without a folder, rules may not name files.
     ///
     /// # Errors
     /// If a rule is invalid.
@@ -99,9 +98,16 @@ impl Rules {
         folder: Option<&Path>,
         vocabulary: &Arc<Vocabulary>,
     ) -> Result<Rules, RuleFileError> {
+        let folder = folder.map(Path::to_owned);
+        RuleText { folder, ..RuleText::new(name, text) }.compile(vocabulary)
+    }
+
+    fn compile(text: &RuleText, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
+        let RuleText { name, text, folder, .. } = text;
         let table = toml::from_str(text).map_err(|source: toml::de::Error| {
-            RuleFileError::Toml { name: name.to_owned(), source: Box::new(source) }
+            RuleFileError::Toml { name: name.clone(), source: Box::new(source) }
         })?;
+        let folder = folder.as_deref();
         let rules = compile::Compiler { name, text, folder, vocabulary: vocabulary.of_rules() };
         let rules = rules.rules(table)?;
         Ok(match vocabulary.spelling() {
@@ -111,25 +117,6 @@ impl Rules {
                 Rules { own, text, spelling: Some(Arc::clone(spelling)), ..rules }
             }
         })
-    }
-
-    /// The rules in a JSON object, such as one in a line.
-    ///
-    /// # Errors
-    /// If a rule is invalid.
-    pub fn of_json(
-        value: &serde_json::Value,
-        vocabulary: &Arc<Vocabulary>,
-    ) -> Result<Rules, RuleFileError> {
-        const NAME: &str = "the line's constraint";
-        let text = match value.as_str() {
-            Some(text) => text.to_owned(),
-            None => toml::to_string(value).map_err(|source| RuleFileError::Json {
-                name: NAME.to_owned(),
-                message: source.to_string(),
-            })?,
-        };
-        Rules::parse(NAME, &text, None, vocabulary)
     }
 
     /// One rule that is written in code, over the network's own symbols.
