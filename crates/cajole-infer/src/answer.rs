@@ -4,11 +4,10 @@
 //! time, so that the first pass reads the weights once for all of them and outputs that violate
 //! their rules are repaired in step. The record of a line does not depend on the others.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cajole_core::{Candidate, Constraint, Failure, UnknownParameter, Workspace};
-use cajole_rules::{RuleText, Rules};
+use cajole_rules::{Cache, RuleText, Rules};
 use serde_json::Value;
 
 use crate::attempt::{g_of, own};
@@ -21,9 +20,6 @@ pub use crate::traced::Traced;
 use crate::waiter::{Awaited, Waiter};
 use crate::worker::{Failing, First, Worker};
 
-/// The most rule sets from lines that a thread keeps.
-const KEPT_RULES: usize = 256;
-
 /// One thread's share of answering lines.
 pub struct Answering<'t, T: Task> {
     task: &'t T,
@@ -32,8 +28,6 @@ pub struct Answering<'t, T: Task> {
     worker: Worker<'t, T>,
     traces: bool,
     log_probs: bool,
-    /// Rules that lines brought, by their text.
-    own_rules: HashMap<String, Arc<Rules>>,
 }
 
 /// What the outputs of a line must satisfy.
@@ -98,8 +92,7 @@ impl<'t, T: Task> Answering<'t, T> {
         workspace: Workspace<T::Model>,
     ) -> Result<Self, UnknownParameter> {
         let worker = Worker::within(task, settings, workspace)?;
-        let (traces, log_probs, own_rules) = (false, false, HashMap::new());
-        Ok(Answering { task, rules, settings, worker, traces, log_probs, own_rules })
+        Ok(Answering { task, rules, settings, worker, traces: false, log_probs: false })
     }
 
     /// The memory, for reuse.
@@ -152,28 +145,14 @@ impl<'t, T: Task> Answering<'t, T> {
     }
 
     /// Reads a line: its inputs and its rules.
-    fn read(&mut self, line: &Line) -> Result<Asked<'t, T::Input>, LineError> {
+    fn read(&self, line: &Line) -> Result<Asked<'t, T::Input>, LineError> {
         line.check_fields()?;
         let rules = match line.constraint() {
-            Some(own) => LineRules::Own(self.own_rules(own)?),
+            Some(own) => LineRules::Own(own_rules(self.task, own)?),
             None => LineRules::Usual(self.rules.ok_or(LineError::NoRules)?),
         };
         let cases = self.task.cases(line, rules.get())?;
         Ok(Asked { cases, rules, waiter: line.waiter.clone() })
-    }
-
-    /// The rules that a line brings, compiled once for all lines that bring the same.
-    fn own_rules(&mut self, value: &Value) -> Result<Arc<Rules>, LineError> {
-        let text = value.to_string();
-        if let Some(known) = self.own_rules.get(&text) {
-            return Ok(known.clone());
-        }
-        let rules = Arc::new(RuleText::of_json(value)?.compile(self.task.vocabulary())?);
-        if KEPT_RULES <= self.own_rules.len() {
-            self.own_rules.clear();
-        }
-        self.own_rules.insert(text, rules.clone());
-        Ok(rules)
     }
 
     /// The answer to every input of these lines, in order.
@@ -223,6 +202,11 @@ impl<'t, T: Task> Answering<'t, T> {
         let trace = trace.flatten();
         Answered { answer, fields, trace, says_log_prob: self.log_probs }
     }
+}
+
+/// The rules that a line brings, compiled once for all lines that bring the same.
+pub(crate) fn own_rules<T: Task>(task: &T, value: &Value) -> Result<Arc<Rules>, LineError> {
+    Ok(Cache::shared().compile(&RuleText::of_json(value)?, task.vocabulary())?)
 }
 
 /// The network's own output as an answer: final, if it satisfies or cannot be measured.

@@ -3,15 +3,17 @@
 //! Satisfying rules is easy if any answer will do. What counts is what it costs, how probable the
 //! network finds the answers, and, if the right outputs are known, how good the answers are.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cajole_core::corpus::in_parallel;
 use cajole_core::{Candidate, Constraint, Symbol, UnknownParameter};
 use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
-use cajole_rules::{RuleText, Rules};
+use cajole_rules::Rules;
 use cajole_tasks::Watch;
 
+use crate::answer::own_rules;
 use crate::attempt::g_of;
 use crate::engine::{Answer, Engine, Status};
 use crate::line::{Line, LineError};
@@ -70,33 +72,11 @@ struct Failure<'c, I> {
     rules: &'c Rules,
 }
 
-/// Rules that lines brought, each compiled once.
-#[derive(Default)]
-struct OwnRules {
-    texts: Vec<String>,
-    rules: Vec<Rules>,
-}
+/// The inputs of a line, and its own rules if it brings any.
+type ReadLine<I> = (Vec<Case<I>>, Option<Arc<Rules>>);
 
-impl OwnRules {
-    fn index(
-        &mut self,
-        text: String,
-        compile: impl FnOnce() -> Result<Rules, LineError>,
-    ) -> Result<usize, LineError> {
-        if let Some(known) = self.texts.iter().position(|known| *known == text) {
-            return Ok(known);
-        }
-        self.rules.push(compile()?);
-        self.texts.push(text);
-        Ok(self.rules.len() - 1)
-    }
-}
-
-/// The inputs of a line, and the index of its own rules if it brings any.
-type ReadLine<I> = (Vec<Case<I>>, Option<usize>);
-
-/// The index of the rules that an input's line brings, if any, and the number of the line.
-type Of = (Option<usize>, u64);
+/// The rules that an input's line brings, if any, and the number of the line.
+type Of = (Option<Arc<Rules>>, u64);
 
 /// What one engine made of all failures.
 struct Tried {
@@ -113,11 +93,11 @@ impl<T: Task> Comparison<'_, T> {
     ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
         Worker::new(self.task, self.settings)?;
         let (mut cases, mut bad) = (Vec::new(), Vec::new());
-        let mut own = OwnRules::default();
         for line in lines {
-            match self.read(line, &mut own) {
+            match self.read(line) {
                 Ok((of_line, rules)) => {
-                    cases.extend(of_line.into_iter().map(|case| (case, (rules, line.number))));
+                    let of = |case| (case, (rules.clone(), line.number));
+                    cases.extend(of_line.into_iter().map(of));
                 }
                 Err(error) => bad.push((line.number, error)),
             }
@@ -126,21 +106,17 @@ impl<T: Task> Comparison<'_, T> {
             }
         }
         let (cases, of): (Vec<Case<T::Input>>, Vec<Of>) = cases.into_iter().unzip();
-        let usual = |which: Option<usize>| match which {
-            Some(own_rules) => own.rules.get(own_rules),
-            None => self.rules,
-        };
-        let all = self.firsts(&cases).into_iter().zip(cases).zip(of);
+        let all = self.firsts(&cases).into_iter().zip(cases).zip(&of);
         let (mut cases, mut firsts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
-        for ((first, case), (which, line)) in all {
-            let Some(rules) = usual(which) else { continue };
+        for ((first, case), (own, line)) in all {
+            let Some(rules) = own.as_deref().or(self.rules) else { continue };
             let g = g_of(rules, &case, &first);
             if g.is_nan() {
                 // As in `infer`, engines do not work on what cannot be measured.
                 let why = rules.explain(&case.subject, &first.output);
                 let why = why.into_iter().find(|fault| fault.cost.is_nan());
                 let why = why.map_or_else(|| "g is no number".to_owned(), |fault| fault.message);
-                bad.push((line, LineError::Unmeasured { why }));
+                bad.push((*line, LineError::Unmeasured { why }));
                 continue;
             }
             failing.extend((g != 0.0).then_some((cases.len(), rules)));
@@ -161,16 +137,11 @@ impl<T: Task> Comparison<'_, T> {
         Ok((self.report(&cases, &firsts, &failures, &tried), bad))
     }
 
-    /// The inputs of a line, and the index of its own rules if it brings any.
-    fn read(&self, line: &Line, own: &mut OwnRules) -> Result<ReadLine<T::Input>, LineError> {
-        let Some(value) = line.constraint() else {
-            let rules = self.rules.ok_or(LineError::NoRules)?;
-            return Ok((self.cases(line, rules)?, None));
-        };
-        let which = own.index(value.to_string(), || {
-            Ok(RuleText::of_json(value)?.compile(self.task.vocabulary())?)
-        })?;
-        Ok((self.cases(line, &own.rules[which])?, Some(which)))
+    /// The inputs of a line, and its own rules if it brings any.
+    fn read(&self, line: &Line) -> Result<ReadLine<T::Input>, LineError> {
+        let own = line.constraint().map(|own| own_rules(self.task, own)).transpose()?;
+        let rules = own.as_deref().or(self.rules).ok_or(LineError::NoRules)?;
+        Ok((self.cases(line, rules)?, own))
     }
 
     fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<T::Input>>, LineError> {

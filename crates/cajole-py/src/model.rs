@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cajole_infer::compare;
 use cajole_infer::engine::Engine;
 use cajole_infer::{Ask, Opened, Registry};
+use cajole_rules::Cache;
 use cajole_tasks::Silent;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -122,9 +123,10 @@ impl Network {
         let of = compare::Options::new(rules_name, engines).shown(shown);
         let compared = interruptible(py, &settings.cancel, || {
             let vocabulary = self.network.vocabulary();
-            let rules = rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
+            let rules =
+                rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
             let rules = rules.map_err(|error| rule_error(&error))?;
-            let ask = Ask::new(rules.as_ref(), &settings);
+            let ask = Ask::new(rules.as_deref(), &settings);
             let compared = self.network.compare(&ask, &of, &lines, &Silent);
             compared.map_err(|error| settings_error(&error))
         })?;

@@ -15,7 +15,7 @@ use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::runnable::Each;
 use cajole_infer::source::Lines;
 use cajole_infer::{Ask, Opened, Settings};
-use cajole_rules::Rules as Compiled;
+use cajole_rules::Cache;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -174,12 +174,13 @@ impl Run {
     /// The work of the background thread: answers everything, or returns why not.
     fn answer(&self, mut source: Box<dyn Lines>, desk: &Desk) -> Result<(), PyErr> {
         let vocabulary = self.network.vocabulary();
-        let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
+        let rules =
+            self.rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
         let rules = rules.map_err(|error| rule_error(&error))?;
-        let ask = Ask::new(rules.as_ref(), &self.settings).strict(self.strict).times(self.times);
+        let ask = Ask::new(rules.as_deref(), &self.settings).strict(self.strict).times(self.times);
         let ask = ask.traces(self.trace).threads(self.threads);
         self.network.answer(Vec::new(), &ask).map_err(|error| settings_error(&error))?;
-        let unsatisfiable = rules.iter().flat_map(Compiled::unsatisfiable).collect();
+        let unsatisfiable = rules.iter().flat_map(|rules| rules.unsatisfiable()).collect();
         desk.change(|state| state.begun = Some(unsatisfiable));
         let each = Each {
             source: &mut *source,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cajole_infer::lint::Names;
-use cajole_rules::{RuleFileError, RuleText, Rules as Compiled, Vocabulary};
+use cajole_rules::{Cache, RuleFileError, RuleText, Rules as Compiled, Vocabulary};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -120,6 +120,28 @@ impl Part {
         }
     }
 
+    fn compile(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        cache: &Cache,
+    ) -> Result<Arc<Compiled>, RuleFileError> {
+        let text = match self {
+            Part::Text(text) => text,
+            Part::Function { name, rule } => {
+                let rule = Python::attach(|py| rule.clone_ref(py));
+                let rule = Callable { rule, vocabulary: Arc::clone(vocabulary) };
+                return Ok(Arc::new(Compiled::of(name, rule)));
+            }
+        };
+        let rules = match text.folder {
+            None => cache.compile(text, vocabulary)?,
+            // The files that they name may have changed since.
+            Some(_) => Arc::new(text.compile(vocabulary)?),
+        };
+        rules.try_programs()?;
+        Ok(rules)
+    }
+
     fn title(&self) -> &str {
         match self {
             Part::Text(text) => &text.title,
@@ -172,23 +194,17 @@ impl Rules {
         }
     }
 
-    /// The rules about outputs in this vocabulary.
-    pub(crate) fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Compiled, RuleFileError> {
-        let mut all: Option<Compiled> = None;
+    /// The rules about outputs in this vocabulary. A cache keeps what is compiled from text alone.
+    pub(crate) fn compile(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        cache: &Cache,
+    ) -> Result<Arc<Compiled>, RuleFileError> {
+        let mut all: Option<Arc<Compiled>> = None;
         for part in &self.parts {
-            let rules = match part {
-                Part::Text(text) => {
-                    let rules = text.compile(vocabulary)?;
-                    rules.try_programs()?;
-                    rules
-                }
-                Part::Function { name, rule } => {
-                    let rule = Python::attach(|py| rule.clone_ref(py));
-                    Compiled::of(name, Callable { rule, vocabulary: Arc::clone(vocabulary) })
-                }
-            };
+            let rules = part.compile(vocabulary, cache)?;
             all = Some(match all {
-                Some(all) => all.and(rules),
+                Some(all) => Arc::new(all.and(&rules)),
                 None => rules,
             });
         }

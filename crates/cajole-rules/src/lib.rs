@@ -6,6 +6,7 @@
 //!
 //! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules. [`RuleText`] is one as it
 //!   was written.
+//! - [`Cache`]: compiled rules, for all who want the same ones.
 //! - [`Vocabulary`]: the names of the output symbols.
 //! - [`Subject`]: what rules can see of an input.
 //!
@@ -25,6 +26,7 @@
 //! Networks that write text write pieces of it. Their rules apply to the text: a [`Vocabulary`] of
 //! pieces, from [`read_tokenizer`], knows which bytes each piece writes.
 
+mod cache;
 mod checker;
 mod classes;
 mod consistent;
@@ -49,6 +51,7 @@ mod valid;
 mod vocabulary;
 mod words;
 
+pub use cache::{Cache, Compiled};
 pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, kill_checkers, parse_reply,

@@ -3,33 +3,26 @@
 //! Files in the folder of rules belong to the operator, so they may name grammars and start
 //! checkers. Rules in requests may not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use cajole_rules::{RuleFileError, RuleText, Rules};
+use cajole_rules::{Cache, RuleFileError, RuleText, Rules};
 
-use crate::limits::{KEPT_RULES, MOST_RULE_BYTES, MOST_RULE_FILES};
-use crate::models::{Model, Network};
+use crate::limits::{MOST_RULE_BYTES, MOST_RULE_FILES};
+use crate::models::Network;
 use crate::problem::Problem;
 use crate::request::RulesAsked;
 
 /// Compiled rules.
 pub(crate) type Compiled = Arc<Rules>;
 
-/// All rules that the server knows or has compiled.
+/// All rules that the server knows. Those that it has compiled are in the [shared](Cache::shared)
+/// cache.
 pub(crate) struct Rulebook {
     folder: Option<PathBuf>,
     files: RwLock<Arc<BTreeMap<String, RuleText>>>,
-    compiled: Mutex<HashMap<Key, Compiled>>,
-}
-
-/// The cache key of compiled rules.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    model: String,
-    text: RuleText,
 }
 
 /// The rules for a request.
@@ -37,7 +30,7 @@ struct Key {
 pub(crate) struct Wanted {
     /// The field of the request that names them.
     field: &'static str,
-    key: Key,
+    text: RuleText,
 }
 
 /// Why the folder of rules cannot be used.
@@ -64,11 +57,8 @@ impl Rulebook {
     /// With the files of a folder, if there is one.
     pub(crate) fn new(folder: Option<&Path>) -> Result<Rulebook, RulebookError> {
         let files = folder.map(read_folder).transpose()?.unwrap_or_default();
-        Ok(Rulebook {
-            folder: folder.map(Path::to_owned),
-            files: RwLock::new(Arc::new(files)),
-            compiled: Mutex::default(),
-        })
+        Cache::shared().forget_files();
+        Ok(Rulebook { folder: folder.map(Path::to_owned), files: RwLock::new(Arc::new(files)) })
     }
 
     /// The files as they are now.
@@ -76,21 +66,21 @@ impl Rulebook {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the folder again, and drops compiled rules. If it cannot be read, everything stays as
-    /// it was. Blocks.
+    /// Reads the folder again, and drops what was compiled from files. If it cannot be read,
+    /// everything stays as it was. Blocks.
     pub(crate) fn reload(&self) -> Result<usize, RulebookError> {
         let Some(folder) = &self.folder else { return Ok(0) };
         let files = read_folder(folder)?;
         let n = files.len();
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
-        self.kept().clear();
+        // What they name may have changed as well.
+        Cache::shared().forget_files();
         Ok(n)
     }
 
     /// The rules that a request asks for; `None` if it relies on a model that has none.
     pub(crate) fn wanted(
         &self,
-        model: &Model,
         network: Network,
         asked: &RulesAsked,
     ) -> Result<Option<Wanted>, Problem> {
@@ -105,28 +95,7 @@ impl Rulebook {
         };
         let text = self.text(network, asked)?;
         check_size(&text, field)?;
-        Ok(Some(Wanted { field, key: Key { model: model.name.clone(), text } }))
-    }
-
-    /// Rules from the cache.
-    pub(crate) fn known(&self, wanted: &Wanted) -> Option<Compiled> {
-        self.kept().get(&wanted.key).cloned()
-    }
-
-    /// Compiles rules. Blocks.
-    pub(crate) fn compile(&self, network: Network, wanted: Wanted) -> Result<Compiled, Problem> {
-        if let Some(known) = self.known(&wanted) {
-            return Ok(known);
-        }
-        let Wanted { field, key } = wanted;
-        let rules = key.text.compile(network.vocabulary());
-        let rules = Arc::new(rules.map_err(|error| problem(&error, field, &key.text.text))?);
-        let mut kept = self.kept();
-        if KEPT_RULES <= kept.len() {
-            kept.clear();
-        }
-        kept.insert(key, rules.clone());
-        Ok(rules)
+        Ok(Some(Wanted { field, text }))
     }
 
     /// The text of the rules that a request asks for.
@@ -149,9 +118,27 @@ impl Rulebook {
             Problem::not_found(detail).of("/rules/name")
         })
     }
+}
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Compiled>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+impl Wanted {
+    /// The rules, or what is wrong with them, if that is known already.
+    pub(crate) fn known(&self, network: Network) -> Option<Result<Compiled, Problem>> {
+        let known = Cache::shared().known(&self.text, network.vocabulary())?;
+        Some(known.map_err(|error| self.problem(&error)))
+    }
+
+    /// The rules. Blocks, unless they are known.
+    pub(crate) fn compile(&self, network: Network) -> Result<Compiled, Problem> {
+        let rules = Cache::shared().compile(&self.text, network.vocabulary());
+        rules.map_err(|error| self.problem(&error))
+    }
+
+    fn problem(&self, error: &RuleFileError) -> Problem {
+        let problem = Problem::unprocessable(error.problem()).of(self.field);
+        match error.position(&self.text.text) {
+            Some((line, column)) => problem.at(line, column),
+            None => problem,
+        }
     }
 }
 
@@ -163,14 +150,6 @@ pub(crate) fn check_size(text: &RuleText, field: &str) -> Result<(), Problem> {
     }
     let detail = format!("the rules have {bytes} bytes, more than {MOST_RULE_BYTES}");
     Err(Problem::too_large(detail).of(field))
-}
-
-fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
-    let problem = Problem::unprocessable(error.problem()).of(field);
-    match error.position(text) {
-        Some((line, column)) => problem.at(line, column),
-        None => problem,
-    }
 }
 
 fn text_of_table(table: &serde_json::Value) -> Result<String, Problem> {

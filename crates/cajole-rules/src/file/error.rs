@@ -1,5 +1,7 @@
 //! Errors in constraint files.
 
+use std::sync::Arc;
+
 use cajole_treebank::ReadError;
 
 use super::position::line_and_column;
@@ -10,19 +12,19 @@ use crate::lexical::LexicalError;
 use crate::pattern::PatternError;
 
 /// Why a constraint file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(Arc<ReadError>),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
         /// The file.
         name: String,
         /// The TOML error, with its position.
-        source: Box<toml::de::Error>,
+        source: Arc<toml::de::Error>,
     },
     /// Rules sent with a line are not valid.
     #[error("{name}: {message}")]
@@ -45,8 +47,14 @@ pub enum RuleFileError {
         /// The line and column that the error is at.
         place: (usize, usize),
         /// What is wrong with it.
-        source: Box<RuleError>,
+        source: Arc<RuleError>,
     },
+}
+
+impl From<ReadError> for RuleFileError {
+    fn from(error: ReadError) -> Self {
+        RuleFileError::Read(Arc::new(error))
+    }
 }
 
 impl RuleFileError {

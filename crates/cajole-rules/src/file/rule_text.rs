@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cajole_files::Reads;
 use cajole_treebank::limits::MOST_SETTINGS_BYTES;
 use cajole_treebank::{ReadError, text_of};
 use serde_json::Value;
@@ -64,14 +63,13 @@ impl RuleText {
     }
 
     /// The rules, for outputs in this vocabulary. The files that they name are noted as
-    /// [read](Reads::during).
+    /// [read](cajole_files::Reads::during).
     ///
     /// # Errors
     /// If a rule is invalid.
     pub fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
         let rules = Rules::compile(self, vocabulary)?;
-        // Checkers read their scripts, whoever opens them.
-        rules.reads().iter().for_each(|path| Reads::note(path));
+        rules.note_reads();
         Ok(rules)
     }
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
-use cajole_rules::RuleText;
+use cajole_rules::{Cache, RuleText};
 use serde_json::json;
 
 use super::{Answer, Shared, typed};
@@ -27,7 +27,8 @@ pub(crate) async fn rules(State(app): Shared) -> Answer {
         let files = app.rulebook.files();
         let file = |(name, file): (&String, &RuleText)| {
             // This starts no programs.
-            let judges = |network: Network| file.compile(network.vocabulary()).is_ok();
+            let judges =
+                |network: Network| Cache::shared().compile(file, network.vocabulary()).is_ok();
             let fits = app.models.iter().filter(|model| app.models.load(model).is_ok_and(judges));
             let models: Vec<&str> = fits.map(|model| model.name.as_str()).collect();
             json!({"name": name, "toml": file.text, "models": models})
