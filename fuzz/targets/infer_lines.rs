@@ -7,7 +7,7 @@ use cajole_core::{Constraint, Symbol};
 use cajole_infer::line::Line;
 use cajole_infer::task::{Case, Task};
 use cajole_infer::{Pairs, Parsing, Roles, Transduction};
-use cajole_rules::Rules;
+use cajole_rules::{RuleText, Rules};
 use cajole_tasks::Checkpoint;
 use cajole_tasks::pairs::PairsModel;
 use cajole_tasks::parsing::Parser;
@@ -39,7 +39,7 @@ fn check<T: Task>(task: &T, line: &Line) {
     let vocabulary = task.vocabulary();
     let usual = task.usual_rules().unwrap_or(ANYTHING);
     let usual = Rules::parse("usual", usual, None, vocabulary).expect("they are tested");
-    let own = line.constraint().map(|value| Rules::of_json(value, vocabulary));
+    let own = line.constraint().map(|value| RuleText::of_json(value)?.compile(vocabulary));
     let rules = own.and_then(Result::ok).unwrap_or(usual);
     let cases = match task.cases(line, &rules) {
         Ok(cases) => cases,

@@ -7,9 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole_files::Reads;
-use cajole_files::limits::MOST_SETTINGS_BYTES;
-use cajole_files::text_of;
 use cajole_infer::engine::Engine;
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
@@ -18,7 +15,7 @@ use cajole_infer::limits::{
 use cajole_infer::source::Source;
 use cajole_infer::task::Task;
 use cajole_infer::{Changes, Opened, Settings};
-use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_rules::{RuleText, Rules, Vocabulary};
 use cajole_tasks::Preset;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::value_parser;
@@ -176,12 +173,12 @@ impl Asking {
     }
 
     /// The rules for outputs: the given file, or else the task's own.
-    pub(crate) fn rule_file(&self, network: &dyn Task) -> anyhow::Result<Option<RuleFile>> {
+    pub(crate) fn rule_file(&self, network: &dyn Task) -> anyhow::Result<Option<RuleText>> {
         match (&self.constraint, network.usual_rules()) {
-            (Some(path), _) => RuleFile::read(path).map(Some),
+            (Some(path), _) => Ok(Some(RuleText::read(path)?)),
             (None, Some(text)) => {
-                let title = format!("the usual rules of {}", network.name());
-                Ok(Some(RuleFile::of_text(title, text)))
+                let name = format!("the usual rules of {}", network.name());
+                Ok(Some(RuleText::new(name, text)))
             }
             (None, None) => Ok(None),
         }
@@ -206,55 +203,13 @@ impl Asking {
     }
 }
 
-/// Rules as text. It is read once, so that the rules in use are those in the run's note.
-pub(crate) struct RuleFile {
-    /// The name of the rules in reports.
-    pub(crate) title: String,
-    /// Their name in messages.
-    name: String,
-    /// The text.
-    pub(crate) text: String,
-    /// The folder of the files that the rules name.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-impl RuleFile {
-    /// A constraint file.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<RuleFile> {
-        let text = text_of(path, MOST_SETTINGS_BYTES)?;
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        Ok(RuleFile {
-            title: stem.to_string_lossy().into_owned(),
-            name: path.display().to_string(),
-            text,
-            folder: path.parent().map(Path::to_owned),
-        })
+/// The rules of a text, for outputs in this vocabulary. Warns of rules that no output can satisfy,
+/// and tries the programs of checkers.
+pub(crate) fn compile(text: &RuleText, vocabulary: &Arc<Vocabulary>) -> anyhow::Result<Arc<Rules>> {
+    let rules = text.compile(vocabulary)?;
+    rules.try_programs()?;
+    for rule in rules.unsatisfiable() {
+        screen::warn(&format!("{}: no output can satisfy {rule}", text.name));
     }
-
-    /// Rules that are in no file.
-    pub(crate) fn of_text(title: String, text: impl Into<String>) -> RuleFile {
-        RuleFile { name: title.clone(), title, text: text.into(), folder: None }
-    }
-
-    /// The rules, for outputs in this vocabulary.
-    pub(crate) fn parse(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
-        let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
-        // Checkers read their scripts, whoever opens them.
-        rules.reads().iter().for_each(|path| Reads::note(path));
-        Ok(rules)
-    }
-
-    /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy, and
-    /// tries the programs of checkers.
-    pub(crate) fn compile(
-        &self,
-        vocabulary: &Arc<Vocabulary>,
-    ) -> Result<Arc<Rules>, RuleFileError> {
-        let rules = self.parse(vocabulary)?;
-        rules.try_programs()?;
-        for rule in rules.unsatisfiable() {
-            screen::warn(&format!("{}: no output can satisfy {rule}", self.name));
-        }
-        Ok(Arc::new(rules))
-    }
+    Ok(Arc::new(rules))
 }

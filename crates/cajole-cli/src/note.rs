@@ -8,9 +8,10 @@ use anyhow::Context;
 use cajole_files::{Reads, fingerprint_of};
 use cajole_infer::Settings;
 use cajole_infer::task::Task;
+use cajole_rules::RuleText;
 use serde_json::{Map, Value, json};
 
-use crate::asking::{Asking, RuleFile};
+use crate::asking::Asking;
 use crate::source::cannot_read;
 
 /// The names of what may change, each with its value or a hash. Everything that the run reads has
@@ -20,7 +21,7 @@ pub(crate) fn note(
     model: &str,
     asking: &Asking,
     network: &dyn Task,
-    file: Option<&RuleFile>,
+    file: Option<&RuleText>,
     settings: &Settings,
 ) -> anyhow::Result<Value> {
     let mut note = Map::new();

@@ -3,8 +3,6 @@
 //! Satisfying rules is easy if any answer will do. What counts is what it costs, how probable the
 //! network finds the answers, and, if the right outputs are known, how good the answers are.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -120,9 +118,8 @@ impl Comparison<'_> {
     /// whose rules cannot be measured: as in `infer`, engines do not work on these.
     fn read(&self, lines: &[Line]) -> (Vec<Compared>, Vec<(u64, LineError)>) {
         let (mut read, mut bad) = (Vec::new(), Vec::new());
-        let mut own_rules = HashMap::new();
         for line in lines {
-            match self.read_line(line, &mut own_rules) {
+            match self.read_line(line) {
                 Ok((cases, rules)) => {
                     read.extend(cases.into_iter().map(|case| (line.number, case, rules.clone())));
                 }
@@ -149,22 +146,10 @@ impl Comparison<'_> {
         (compared, bad)
     }
 
-    /// The inputs of a line, and their rules. Rules that lines bring are compiled once.
-    fn read_line(
-        &self,
-        line: &Line,
-        own_rules: &mut HashMap<String, Arc<Rules>>,
-    ) -> Result<(Vec<Case>, Arc<Rules>), LineError> {
-        let rules = match line.constraint() {
-            None => self.rules.cloned().ok_or(LineError::NoRules)?,
-            Some(value) => match own_rules.entry(value.to_string()) {
-                Entry::Occupied(known) => known.get().clone(),
-                Entry::Vacant(new) => {
-                    let rules = Rules::of_json(value, self.task.vocabulary())?;
-                    new.insert(Arc::new(rules)).clone()
-                }
-            },
-        };
+    /// The inputs of a line, and their rules.
+    fn read_line(&self, line: &Line) -> Result<(Vec<Case>, Arc<Rules>), LineError> {
+        let own = line.rules(self.task.vocabulary())?;
+        let rules = own.or_else(|| self.rules.cloned()).ok_or(LineError::NoRules)?;
         let line = line.clone().with_max_tokens(self.settings.max_tokens);
         line.check_fields()?;
         Ok((self.task.cases(&line, &rules)?, rules))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cajole_files::shortened;
+use cajole_rules::{Cache, RuleText, Rules, Vocabulary};
 use cajole_tasks::pairs::SpellingError;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
@@ -169,6 +170,19 @@ impl Line {
     /// The `id` of the line as it was written, if it has one.
     pub fn id(&self) -> Option<&Id> {
         self.id.as_ref()
+    }
+
+    /// The rules that it brings, if any, for outputs in this vocabulary. They are compiled once in a
+    /// process.
+    ///
+    /// # Errors
+    /// If they are invalid.
+    pub(crate) fn rules(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Option<Arc<Rules>>, LineError> {
+        let Some(value) = self.constraint() else { return Ok(None) };
+        Ok(Some(Cache::shared().compile(&RuleText::of_json(value)?, vocabulary)?))
     }
 
     /// The rules that it brings, if any.

@@ -4,13 +4,11 @@
 //! time, so that the first pass reads the weights once for all of them and outputs that violate
 //! their rules are repaired in step. The record of a line does not depend on the others.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::UnknownParameter;
 use cajole_rules::Rules;
-use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::case::Case;
@@ -24,15 +22,10 @@ use crate::task::Task;
 use crate::traced::Traced;
 use crate::waiter::{Waiter, Watched};
 
-/// The most rule sets from lines that a thread keeps.
-const KEPT_RULES: usize = 256;
-
 /// One thread's share of answering lines.
 pub struct Answering<'t> {
     rules: Option<Arc<Rules>>,
     driver: Driver<'t>,
-    /// Rules that lines brought, by their text.
-    own_rules: HashMap<String, Arc<Rules>>,
 }
 
 /// A line that was read: its inputs, the rules on them, and who waits for the record.
@@ -63,7 +56,7 @@ impl<'t> Answering<'t> {
         memory: Box<dyn Solver + 't>,
     ) -> Result<Self, UnknownParameter> {
         let driver = Driver::with_memory(task, settings, memory)?;
-        Ok(Answering { rules, driver, own_rules: HashMap::new() })
+        Ok(Answering { rules, driver })
     }
 
     /// The memory, for reuse.
@@ -139,28 +132,12 @@ impl<'t> Answering<'t> {
     }
 
     /// Reads a line: its inputs and its rules.
-    fn read(&mut self, line: &Line) -> Result<Read, LineError> {
+    fn read(&self, line: &Line) -> Result<Read, LineError> {
         line.check_fields()?;
-        let rules = match line.constraint() {
-            Some(own) => self.own_rules(own)?,
-            None => self.rules.clone().ok_or(LineError::NoRules)?,
-        };
+        let own = line.rules(self.driver.task.vocabulary())?;
+        let rules = own.or_else(|| self.rules.clone()).ok_or(LineError::NoRules)?;
         let cases = self.driver.task.cases(line, &rules)?;
         Ok(Read { cases, rules, waiter: line.waiter.clone() })
-    }
-
-    /// The rules that a line brings, compiled once for all lines that bring the same.
-    fn own_rules(&mut self, value: &Value) -> Result<Arc<Rules>, LineError> {
-        let text = value.to_string();
-        if let Some(known) = self.own_rules.get(&text) {
-            return Ok(known.clone());
-        }
-        let rules = Arc::new(Rules::of_json(value, self.driver.task.vocabulary())?);
-        if self.own_rules.len() >= KEPT_RULES {
-            self.own_rules.clear();
-        }
-        self.own_rules.insert(text, rules.clone());
-        Ok(rules)
     }
 
     fn answered(&self, case: &Case, read: &Read, answer: Answer) -> Answered {

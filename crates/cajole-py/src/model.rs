@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cajole_infer::compare;
 use cajole_infer::engine::Engine;
 use cajole_infer::{Opened, Registry};
+use cajole_rules::Cache;
 use cajole_tasks::Silent;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -118,8 +119,9 @@ impl Network {
         let of = compare::Options::new(rules_name, engines).shown(shown);
         let compared = interruptible(py, &settings.cancel, || {
             let vocabulary = self.network.vocabulary();
-            let rules = rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
-            let rules = rules.map_err(|error| rule_error(&error))?.map(Arc::new);
+            let rules =
+                rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
+            let rules = rules.map_err(|error| rule_error(&error))?;
             let compared = self.network.compare(rules.as_ref(), &settings, &of, &lines, &Silent);
             compared.map_err(|error| settings_error(&error))
         })?;

@@ -15,6 +15,7 @@ use cajole_infer::record::Record;
 use cajole_infer::run::Each;
 use cajole_infer::source::Lines;
 use cajole_infer::{Opened, Settings};
+use cajole_rules::Cache;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -169,8 +170,9 @@ impl Run {
     /// The work of the background thread: answers everything, or returns why not.
     fn answer(&self, mut source: Box<dyn Lines>, desk: &Desk) -> Result<(), PyErr> {
         let vocabulary = self.network.vocabulary();
-        let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
-        let rules = rules.map_err(|error| rule_error(&error))?.map(Arc::new);
+        let rules =
+            self.rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
+        let rules = rules.map_err(|error| rule_error(&error))?;
         self.network.check(&self.settings).map_err(|error| settings_error(&error))?;
         let unsatisfiable = rules.iter().flat_map(|rules| rules.unsatisfiable()).collect();
         desk.change(|state| state.begun = Some(unsatisfiable));

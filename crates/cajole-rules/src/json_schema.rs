@@ -34,6 +34,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 pub struct JsonSchema {
     vocabulary: Arc<Vocabulary>,
     validator: Validator,
+    pattern_bytes: usize,
 }
 
 impl JsonSchema {
@@ -43,17 +44,19 @@ impl JsonSchema {
     /// # Errors
     /// If it is not a schema.
     pub fn new(schema: &Value, vocabulary: &Arc<Vocabulary>) -> Result<Self, String> {
-        let mut n_patterns = 0;
-        walk(schema, &mut |key, value| match (key, value) {
-            ("pattern", _) => n_patterns += 1,
-            ("patternProperties", Value::Object(all)) => n_patterns += all.len(),
-            _ => {}
-        });
+        let n_patterns = n_patterns(schema);
         let size = (MOST_JSON_PATTERN_BYTES / n_patterns.max(1)).min(MAX_PATTERN_BYTES);
         let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
         let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| error.to_string())?;
-        Ok(JsonSchema { vocabulary: Arc::clone(vocabulary), validator })
+        // Each pattern itself, and what it remembers while it searches.
+        let pattern_bytes = 2 * size * n_patterns;
+        Ok(JsonSchema { vocabulary: Arc::clone(vocabulary), validator, pattern_bytes })
+    }
+
+    /// The memory that its patterns may take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pattern_bytes
     }
 
     /// The first keyword of a schema that refers to another schema, if there is one. Such
@@ -112,6 +115,17 @@ impl Constraint<Subject> for JsonSchema {
         };
         self.errors(text.as_str()).into_iter().map(fault).collect()
     }
+}
+
+/// How many regular expressions a schema has.
+fn n_patterns(schema: &Value) -> usize {
+    let mut n = 0;
+    walk(schema, &mut |key, value| match (key, value) {
+        ("pattern", _) => n += 1,
+        ("patternProperties", Value::Object(all)) => n += all.len(),
+        _ => {}
+    });
+    n
 }
 
 /// Calls `found` with every key of a schema, at any depth, and its value.

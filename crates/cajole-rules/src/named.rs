@@ -40,6 +40,11 @@ impl NamedGrammar {
         let grammar = ebnf::grammar(text, start, vocabulary)?;
         Ok(Named::new(ContextFree::new(grammar), vocabulary))
     }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.language.bytes()
+    }
 }
 
 impl NamedRegular {
@@ -53,6 +58,11 @@ impl NamedRegular {
         let dfa = language.automaton_within(vocabulary.len(), max_states);
         let too_large = || Problem::TooLarge(max_states, "states").at(Place::START);
         Ok(Named::new(Regular::new(&dfa.ok_or_else(too_large)?), vocabulary))
+    }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.language.bytes()
     }
 }
 

@@ -114,17 +114,17 @@ impl App {
         let model = self.models.find(model.as_deref())?;
         let name = model.name.clone();
         if let Some(network) = model.loaded() {
-            let wanted = self.rulebook.wanted(model, network, &rules)?;
-            let known = wanted.as_ref().map(|wanted| self.rulebook.known(wanted));
+            let wanted = self.rulebook.wanted(network, &rules)?;
+            let known = wanted.as_ref().map(|wanted| wanted.known(network));
             if let None | Some(Some(_)) = known {
-                return Ok(Prepared { model: name, network, rules: known.flatten() });
+                return Ok(Prepared { model: name, network, rules: known.flatten().transpose()? });
             }
         }
         let prepared = self.away(move |app| {
             let model = app.models.find(Some(&name))?;
             let network = app.models.load(model)?;
-            let wanted = app.rulebook.wanted(model, network, &rules)?;
-            let rules = wanted.map(|wanted| app.rulebook.compile(network, wanted)).transpose()?;
+            let wanted = app.rulebook.wanted(network, &rules)?;
+            let rules = wanted.map(|wanted| wanted.compile(network)).transpose()?;
             Ok(Prepared { model: name, network, rules })
         });
         prepared.await?

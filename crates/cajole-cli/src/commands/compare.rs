@@ -55,7 +55,8 @@ const FILES: [&str; 3] = ["compare.json", "compare.md", "compare.html"];
 pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let engines = match what.engines.is_empty() {
         true => network.engines(),
         false => what.engines.clone(),

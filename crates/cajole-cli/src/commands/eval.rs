@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::explain::line_of;
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines};
 
@@ -54,7 +54,8 @@ enum Split {
 pub(crate) fn run(what: &Eval, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::gbi())?;
     let screen = Screen::new();
     let (name, lines, unreadable) = inputs(what, &network, &screen)?;

@@ -16,7 +16,7 @@ use cajole_tasks::transduction::{Splits, Text, parse, transduce};
 use serde_json::{Value, json};
 
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::screen;
 use crate::source::{check_bad, check_measured, warn_of_time};
 
@@ -43,7 +43,8 @@ const SHOWN: usize = 3;
 pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::gbi())?;
     let is_transducer = network.name() == "transduction";
     let inputs = match (what.inputs.is_empty(), is_transducer) {

@@ -97,7 +97,8 @@ const DEFAULT: &str = "transducer";
 pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, DEFAULT)?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, what.engine.clone())?.strict(what.strict);
     let settings = settings.times(!what.no_times).traces(what.explain);
     // Find all errors before an output is created or replaced.

@@ -12,12 +12,12 @@ use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
 use cajole_infer::task::Task;
 use cajole_infer::{Changes, Settings};
 use cajole_report::Report;
-use cajole_rules::{Rules, Vocabulary};
+use cajole_rules::{RuleText, Rules, Vocabulary};
 use cajole_tasks::Watch;
 use serde_json::Value;
 
 use crate::Session;
-use crate::asking::RuleFile;
+use crate::asking;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines, open};
@@ -70,9 +70,9 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let split = Some(separator.to_owned()).filter(|_| !what.text);
     let look = Look { by: what.by.clone(), verbs: what.verbs, separator: split };
     let screen = Screen::new();
-    let file = RuleFile::read(&what.constraint)?;
+    let file = RuleText::read(&what.constraint)?;
     match what.text {
-        true => file.parse(Vocabulary::bytes())?.try_programs()?,
+        true => file.compile(Vocabulary::bytes())?.try_programs()?,
         false => check_rules(&file, separator)?,
     }
     let network = what
@@ -97,11 +97,11 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let vocabulary = match what.text {
         true => Vocabulary::bytes(),
         false => {
-            of_symbols = names.with_rules(separator, |known| file.parse(known).map(drop));
+            of_symbols = names.with_rules(separator, |known| file.compile(known).map(drop));
             &of_symbols
         }
     };
-    let rules = file.compile(vocabulary)?;
+    let rules = asking::compile(&file, vocabulary)?;
     let mut lint = Linter::new(&rules, vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
     let report = lint.report(&what.constraint.display().to_string());
@@ -137,8 +137,8 @@ struct Obeying<'a> {
 }
 
 impl<'a> Obeying<'a> {
-    fn new(network: &'a dyn Task, file: &RuleFile) -> anyhow::Result<Self> {
-        let rules = Arc::new(file.parse(network.vocabulary())?);
+    fn new(network: &'a dyn Task, file: &RuleText) -> anyhow::Result<Self> {
+        let rules = Arc::new(file.compile(network.vocabulary())?);
         let settings = Changes::default().settings(network, Engine::gbi())?;
         Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
     }
@@ -161,9 +161,9 @@ impl<'a> Obeying<'a> {
 
 /// Finds errors in the rules that do not depend on the data, and checkers that cannot run, before
 /// all data is read for its symbols.
-fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
-    let own = Names::default().with_rules(separator, |known| file.parse(known).map(drop));
-    match file.parse(&own) {
+fn check_rules(file: &RuleText, separator: &str) -> anyhow::Result<()> {
+    let own = Names::default().with_rules(separator, |known| file.compile(known).map(drop));
+    match file.compile(&own) {
         Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
         Err(_) => Ok(()),
         Ok(rules) => Ok(rules.try_programs()?),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::explain::show_example;
 use super::infer::{self, Infer};
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::output::Output;
 use crate::screen;
 use crate::source::{check_bad, check_measured, files, only, warn_of_time};
@@ -53,7 +53,8 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         return infer::run(&to_file(what)?, session);
     }
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
     let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
     let mut is_repaired = false;

@@ -1,5 +1,7 @@
 //! Errors in constraint files.
 
+use std::sync::Arc;
+
 use cajole_files::{Place, TextError};
 
 use crate::checker::{CheckerError, Trouble};
@@ -9,19 +11,19 @@ use crate::lexical::LexicalError;
 use crate::pattern::PatternError;
 
 /// Why a constraint file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
-    Read(#[from] TextError),
+    Read(Arc<TextError>),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
         /// The file.
         name: String,
         /// The TOML error, with its position.
-        source: Box<toml::de::Error>,
+        source: Arc<toml::de::Error>,
     },
     /// Rules sent with a line are not valid.
     #[error("{name}: {message}")]
@@ -44,8 +46,14 @@ pub enum RuleFileError {
         /// Where the error is.
         place: Place,
         /// What is wrong with it.
-        source: Box<RuleError>,
+        source: Arc<RuleError>,
     },
+}
+
+impl From<TextError> for RuleFileError {
+    fn from(error: TextError) -> Self {
+        RuleFileError::Read(Arc::new(error))
+    }
 }
 
 impl RuleFileError {

@@ -21,7 +21,7 @@ use cajole_infer::run::Each;
 use cajole_infer::sink::{Opened, Sink};
 use cajole_infer::source::{Listed, Numbered, Source};
 use cajole_infer::task::Task;
-use cajole_rules::Rules;
+use cajole_rules::{RuleText, Rules};
 use cajole_tasks::srl::Query;
 use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
@@ -30,7 +30,7 @@ use serde_json::json;
 use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
-use crate::asking::{Asking, RuleFile};
+use crate::asking::{self, Asking};
 use crate::commands::explain::show_example;
 use crate::note;
 use crate::output::Output;
@@ -134,7 +134,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let format = format(what, session)?;
     let network = what.asking.open_for(session, "tagger", "srl")?;
     let file = rule_file(what, &*network)?;
-    let rules = file.compile(network.vocabulary())?;
+    let rules = asking::compile(&file, network.vocabulary())?;
     let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
     let job = Job {
         network: &network,
@@ -178,7 +178,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
 }
 
 /// Where answers go.
-fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyhow::Result<Opened> {
+fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleText) -> anyhow::Result<Opened> {
     let Some(out) = what.output.file()? else { return Ok(Opened::stream(stdout())) };
     let (input, asking, model) = (only(&what.files)?, &what.asking, what.asking.model("tagger"));
     // The lines are opened later.
@@ -214,14 +214,14 @@ fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
 }
 
 /// The rules: a constraint file, or that arguments must be nodes.
-fn rule_file(what: &Tag, network: &dyn Task) -> anyhow::Result<RuleFile> {
+fn rule_file(what: &Tag, network: &dyn Task) -> anyhow::Result<RuleText> {
     let usual = what.asking.rule_file(network)?;
     match (usual, what.nodes) {
         (Some(rules), _) if what.asking.constraint.is_some() => Ok(rules),
         (_, nodes) => {
             let nodes = if nodes == Nodes::Phrasal { "phrasal" } else { "all" };
             let text = format!("name = \"arguments are nodes\"\nspans-in-tree = {nodes:?}\n");
-            Ok(RuleFile::of_text("arguments are nodes".to_owned(), text))
+            Ok(RuleText::new("arguments are nodes", text))
         }
     }
 }

@@ -12,13 +12,14 @@ use cajole_infer::record::Record;
 use cajole_infer::run::Each;
 use cajole_infer::source::{Listed, Numbered};
 use cajole_infer::{Opened, Settings};
+use cajole_rules::RuleText;
 use cajole_tasks::srl::Query;
 use cajole_treebank::{Tree, penn};
 use serde_json::{Value, json};
 
 use super::Read;
 use crate::Session;
-use crate::asking::RuleFile;
+use crate::asking;
 
 /// The trees whose nodes arguments must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +138,8 @@ impl<'s> Forest<'s> {
             Some(parser) => parser,
             None => self.session.registry.open("parser")?,
         };
-        let rules = RuleFile::of_text("one tree".to_owned(), parser.usual_rules().unwrap_or(""));
-        let rules = rules.compile(parser.vocabulary())?;
+        let rules = RuleText::new("one tree", parser.usual_rules().unwrap_or(""));
+        let rules = asking::compile(&rules, parser.vocabulary())?;
         let settings = Settings::of(&*parser).by(Engine::network());
         let mut trees = Vec::new();
         let mut put = |records: Vec<Record>| {
