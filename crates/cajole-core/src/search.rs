@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, ranges};
 use crate::decoders::Sampled;
+use crate::decoders::tags::{Heuristic, Penalties};
 
 /// A way of finding an output that satisfies a constraint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,12 @@ pub enum Search {
         /// The most prefixes on the agenda, or extended.
         #[serde(deserialize_with = "ranges::steps")]
         limit: usize,
+        /// What faults cost; by default, spans that are not allowed are forbidden.
+        #[serde(default)]
+        penalties: Penalties,
+        /// The bound on the rest of an output.
+        #[serde(default = "tight")]
+        heuristic: Heuristic,
     },
     /// The most probable output that satisfies, provably: best-first search.
     Exact {
@@ -72,6 +79,10 @@ pub enum Search {
     Network,
 }
 
+fn tight() -> Heuristic {
+    Heuristic::Viterbi
+}
+
 fn first_seed() -> u64 {
     1
 }
@@ -83,13 +94,29 @@ impl Search {
             Search::Gbi(Box::default()),
             Search::Beam { from: 2, to: 64 },
             Search::Masked { width: 5 },
-            Search::Astar { limit: 4096 },
+            Search::astar(4096),
             Search::Exact { limit: 4096 },
             Search::BlackBox { limit: 4096 },
             Search::Spans { repeated: 0.0 },
-            Search::Sample { n: 64, from: Sampled::default(), seed: first_seed() },
+            Search::sample(64),
             Search::Network,
         ]
+    }
+
+    /// A* search that forbids all other spans, with the tight bound.
+    pub fn astar(limit: usize) -> Search {
+        Search::Astar { limit, penalties: Penalties::default(), heuristic: tight() }
+    }
+
+    /// Whether its output is taken as it is, even if it violates: it weighs violations against
+    /// probability.
+    pub fn is_lenient(&self) -> bool {
+        matches!(self, Search::Astar { penalties, .. } if penalties.syntax.is_finite())
+    }
+
+    /// So many samples of the network's own distribution.
+    pub fn sample(n: usize) -> Search {
+        Search::Sample { n, from: Sampled::default(), seed: first_seed() }
     }
 
     /// The search of this [name](Search::name), with its usual numbers.
@@ -138,6 +165,14 @@ impl Search {
     /// Whether it is gradient-based inference.
     pub fn is_gbi(&self) -> bool {
         matches!(self, Search::Gbi(_))
+    }
+
+    /// The settings of gradient-based inference.
+    pub fn config(&self) -> Option<&Config> {
+        match self {
+            Search::Gbi(config) => Some(config),
+            _ => None,
+        }
     }
 
     /// Whether both are the same kind of search, whatever their numbers.

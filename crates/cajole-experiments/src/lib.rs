@@ -10,8 +10,8 @@ mod comparison;
 mod error;
 mod example;
 mod kept;
-mod method;
 pub mod parsing;
+mod repair;
 mod reproduce;
 mod side_by_side;
 pub mod srl;
@@ -26,10 +26,8 @@ pub use error::{ExperimentError, UnknownCorpus};
 pub(crate) use example::{NEAREST, choose};
 pub(crate) use kept::Kept;
 pub use kept::KeptError;
-pub use method::{Nudged, Repair};
-pub(crate) use method::{
-    Otherwise, Unconstrained, alone, mean_milliseconds, with_gbi, with_search,
-};
+pub use repair::Repair;
+pub(crate) use repair::milliseconds_to;
 pub use reproduce::Places;
 pub(crate) use reproduce::{Experiment, reproduce};
 pub(crate) use side_by_side::{SHOWN, SideBySide, side_by_side_table};

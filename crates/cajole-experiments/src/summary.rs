@@ -2,7 +2,7 @@
 
 use cajole_report::{Cell, Figure, Row, Table};
 
-use super::Repair;
+use crate::Repair;
 
 /// The percentages of failures whose number of steps to conversion is reported.
 pub(crate) const SHARES: [(f64, Figure); 4] = [

@@ -106,12 +106,13 @@ impl Answer {
     }
 
     /// The result of a search: the least violating candidate, if it violates less than the
-    /// network's own output, which is `self`.
+    /// network's own output, which is `self`, or if the search is lenient.
     pub(crate) fn found(&self, search: &Search, input: &Input<'_>, found: &Found) -> Answer {
         let mut best: Option<(f32, &Candidate)> = None;
         for y in found.candidates() {
             let g = input.wanted.measure(y).total();
-            if g < best.map_or(self.g_before, |(least, _)| least) {
+            let is_kept = search.is_lenient() && best.is_none();
+            if is_kept || g < best.map_or(self.g_before, |(least, _)| least) {
                 best = Some((g, y));
             }
         }
@@ -119,7 +120,11 @@ impl Answer {
         let Some((g, y)) = best else { return kept };
         Answer {
             output: y.output.clone(),
-            status: if g == 0.0 { Status::Satisfied } else { Status::Improved },
+            status: match g {
+                0.0 => Status::Satisfied,
+                g if g < self.g_before => Status::Improved,
+                _ => Status::Unchanged,
+            },
             g_after: g,
             log_prob: Some(y.log_prob),
             search: Some(search.clone()),

@@ -4,19 +4,16 @@
 //! network finds the answers, and, if the right outputs are known, how good the answers are.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use cajole_core::corpus::in_parallel;
 use cajole_core::{Symbol, UnknownParameter};
 use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
 use cajole_rules::Rules;
-use cajole_tasks::Watch;
+use cajole_tasks::{Silent, Watch};
 
 use crate::answer::{Answer, Status};
 use crate::case::{Case, Output};
-use crate::driver::Driver;
+use crate::decoded::{Decoded, decode, repair};
 use crate::engine::Engine;
-use crate::input::Input;
 use crate::line::{Line, LineError};
 use crate::settings::Settings;
 use crate::study::{self, study};
@@ -24,9 +21,6 @@ use crate::task::Task;
 
 /// If the network can read none of this many lines, they are not meant for it.
 const UNREADABLE: usize = 20;
-
-/// Inputs that a thread takes at a time.
-const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
 /// A comparison of engines on one network.
 pub(crate) struct Comparison<'t> {
@@ -65,34 +59,14 @@ impl Options {
     }
 }
 
-/// An input with the rules on it, and the network's own output.
-pub(crate) struct Compared {
-    pub(crate) case: Case,
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) own: Answer,
-}
-
 /// The answers of one engine to all failures.
-pub(crate) struct Tried {
-    pub(crate) engine: Engine,
-    pub(crate) answers: Vec<Answer>,
+struct Tried {
+    engine: Engine,
+    answers: Vec<Answer>,
 }
 
-/// Works on inputs in lots, on all threads, each with a driver.
-fn in_lots<T: Sync, R: Send + Sync>(
-    task: &dyn Task,
-    settings: &Settings,
-    all: &[T],
-    work: impl Fn(&mut Driver<'_>, &[T]) -> Vec<R> + Sync,
-) -> Vec<R> {
-    let lots: Vec<&[T]> = all.chunks(LOT).collect();
-    let done = in_parallel(
-        lots.len(),
-        || Driver::new(task, settings).ok(),
-        |driver, i| driver.as_mut().map_or_else(Vec::new, |driver| work(driver, lots[i])),
-    );
-    done.into_iter().flatten().collect()
-}
+/// The inputs that can be compared, and the lines that cannot be read.
+type Read = (Vec<Decoded>, Vec<(u64, LineError)>);
 
 impl Comparison<'_> {
     /// Runs every engine on every input whose own output violates its rules.
@@ -101,27 +75,28 @@ impl Comparison<'_> {
         lines: &[Line],
         watch: &dyn Watch,
     ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
-        self.task.check(self.settings)?;
-        let (compared, bad) = self.read(lines);
-        let failures: Vec<&Compared> = compared.iter().filter(|s| s.own.is_failing()).collect();
+        let (decoded, bad) = self.read(lines)?;
+        let failures: Vec<&Decoded> = decoded.iter().filter(|one| one.is_failure()).collect();
         let mut tried = Vec::new();
         for engine in &self.options.engines {
             watch.begin(engine.name(), failures.len() as u64);
-            let answers = self.answers(engine, &failures, watch);
+            let settings = self.settings.clone().by(engine.clone());
+            let answers = repair(self.task, &settings, &failures, watch);
             watch.end();
-            tried.push(Tried { engine: engine.clone(), answers });
+            tried.push(Tried { engine: engine.clone(), answers: answers? });
         }
-        Ok((self.report(&compared, &failures, &tried), bad))
+        Ok((self.report(&decoded, &failures, &tried), bad))
     }
 
     /// Reads lines and decodes their inputs. Also returns the lines that cannot be read, and those
     /// whose rules cannot be measured: as in `infer`, engines do not work on these.
-    fn read(&self, lines: &[Line]) -> (Vec<Compared>, Vec<(u64, LineError)>) {
-        let (mut read, mut bad) = (Vec::new(), Vec::new());
+    fn read(&self, lines: &[Line]) -> Result<Read, UnknownParameter> {
+        let (mut numbers, mut read, mut bad) = (Vec::new(), Vec::new(), Vec::new());
         for line in lines {
             match self.read_line(line) {
                 Ok((cases, rules)) => {
-                    read.extend(cases.into_iter().map(|case| (line.number, case, rules.clone())));
+                    numbers.extend(cases.iter().map(|_| line.number));
+                    read.extend(cases.into_iter().map(|case| (case, rules.clone())));
                 }
                 Err(error) => bad.push((line.number, error)),
             }
@@ -129,21 +104,16 @@ impl Comparison<'_> {
                 break;
             }
         }
-        let own = in_lots(self.task, self.settings, &read, |driver, lot| {
-            let each = lot.iter().enumerate();
-            let mut inputs: Vec<Input<'_>> =
-                each.map(|(i, (_, case, rules))| Input::new(case, rules, i)).collect();
-            driver.own_outputs(&mut inputs)
-        });
-        let mut compared = Vec::with_capacity(read.len());
-        for ((line, case, rules), own) in read.into_iter().zip(own) {
-            match unmeasured(&own) {
+        let decoded = decode(self.task, self.settings, read, &Silent)?;
+        let mut measured = Vec::with_capacity(decoded.len());
+        for (line, decoded) in numbers.into_iter().zip(decoded) {
+            match unmeasured(&decoded.own) {
                 Some(error) => bad.push((line, error)),
-                None => compared.push(Compared { case, rules, own }),
+                None => measured.push(decoded),
             }
         }
         bad.sort_by_key(|(line, _)| *line);
-        (compared, bad)
+        Ok((measured, bad))
     }
 
     /// The inputs of a line, and their rules.
@@ -155,33 +125,17 @@ impl Comparison<'_> {
         Ok((self.task.cases(&line, &rules)?, rules))
     }
 
-    /// The answers of an engine to all failures. Each engine has all the time there is.
-    fn answers(&self, engine: &Engine, failures: &[&Compared], watch: &dyn Watch) -> Vec<Answer> {
-        let plans = engine.plans(self.task, self.settings);
-        let done = AtomicU64::new(0);
-        in_lots(self.task, self.settings, failures, |driver, lot| {
-            let each = lot.iter().enumerate();
-            let mut inputs: Vec<Input<'_>> =
-                each.map(|(i, failure)| Input::new(&failure.case, &failure.rules, i)).collect();
-            let own: Vec<Answer> = lot.iter().map(|failure| failure.own.clone()).collect();
-            let answers = driver.answer_by(&plans, &mut inputs, &own);
-            let n = lot.len() as u64;
-            watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
-            answers
-        })
-    }
-
-    fn report(&self, compared: &[Compared], failures: &[&Compared], tried: &[Tried]) -> Report {
-        let has_gold = compared.iter().any(|one| one.case.gold.is_some());
+    fn report(&self, decoded: &[Decoded], failures: &[&Decoded], tried: &[Tried]) -> Report {
+        let has_gold = decoded.iter().any(|one| one.case.gold.is_some());
         let own: Vec<&[Symbol]> = failures.iter().map(|failure| &*failure.own.output).collect();
         let whole = |row: Row, outputs: &[&[Symbol]]| {
-            let all = outputs_of(compared, outputs);
+            let all = outputs_of(decoded, outputs);
             let exact = all.iter().filter_map(|(c, y)| self.task.is_right(c, y).map(share));
             let exact = mean(exact);
             row.with(Figure::WholeMetric, self.task.score(&all).1).with(Figure::WholeExact, exact)
         };
         let mut rows = vec![
-            self.row("network", compared.len(), failures, &own)
+            self.row("network", decoded.len(), failures, &own)
                 .with(Figure::Satisfied, 0.0)
                 .with(
                     Figure::LogProb,
@@ -195,7 +149,7 @@ impl Comparison<'_> {
             let outputs: Vec<&[Symbol]> = answers.iter().map(|a| &*a.output).collect();
             let satisfied = answers.iter().map(|a| share(a.status == Status::Satisfied));
             let row = self
-                .row(engine.name(), compared.len(), failures, &outputs)
+                .row(engine.name(), decoded.len(), failures, &outputs)
                 .with(Figure::Satisfied, mean(satisfied))
                 .with(
                     Figure::LogProb,
@@ -212,7 +166,7 @@ impl Comparison<'_> {
              failures, in per cent where they are shares; log p is under the network's own \
              weights, a pass is one run of the network over one sequence, forward or backward, and \
              times are one thread's.",
-            compared.len(),
+            decoded.len(),
             failures.len()
         )];
         let metric = self.metric(failures, &own).0;
@@ -220,12 +174,12 @@ impl Comparison<'_> {
         report.plots.push(cost_plot(&rows, has_gold.then_some(metric)));
         report.tables.push(self.one_by_one(failures, tried));
         report.cases = self.traces(failures, tried);
-        let without = compared.iter().filter(|one| one.case.gold.is_none()).count();
+        let without = decoded.iter().filter(|one| one.case.gold.is_none()).count();
         report.notes.extend((has_gold && 0 < without).then(|| {
             format!(
                 "{without} of {} inputs have no right output (it is missing or null, or has symbols \
                  that the network does not write): {metric} and exact matches are of the others.",
-                compared.len()
+                decoded.len()
             )
         }));
         report.notes.extend(has_gold.then(|| harm(&rows, metric)).flatten());
@@ -233,13 +187,7 @@ impl Comparison<'_> {
         report
     }
 
-    fn row(
-        &self,
-        method: &str,
-        total: usize,
-        failures: &[&Compared],
-        outputs: &[&[Symbol]],
-    ) -> Row {
+    fn row(&self, method: &str, total: usize, failures: &[&Decoded], outputs: &[&[Symbol]]) -> Row {
         let pairs = failures.iter().zip(outputs);
         let exact = pairs.filter_map(|(f, y)| self.task.is_right(&f.case, y).map(share));
         Row::new(self.task.name(), method, self.options.rules_name.as_str())
@@ -249,14 +197,14 @@ impl Comparison<'_> {
     }
 
     /// The task's own measure, on the failures.
-    fn metric(&self, failures: &[&Compared], outputs: &[&[Symbol]]) -> (&'static str, f64) {
+    fn metric(&self, failures: &[&Decoded], outputs: &[&[Symbol]]) -> (&'static str, f64) {
         let pairs = failures.iter().zip(outputs);
         let outputs: Vec<Output<'_>> = pairs.map(|(f, y)| (&f.case, *y)).collect();
         self.task.score(&outputs)
     }
 
     /// What every engine made of single failures.
-    fn one_by_one(&self, failures: &[&Compared], tried: &[Tried]) -> Table {
+    fn one_by_one(&self, failures: &[&Decoded], tried: &[Tried]) -> Table {
         let names = tried.iter().map(|t| t.engine.name().to_owned());
         let header = ["input".to_owned(), "network".to_owned()].into_iter().chain(names);
         let n = self.options.shown.min(failures.len());
@@ -270,7 +218,7 @@ impl Comparison<'_> {
         );
         let outputs = tried.iter().map(|_| Align::Left);
         table = table.aligned([Align::Left, Align::Left].into_iter().chain(outputs));
-        for (i, Compared { case, own, .. }) in
+        for (i, Decoded { case, own, .. }) in
             failures.iter().take(self.options.shown).copied().enumerate()
         {
             let verdicts = tried.iter().map(|t| {
@@ -290,11 +238,11 @@ impl Comparison<'_> {
     }
 
     /// The steps of gradient-based inference, failure by failure.
-    fn traces(&self, failures: &[&Compared], tried: &[Tried]) -> Vec<CaseStudy> {
+    fn traces(&self, failures: &[&Decoded], tried: &[Tried]) -> Vec<CaseStudy> {
         let Some(gbi) = tried.iter().find(|t| t.engine.name() == "gbi") else { return Vec::new() };
         let shown = failures.iter().zip(&gbi.answers).take(self.options.shown).enumerate();
         shown
-            .filter_map(|(i, (Compared { case, rules, .. }, answer))| {
+            .filter_map(|(i, (Decoded { case, rules, .. }, answer))| {
                 study(self.task, format!("failure {}", i + 1), case, rules, answer)
             })
             .collect()
@@ -323,10 +271,10 @@ fn harm(rows: &[Row], metric: &str) -> Option<String> {
 }
 
 /// The output of every input, `outputs` being those of the failures.
-fn outputs_of<'c>(compared: &'c [Compared], outputs: &[&'c [Symbol]]) -> Vec<Output<'c>> {
+fn outputs_of<'c>(decoded: &'c [Decoded], outputs: &[&'c [Symbol]]) -> Vec<Output<'c>> {
     let mut repaired = outputs.iter();
-    let mut all = Vec::with_capacity(compared.len());
-    for Compared { case, own, .. } in compared {
+    let mut all = Vec::with_capacity(decoded.len());
+    for Decoded { case, own, .. } in decoded {
         let output = if own.is_failing() { repaired.next() } else { None };
         all.push((case, output.copied().unwrap_or(&own.output)));
     }

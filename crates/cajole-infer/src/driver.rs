@@ -62,7 +62,9 @@ impl<'n> Driver<'n> {
         mut solver: Box<dyn Solver + 'n>,
     ) -> Result<Self, UnknownParameter> {
         let plans = Arc::new(settings.engine.plans(task, settings));
-        solver.in_step(&settings.widened(&settings.config))?;
+        for config in plans.searches().filter_map(Search::config) {
+            solver.in_step(&settings.widened(config))?;
+        }
         let found = vec![Found::default(); task.together().inputs];
         Ok(Driver { task, settings: settings.clone(), plans, solver, found })
     }
@@ -96,18 +98,17 @@ impl<'n> Driver<'n> {
         answers
     }
 
-    /// The answers of other plans to inputs whose own outputs violate, with their log-probabilities.
-    /// Each input has all the time there is.
-    pub(crate) fn answer_by(
+    /// The answers to inputs whose own outputs violate, with their log-probabilities. Each input has
+    /// all the time there is.
+    pub(crate) fn repair_failures(
         &mut self,
-        plans: &Plans,
         inputs: &mut [Input<'_>],
-        own: &[Answer],
+        mut answers: Vec<Answer>,
     ) -> Vec<Answer> {
         let deadline = self.settings.deadline();
         inputs.iter_mut().for_each(|input| input.begin(deadline, &self.settings.cancel));
-        let mut answers = own.to_vec();
-        self.repair_all(plans, (0..inputs.len()).collect(), inputs, &mut answers);
+        let plans = Arc::clone(&self.plans);
+        self.repair_all(&plans, (0..inputs.len()).collect(), inputs, &mut answers);
         self.judge(inputs, &mut answers);
         answers
     }
@@ -337,8 +338,10 @@ impl<'n> Driver<'n> {
         let own: Vec<&Answer> = open.iter().map(|&at| &attempts[at].own).collect();
         let mut results: Vec<Answer> = own.iter().map(|own| own.kept(search.name(), 0)).collect();
         let done = &mut |i: usize, outcome| results[i] = own[i].descended(search, outcome);
+        let started = Instant::now();
         // The settings were checked when the driver was made.
         let _ = self.solver.descend(&config, &self.settings.cancel, &set, done);
+        share_time(started.elapsed(), &mut results);
         let is_compared = |at: usize, answer: &Answer| {
             attempts[at].plan.choose == Choose::MostProbable && answer.status == Status::Satisfied
         };
@@ -436,6 +439,16 @@ fn own_answer(input: &Input<'_>, found: &Found) -> Answer {
         answer.faults = input.wanted.explain(&y.output);
     }
     answer
+}
+
+/// Splits a thread's time among inputs that were in step, in proportion to how long each was. The
+/// remainder is overhead between inputs, and charged to none.
+fn share_time(all: Duration, answers: &mut [Answer]) {
+    let total: f64 = answers.iter().map(|answer| answer.elapsed.as_secs_f64()).sum();
+    let share = all.as_secs_f64() / total;
+    if share < 1.0 {
+        answers.iter_mut().for_each(|answer| answer.elapsed = answer.elapsed.mul_f64(share));
+    }
 }
 
 /// The places of attempts that await a search: their plan includes it, and neither time nor the need

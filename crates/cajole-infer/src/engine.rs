@@ -24,6 +24,8 @@ use crate::task::Task;
 pub struct Engine {
     name: &'static str,
     numbers: Map<String, Value>,
+    /// The search, if it is not the network's of this name.
+    exactly: Option<Search>,
 }
 
 /// What suits the task and the rules best.
@@ -75,7 +77,7 @@ impl Engine {
     }
 
     fn plain(name: &'static str) -> Engine {
-        Engine { name, numbers: Map::new() }
+        Engine { name, numbers: Map::new(), exactly: None }
     }
 
     /// What suits the task and the rules best: see [`Task::usual_plans`].
@@ -98,9 +100,14 @@ impl Engine {
         Engine::plain("network")
     }
 
-    /// One search, with its numbers.
+    /// The search of this name, with the network's numbers.
     pub fn of_search(search: &Search) -> Engine {
         Engine::plain(search.name())
+    }
+
+    /// This search, with all of its numbers and settings.
+    pub fn exactly(search: Search) -> Engine {
+        Engine { exactly: Some(search.clone()), ..Engine::plain(search.name()) }
     }
 
     /// Its name, without numbers.
@@ -128,6 +135,9 @@ impl Engine {
     }
 
     fn plan(&self, settings: &Settings) -> Plan {
+        if let Some(search) = &self.exactly {
+            return Plan::one(search.clone());
+        }
         if self.name == AUTO.0 {
             return Plan::auto(settings);
         }

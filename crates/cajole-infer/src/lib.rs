@@ -17,6 +17,7 @@ mod batches;
 pub mod case;
 mod changes;
 pub mod compare;
+pub mod decoded;
 pub mod driver;
 pub mod engine;
 pub mod fields;

@@ -8,6 +8,7 @@ use cajole_rules::Rules;
 use cajole_tasks::Watch;
 
 use crate::compare::{self, Comparison};
+use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::infer::{InferError, Inference, Tally};
 use crate::line::{Line, LineError};
@@ -76,7 +77,7 @@ impl dyn Task + '_ {
     /// # Errors
     /// If they name parameters that the network does not have.
     pub fn check(&self, settings: &Settings) -> Result<(), UnknownParameter> {
-        self.solver().in_step(&settings.config).map(drop)
+        Driver::new(self, settings).map(drop)
     }
 
     /// The engines that make a difference for it.

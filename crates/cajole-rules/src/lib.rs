@@ -68,7 +68,7 @@ pub use pattern::PatternError;
 #[cfg(feature = "sql")]
 pub use sql::Sql;
 pub use sql::SqlConfig;
-pub use subject::{Bound, Subject};
+pub use subject::Subject;
 pub use text::Text;
 pub use tokenizer::{TokenizerError, read_tokenizer, tokenizer_of};
 pub use valid::{Checksum, Valid, ValidConfig};

@@ -2,14 +2,12 @@
 //!
 //! Each network has its own kind of input: symbols, tokens with word vectors, sentences with a
 //! predicate. A rule that names symbols, or a checker program, needs the input as it was written.
-//! So rules are constraints on a [`Subject`], and [`Bound`] adapts them to whatever the network
-//! reads.
+//! So rules are constraints on a [`Subject`].
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use cajole_core::constraints::{Automaton, Brackets};
-use cajole_core::{Constraint, Fault, Symbol, Violation};
+use cajole_core::constraints::Brackets;
 use cajole_treebank::Tree;
 use cajole_treebank::roles::{Reading, nodes};
 use cajole_treebank::shift_reduce::Tokens;
@@ -80,10 +78,20 @@ impl Subject {
         Subject { tree, nodes: Default::default(), ..self }
     }
 
+    /// Sets the spans that count as nodes, in place of those of a tree.
+    #[must_use]
+    pub fn with_nodes(mut self, reading: Reading, nodes: Brackets) -> Self {
+        self.nodes[reading as usize] = OnceLock::from(nodes);
+        self
+    }
+
     /// The spans of its tree's nodes, if it has a tree.
     pub fn nodes(&self, reading: Reading) -> Option<&Brackets> {
-        let tree = self.tree.as_ref()?;
         let place = &self.nodes[reading as usize];
+        if let Some(known) = place.get() {
+            return Some(known);
+        }
+        let tree = self.tree.as_ref()?;
         Some(place.get_or_init(|| nodes(tree, reading).into_iter().collect()))
     }
 }
@@ -91,28 +99,5 @@ impl Subject {
 impl Tokens for Subject {
     fn n_tokens(&self) -> usize {
         self.symbols.len()
-    }
-}
-
-/// A rule about one input, as a constraint on the network's own input type.
-#[derive(Clone, Copy)]
-pub struct Bound<'a> {
-    /// The rule.
-    pub rule: &'a dyn Constraint<Subject>,
-    /// The input.
-    pub subject: &'a Subject,
-}
-
-impl<X: ?Sized> Constraint<X> for Bound<'_> {
-    fn check(&self, _: &X, y: &[Symbol]) -> Violation {
-        self.rule.check(self.subject, y)
-    }
-
-    fn explain(&self, _: &X, y: &[Symbol]) -> Vec<Fault> {
-        self.rule.explain(self.subject, y)
-    }
-
-    fn automaton(&self, _: &X) -> Option<Box<dyn Automaton + '_>> {
-        self.rule.automaton(self.subject)
     }
 }

@@ -29,6 +29,11 @@ fn the_example_of_the_readme_is_the_one_that_is_tested() {
 
 #[test]
 fn the_usual_rule_of_the_transducer_is_the_one_to_begin_with() {
-    let Some(rule) = repository("rules/transduction.toml") else { return };
-    assert_eq!(rule, cajole::tasks::transduction::USUAL_RULES);
+    use cajole::tasks::transduction::Kind;
+    for (path, kind) in
+        [("rules/transduction.toml", Kind::Count), ("rules/transduction-full.toml", Kind::Full)]
+    {
+        let Some(rule) = repository(path) else { return };
+        assert_eq!(rule, kind.rules());
+    }
 }

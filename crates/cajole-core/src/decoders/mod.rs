@@ -66,7 +66,7 @@ pub fn search<'a, M: Stepper>(
         Search::Beam { from, to } => Box::new(DoublingBeam { from, to, ranking }),
         Search::Masked { width } => Box::new(MaskedBeam { width, ranking }),
         // A* has no better heuristic than zero here.
-        Search::Astar { limit } | Search::Exact { limit } => Box::new(best_first(limit, false)),
+        Search::Astar { limit, .. } | Search::Exact { limit } => Box::new(best_first(limit, false)),
         Search::BlackBox { limit } => Box::new(best_first(limit, true)),
         Search::Sample { n, from, seed } => Box::new(Sampling { samples: n, sampled: from, seed }),
         Search::Spans { .. } => {

@@ -1,18 +1,19 @@
 //! Follows single sentences step by step, like the tables in the paper's appendix.
 
-use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
-use cajole_nn::models::Token;
+use cajole_core::{Constraint, Search, Symbol, UnknownParameter};
+use cajole_infer::Parsing;
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::decoded::{Decoded, repair};
 use cajole_report::{CaseStep, CaseStudy, Piece};
-use cajole_tasks::Watch;
 use cajole_tasks::edit_distance;
 use cajole_tasks::parsing::parser::Parser;
+use cajole_tasks::{Silent, Watch};
 use cajole_treebank::penn::parse_tree;
-use cajole_treebank::shift_reduce::constraint::Tokens;
 use cajole_treebank::{Sentence, Tree};
 
 use super::config::ParsingConfig;
-use super::methods::{Failures, Method};
-use crate::{NEAREST, SHOWN, SideBySide, alone, choose};
+use super::methods::{Case, Failures, Method, settings};
+use crate::{NEAREST, SHOWN, SideBySide, choose};
 
 /// Longer sentences make unreadable tables.
 const LONGEST: usize = 14;
@@ -27,7 +28,7 @@ const EXAMPLE: &str = "(S (`` ``) (RB So) (NP (PRP it)) (VP (VBZ 's) (NP (DT a) 
 /// # Errors
 /// If a preset names a parameter that the network does not have.
 pub(super) fn case_study(
-    parser: &Parser,
+    task: &Parsing,
     config: &ParsingConfig,
     step_size: f32,
     sentences: &[Sentence],
@@ -40,30 +41,28 @@ pub(super) fn case_study(
     let example_tags = tags(&example);
     let short = sentences.iter().filter(|s| s.tree.leaves().len() <= LONGEST);
     let short: Vec<Sentence> = short.cloned().collect();
-    let failures = Failures::find(parser, config.beam(1), &short, watch);
+    let failures = Failures::find(task, config.beam(1), &short, watch)?;
     let distance = |tree: &Tree| edit_distance(&tags(tree), &example_tags);
-    let mut near: Vec<(usize, &Tree)> =
-        failures.cases.iter().map(|case| (distance(case.gold), case.gold)).collect();
+    let mut near: Vec<(usize, &Case<'_>)> =
+        failures.cases.iter().map(|case| (distance(case.gold), case)).collect();
     near.sort_by_key(|(distance, _)| *distance);
-    let of_kind = config.presets(&parser.model.net);
+    let sentence = [Sentence { id: String::new(), genre: String::new(), tree: example }];
+    let of_example = Failures::find(task, config.beam(1), &sentence, watch)?;
+    let of_kind = config.presets(&task.parser().model.net);
     let (paper, best) = (of_kind.paper_by(step_size), of_kind.best.clone());
     let presets =
         [(format!("paper preset, step size {step_size}"), paper), ("best preset".to_owned(), best)];
     for (name, preset) in presets {
-        let gbi = Gbi::with(&parser.model, preset)?;
-        let mut workspace = Workspace::new(&parser.model);
-        let mut repaired = |tree: &Tree| {
-            let leaves = tree.leaves();
-            let tokens: Vec<Token> = parser.lexicon.tokens(&leaves);
-            let outcome = alone(&gbi, &tokens, &parser.constraint(), &mut workspace)?;
-            let is_repaired = outcome.g_before != 0.0 && outcome.is_satisfied();
+        let settings = settings(task, config.beam(1), Search::Gbi(Box::new(preset)));
+        let repaired = |case: &Case<'_>| {
+            let answer = repair(task, &settings, &[&case.decoded], &Silent).ok()?.pop()?;
             let title = format!("A repair, {name}");
-            is_repaired.then(|| trace_of(title, parser, Some(tree), &leaves, &outcome))
+            (answer.status == Status::Satisfied).then(|| trace_of(title, task, case, &answer))?
         };
-        let own = repaired(&example);
+        let own = of_example.cases.first().and_then(repaired);
         let others = near.iter().take(NEAREST);
-        let others = others.filter_map(|(distance, tree)| Some((*distance, repaired(tree)?)));
-        let words: Vec<&str> = example.leaves().iter().map(|(_, word)| *word).collect();
+        let others = others.filter_map(|(distance, case)| Some((*distance, repaired(case)?)));
+        let words: Vec<&str> = sentence[0].tree.leaves().iter().map(|(_, word)| *word).collect();
         if let Some(case) = choose(&words.join(" "), own, others) {
             return Ok(Some(case));
         }
@@ -76,7 +75,7 @@ pub(super) fn case_study(
 /// # Errors
 /// If a preset names a parameter that the network does not have.
 pub(super) fn side_by_side(
-    parser: &Parser,
+    task: &Parsing,
     config: &ParsingConfig,
     step_size: f32,
     sentences: &[Sentence],
@@ -84,7 +83,7 @@ pub(super) fn side_by_side(
 ) -> Result<Vec<SideBySide>, UnknownParameter> {
     let short = sentences.iter().filter(|s| s.tree.leaves().len() <= LONGEST);
     let short: Vec<Sentence> = short.cloned().collect();
-    let failures = Failures::find(parser, config.beam(1), &short, watch).truncated(SHOWN);
+    let failures = Failures::find(task, config.beam(1), &short, watch)?.truncated(SHOWN);
     let mut methods = vec![("network".to_owned(), failures.untouched())];
     for method in [
         Method::Constrained,
@@ -97,6 +96,7 @@ pub(super) fn side_by_side(
         let repairs = failures.repair(method, config, watch)?;
         methods.push((method.name(&config.rivals), repairs));
     }
+    let parser = task.parser();
     let leaves = failures.cases.iter().map(|case| case.gold.leaves());
     let words =
         |leaves: Vec<(&str, &str)>| leaves.iter().map(|l| l.1).collect::<Vec<_>>().join(" ");
@@ -108,15 +108,10 @@ pub(super) fn side_by_side(
 
 /// The trace of one sentence as a table: the decoded outputs, with errors marked if the gold tree
 /// is known. Of repeated outputs, only the first and the last are shown.
-fn trace_of(
-    title: String,
-    parser: &Parser,
-    gold: Option<&Tree>,
-    leaves: &[(&str, &str)],
-    outcome: &Outcome,
-) -> CaseStudy {
-    let gold = gold.and_then(|tree| parser.commands.encode(tree).ok());
-    let trace = &outcome.trace;
+fn trace_of(title: String, task: &Parsing, case: &Case<'_>, answer: &Answer) -> Option<CaseStudy> {
+    let (parser, leaves) = (task.parser(), case.gold.leaves());
+    let gold = parser.commands.encode(case.gold).ok();
+    let trace = answer.trace.as_ref()?;
     let shown = trace.changes().map(|step| {
         let y = trace.output(step);
         CaseStep {
@@ -130,35 +125,24 @@ fn trace_of(
         }
     });
     let words: Vec<&str> = leaves.iter().map(|(_, word)| *word).collect();
-    CaseStudy {
+    Some(CaseStudy {
         title,
         source: words.join(" "),
         target: gold.as_ref().map_or_else(String::new, |y| parser.commands.text(y).to_string()),
         steps: shown.collect(),
-        note: describe(parser, leaves, outcome),
-    }
+        note: describe(parser, &leaves, case, answer),
+    })
 }
 
-/// Why the first output is not a tree, and how the run ended.
-fn describe(parser: &Parser, leaves: &[(&str, &str)], outcome: &Outcome) -> String {
-    let first = outcome.trace.steps().first().map(|step| outcome.trace.output(step));
-    let n_tokens = parser.lexicon.tokens(leaves).n_tokens();
-    let faults = parser.constraint().faults(n_tokens, first.unwrap_or_default());
+/// Why the first output is not a tree, and the tree that became of it.
+fn describe(parser: &Parser, leaves: &[(&str, &str)], case: &Case<'_>, answer: &Answer) -> String {
+    let Decoded { rules, own, case } = &case.decoded;
+    let faults = rules.explain(&case.subject, &own.output);
     let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-    let plural = if outcome.steps == 1 { "" } else { "s" };
-    let verdict = match outcome.is_satisfied() {
-        true => "a tree".to_owned(),
-        false => format!("still no tree ({:?}); the least violating output is kept", outcome.stop),
-    };
-    let (tree, _) = parser.tree(&outcome.output, leaves);
-    match faults.is_empty() {
-        true => format!("Already a tree: {tree}"),
-        false => format!(
-            "At first {}. After {} step{plural} {verdict}: {tree}",
-            faults.join("; "),
-            outcome.steps
-        ),
-    }
+    let steps = answer.steps.unwrap_or(0);
+    let plural = if steps == 1 { "" } else { "s" };
+    let (tree, _) = parser.tree(&answer.output, leaves);
+    format!("At first {}. After {steps} step{plural} a tree: {tree}", faults.join("; "))
 }
 
 /// The fraction of positions that agree, over the longer length.

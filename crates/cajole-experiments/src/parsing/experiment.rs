@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
+use cajole_core::UnknownParameter;
 use cajole_files::Folder;
+use cajole_infer::Parsing;
 use cajole_nn::models::{SequenceConfig, SequenceNetwork};
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
@@ -136,10 +138,11 @@ impl Experiment for ParsingConfig {
         kept: &Kept,
         watch: &dyn Watch,
     ) -> Result<(OfNetwork, Option<CaseStudy>), ExperimentError> {
-        let run = Run { name: &network.name, parser, config: self, kept, watch };
+        let task = Parsing::new(parser.clone());
+        let run = Run { name: &network.name, task: &task, config: self, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
         let case = kept.get(&format!("{} case", network.name), || {
-            let found = case_study(parser, self, measured.step_size, &splits.test, watch)?;
+            let found = case_study(&task, self, measured.step_size, &splits.test, watch)?;
             Ok::<Option<CaseStudy>, ExperimentError>(found)
         })?;
         Ok((measured, case))
@@ -153,7 +156,7 @@ impl Experiment for ParsingConfig {
 /// A parser being measured.
 struct Run<'a> {
     name: &'a str,
-    parser: &'a Parser,
+    task: &'a Parsing,
     config: &'a ParsingConfig,
     kept: &'a Kept,
     watch: &'a dyn Watch,
@@ -161,7 +164,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn presets(&self) -> &Presets {
-        self.config.presets(&self.parser.model.net)
+        self.config.presets(&self.task.parser().model.net)
     }
 
     fn measure(
@@ -180,7 +183,7 @@ impl Run<'_> {
         let domains = domains.collect::<Result<_, _>>()?;
         let studies = self.studies(step_size, &splits.dev)?;
         let outputs = self.kept.get(&format!("{} side by side", self.name), || {
-            let found = side_by_side(self.parser, self.config, step_size, &splits.test, self.watch);
+            let found = side_by_side(self.task, self.config, step_size, &splits.test, self.watch);
             found.map_err(ExperimentError::from)
         })?;
         let config = network.clone();
@@ -191,14 +194,19 @@ impl Run<'_> {
     fn studies(&self, step_size: f32, dev: &[Sentence]) -> Result<Vec<Vec<Row>>, ExperimentError> {
         let (config, watch) = (self.config, self.watch);
         let failures = OnceCell::new();
-        let found =
-            || failures.get_or_init(|| Failures::find(self.parser, config.beam(1), dev, watch));
+        let found = || match failures.get() {
+            Some(known) => Ok(known),
+            None => {
+                let found = Failures::find(self.task, config.beam(1), dev, watch)?;
+                Ok::<_, UnknownParameter>(failures.get_or_init(|| found))
+            }
+        };
         let of_one = |study: &Study| {
             if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
             study.measure(self.name, self.presets(), step_size, self.kept, |name, preset| {
-                let some = found().first(study.failures);
+                let some = found()?.first(study.failures);
                 watch.begin(name, some.cases.len() as u64);
                 let repairs = some.gbi(preset, watch)?;
                 watch.end();
@@ -211,7 +219,7 @@ impl Run<'_> {
     /// The step size of plain SGD with the best F1 on dev failures of greedy decoding.
     fn step_size(&self, dev: &[Sentence]) -> Result<f32, ExperimentError> {
         let tuning = &self.config.tuning;
-        let failures = Failures::find(self.parser, self.config.beam(1), dev, self.watch)
+        let failures = Failures::find(self.task, self.config.beam(1), dev, self.watch)?
             .truncated(tuning.failures);
         let best = best_of(tuning.step_sizes.iter().copied(), |size| {
             self.watch.begin(&format!("step size {size}"), failures.cases.len() as u64);
@@ -233,7 +241,7 @@ impl Run<'_> {
         let name = format!("{} {data} {}", self.name, decoder_name(width));
         let measured = self.kept.get(&name, || {
             let failures =
-                Failures::find(self.parser, self.config.beam(width), sentences, self.watch);
+                Failures::find(self.task, self.config.beam(width), sentences, self.watch)?;
             self.repair_all(data, &failures, step_size)
         })?;
         self.tell(&measured);
@@ -272,7 +280,7 @@ impl Run<'_> {
             self.add(&mut measured, failures, &name, &repairs);
         }
         // The parts name parameters of LSTMs.
-        let has_parts = matches!(self.parser.model.net, SequenceNetwork::Lstm(_));
+        let has_parts = matches!(self.task.parser().model.net, SequenceNetwork::Lstm(_));
         let has_parts = has_parts && failures.beam.width == 1 && data == "test";
         let parts = config.parts.iter().filter(|_| has_parts);
         for part in parts {

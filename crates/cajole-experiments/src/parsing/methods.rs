@@ -1,23 +1,25 @@
 //! A parser's failures, and every method of repairing them.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use cajole_core::decoders::{Beam, MaskedBeam};
-use cajole_core::{
-    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Model, UnknownParameter,
-};
-use cajole_nn::models::Token;
+use cajole_core::decoders::Beam;
+use cajole_core::{Config, Constraint, Search, UnknownParameter};
+use cajole_infer::decoded::{Decoded, decode, repair};
+use cajole_infer::engine::Engine;
+use cajole_infer::task::Task;
+use cajole_infer::{Parsing, Settings};
 use cajole_report::{Figure, Row};
+use cajole_rules::Rules;
 use cajole_tasks::Watch;
+use cajole_tasks::parsing::USUAL_RULES;
 use cajole_tasks::parsing::metric::{Score, scores};
-use cajole_tasks::parsing::parser::{Net, Parser};
 use cajole_treebank::evalb::Params;
 use cajole_treebank::shift_reduce::constrained::complete;
-use cajole_treebank::shift_reduce::constraint::ShiftReduce;
 use cajole_treebank::{Sentence, Tree};
 
 use super::config::{ParsingConfig, Rivals};
-use crate::{Interval, Otherwise, Repair, Tally, Unconstrained, with_costs, with_gbi, with_search};
+use crate::{Interval, Repair, Tally, with_costs};
 
 /// A repair method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,63 +65,53 @@ pub(super) fn decoder_name(width: usize) -> String {
 pub struct Case<'a> {
     /// The sentence's place in the data.
     pub index: usize,
-    /// The network's input.
-    pub tokens: Vec<Token>,
     /// The gold tree.
     pub gold: &'a Tree,
-    /// The network's output.
-    pub first: Candidate,
+    /// The input, with the network's own output.
+    pub decoded: Decoded,
 }
 
 /// The sentences for which a parser's own output is not a tree.
 pub struct Failures<'a> {
     /// The parser.
-    pub parser: &'a Parser,
+    pub task: &'a Parsing,
     /// The beam it decodes with.
     pub beam: Beam,
     /// The failures.
     pub cases: Vec<Case<'a>>,
     /// The number of sentences.
     pub total: usize,
-    constraint: ShiftReduce,
     /// The score of the outputs that are trees.
     rest: Score,
 }
 
 impl<'a> Failures<'a> {
     /// Decodes `sentences` with this beam and keeps the failures.
+    ///
+    /// # Errors
+    /// If the usual preset names a parameter that the network does not have.
     pub fn find(
-        parser: &'a Parser,
+        task: &'a Parsing,
         beam: Beam,
         sentences: &'a [Sentence],
         watch: &dyn Watch,
-    ) -> Self {
-        /// Sentences between progress reports.
-        const CHUNK: usize = 128;
-        let constraint = parser.constraint();
-        let (mut rest, mut cases) = (Vec::new(), Vec::new());
+    ) -> Result<Self, UnknownParameter> {
+        let trees: Vec<&Tree> = sentences.iter().map(|sentence| &sentence.tree).collect();
         watch.begin(&decoder_name(beam.width), sentences.len() as u64);
-        for (i, chunk) in sentences.chunks(CHUNK).enumerate() {
-            let tokens: Vec<Vec<Token>> =
-                chunk.iter().map(|s| parser.lexicon.tokens(&s.tree.leaves())).collect();
-            let xs: Vec<&[Token]> = tokens.iter().map(Vec::as_slice).collect();
-            let decoded = parser.model.decode_all(&*parser.model.decoder(beam), &xs);
-            let inputs = tokens.into_iter().zip(decoded).zip(chunk);
-            for (at, ((tokens, first), sentence)) in inputs.enumerate() {
-                let gold = &sentence.tree;
-                let is_tree = constraint.check(tokens.as_slice(), &first.output).is_satisfied();
-                match is_tree && !first.capped {
-                    true => rest.push((first.output, gold)),
-                    false => cases.push(Case { index: i * CHUNK + at, tokens, gold, first }),
-                }
-            }
-            watch.advance((i * CHUNK + chunk.len()) as u64, &format!("{} fail", cases.len()));
-        }
+        let decoded = decode_trees(task, beam, &trees, watch)?;
         watch.end();
-        let outputs: Vec<_> = rest.iter().map(|(y, _)| y.as_slice()).collect();
-        let golds: Vec<_> = rest.iter().map(|(_, gold)| *gold).collect();
-        let rest = scores(parser, &outputs, &golds, &Params::collins()).into_iter().sum();
-        Failures { parser, beam, cases, total: sentences.len(), constraint, rest }
+        let (mut rest, mut golds, mut cases) = (Vec::new(), Vec::new(), Vec::new());
+        for ((index, decoded), gold) in decoded.into_iter().enumerate().zip(trees) {
+            if decoded.is_failure() {
+                cases.push(Case { index, gold, decoded });
+            } else {
+                rest.push(decoded.own.output);
+                golds.push(gold);
+            }
+        }
+        let outputs: Vec<_> = rest.iter().map(Vec::as_slice).collect();
+        let rest = scores(task.parser(), &outputs, &golds, &Params::collins()).into_iter().sum();
+        Ok(Failures { task, beam, cases, total: sentences.len(), rest })
     }
 
     /// Keeps only the first `n` failures.
@@ -132,8 +124,8 @@ impl<'a> Failures<'a> {
     /// The first `n` failures, as a set of their own.
     pub(super) fn first(&self, n: usize) -> Failures<'a> {
         let cases = self.cases.iter().take(n).cloned().collect();
-        let Failures { parser, beam, total, rest, .. } = *self;
-        Failures { parser, beam, cases, total, constraint: parser.constraint(), rest }
+        let Failures { task, beam, total, rest, .. } = *self;
+        Failures { task, beam, cases, total, rest }
     }
 
     /// Repairs all failures.
@@ -146,64 +138,57 @@ impl<'a> Failures<'a> {
         config: &ParsingConfig,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
-        let ranking = self.beam.ranking;
-        let presets = config.presets(&self.parser.model.net);
-        let masked = |width| self.search(&MaskedBeam { width, ranking }, Otherwise::First, watch);
+        let presets = config.presets(&self.task.parser().model.net);
         match method {
-            Method::Paper(step_size) => {
-                let mut paper = presets.paper_by(step_size);
-                paper.width = self.beam.width;
-                self.gbi(paper, watch)
-            }
-            Method::Best => self.gbi(self.widened(&presets.best), watch),
-            Method::Small => self.gbi(self.widened(&presets.small), watch),
+            Method::Paper(step_size) => self.gbi(presets.paper_by(step_size), watch),
+            Method::Best => self.gbi(presets.best.clone(), watch),
+            Method::Small => self.gbi(presets.small.clone(), watch),
             Method::Constrained => Ok(self.constrained()),
-            Method::MaskedGreedy => Ok(masked(1)),
-            Method::MaskedBeam => Ok(masked(config.rivals.masked_width)),
-            // The output may not be a tree either.
-            Method::Beam(width) => {
-                let beam = Unconstrained(Beam { width, ranking });
-                Ok(self.search(&beam, Otherwise::Found, watch))
+            Method::MaskedGreedy => self.by(Search::Masked { width: 1 }, watch),
+            Method::MaskedBeam => {
+                self.by(Search::Masked { width: config.rivals.masked_width }, watch)
             }
+            Method::Beam(width) => self.decoded_by(width, watch),
         }
     }
 
-    /// A preset whose beam is at least as wide as the one that failed.
-    fn widened(&self, preset: &Config) -> Config {
-        let mut preset = preset.clone();
-        preset.width = preset.width.max(self.beam.width);
-        preset
-    }
-
-    /// Gradient-based inference with these settings.
+    /// Gradient-based inference with these settings, whose beam is at least as wide as the one that
+    /// failed.
     pub(super) fn gbi(
         &self,
         mut config: Config,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
         config.ranking = self.beam.ranking;
-        let model = &self.parser.model;
-        let xs: Vec<&[Token]> = self.cases.iter().map(|case| case.tokens.as_slice()).collect();
-        let gbi = Gbi::with(model, config)?;
-        let nudged = with_gbi(model, &gbi, &self.constraint, &xs, watch);
-        Ok(nudged.into_iter().map(Repair::from).collect())
+        self.by(Search::Gbi(Box::new(config)), watch)
     }
 
-    fn search(
-        &self,
-        search: &dyn ConstrainedDecoder<Net>,
-        otherwise: Otherwise,
-        watch: &dyn Watch,
-    ) -> Vec<Repair> {
-        let cases: Vec<_> = self.cases.iter().map(|c| (c.tokens.as_slice(), &c.first)).collect();
-        with_search(&self.parser.model, search, &self.constraint, &cases, otherwise, watch)
+    fn by(&self, search: Search, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
+        let failures: Vec<&Decoded> = self.cases.iter().map(|case| &case.decoded).collect();
+        let settings = settings(self.task, self.beam, search);
+        let answers = repair(self.task, &settings, &failures, watch)?;
+        Ok(answers.iter().map(Repair::from).collect())
+    }
+
+    /// The outputs of the network's own decoder with another beam, which may not be trees either.
+    fn decoded_by(&self, width: usize, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
+        let trees: Vec<&Tree> = self.cases.iter().map(|case| case.gold).collect();
+        let beam = Beam { width, ..self.beam };
+        let decoded = decode_trees(self.task, beam, &trees, watch)?;
+        let repair = |decoded: &Decoded| Repair {
+            converted: !decoded.is_failure(),
+            ..Repair::untouched(&decoded.own, width)
+        };
+        Ok(decoded.iter().map(repair).collect())
     }
 
     fn constrained(&self) -> Vec<Repair> {
         let repair = |case: &Case<'_>| {
             let started = Instant::now();
-            let output = complete(&self.parser.commands, &case.first.output, case.tokens.len());
-            let converted = self.constraint.check(case.tokens.as_slice(), &output).is_satisfied();
+            let (own, n_tokens) = (&case.decoded.own.output, case.gold.leaves().len());
+            let output = complete(&self.task.parser().commands, own, n_tokens);
+            let Decoded { rules, case, .. } = &case.decoded;
+            let converted = rules.check(&case.subject, &output).is_satisfied();
             let milliseconds = started.elapsed().as_secs_f64() * 1e3;
             Repair { output, converted, gave_up: false, steps: None, passes: 1, milliseconds }
         };
@@ -212,7 +197,8 @@ impl<'a> Failures<'a> {
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        self.cases.iter().map(|case| Repair::untouched(&case.first, self.beam.width)).collect()
+        let own = |case: &Case<'_>| Repair::untouched(&case.decoded.own, self.beam.width);
+        self.cases.iter().map(own).collect()
     }
 
     /// The score of these outputs on the failures.
@@ -223,7 +209,7 @@ impl<'a> Failures<'a> {
     fn scores(&self, repairs: &[Repair]) -> Vec<Score> {
         let outputs: Vec<_> = repairs.iter().map(|r| r.output.as_slice()).collect();
         let golds: Vec<_> = self.cases.iter().map(|case| case.gold).collect();
-        scores(self.parser, &outputs, &golds, &Params::collins())
+        scores(self.task.parser(), &outputs, &golds, &Params::collins())
     }
 
     /// The tallies of these outputs, failure by failure.
@@ -266,4 +252,24 @@ impl<'a> Failures<'a> {
             .with(Figure::MendedAfter, after.repairs.total() as f64);
         with_costs(row, repairs)
     }
+}
+
+/// The network's own outputs for these sentences, with this beam.
+fn decode_trees(
+    task: &Parsing,
+    beam: Beam,
+    trees: &[&Tree],
+    watch: &dyn Watch,
+) -> Result<Vec<Decoded>, UnknownParameter> {
+    let rules = Rules::parse("one tree", USUAL_RULES, None, task.vocabulary());
+    let rules = Arc::new(rules.expect("they are tested"));
+    let cases = trees.iter().map(|tree| (task.case(tree), rules.clone())).collect();
+    decode(task, &settings(task, beam, Search::Network), cases, watch)
+}
+
+/// The settings of a run by one search, with this beam.
+pub(super) fn settings(task: &Parsing, beam: Beam, search: Search) -> Settings {
+    let mut settings = Settings::of(task).by(Engine::exactly(search));
+    settings.beam = beam;
+    settings
 }

@@ -71,7 +71,7 @@ impl Block<'_> {
             steps: Vec::new(),
             roles: Vec::new(),
         };
-        self.decode(&mut measured);
+        self.decode(&mut measured)?;
         let paper = failures.gbi("gbi paper", self.paper(), watch)?;
         let small = failures.gbi("gbi small", config.gbi.small.clone(), watch)?;
         let best = failures.gbi("gbi best", kind.best.clone(), watch)?;
@@ -106,22 +106,25 @@ impl Block<'_> {
     }
 
     /// The methods that only decode.
-    fn decode(&self, to: &mut Measured) {
+    fn decode(&self, to: &mut Measured) -> Result<(), ExperimentError> {
         let Block { config, failures, kind, watch, .. } = *self;
         let untouched = failures.untouched();
         to.rows.push(self.row("viterbi", &untouched, 0.0));
         to.tallies.push("viterbi", failures.tallies(&untouched));
         let a_star = kind.charges.searching(config.rivals.agenda_limit);
-        let searches: [(&str, &dyn Fn() -> Vec<Repair>); 2] =
-            [("A*", &|| failures.a_star(a_star, watch)), ("exact MAP", &|| failures.exact(watch))];
-        for (name, search) in searches {
+        let names = ["A*", "exact MAP"];
+        for name in names {
             watch.begin(name, failures.cases.len() as u64);
-            let repairs = search();
+            let repairs = match name {
+                "A*" => failures.a_star(a_star, watch)?,
+                _ => failures.exact(watch)?,
+            };
             watch.end();
             // A separate decoder is charged a pass of its own.
             to.rows.push(self.row(name, &repairs, milliseconds(&repairs)));
             to.tallies.push(name, failures.tallies(&repairs));
         }
+        Ok(())
     }
 
     /// The best preset with caution, if the constraint may be wrong.
@@ -135,7 +138,7 @@ impl Block<'_> {
         };
         watch.begin("A*, for caution", failures.cases.len() as u64);
         let by = Searching::by_syntax(penalty, config.rivals.agenda_limit);
-        let searched = failures.a_star(by, watch);
+        let searched = failures.a_star(by, watch)?;
         watch.end();
         let cautious = failures.cautious(name, kind.best.clone(), searched, watch)?;
         self.nudge(to, name, &cautious, limit);

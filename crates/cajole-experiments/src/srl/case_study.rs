@@ -3,20 +3,24 @@
 
 use std::ops::Range;
 
-use cajole_core::{Config, Gbi, Outcome, Step, Symbol, Workspace};
+use cajole_core::{Config, Search, Step, Symbol, Trace};
+use cajole_infer::Roles;
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::decoded::{Decoded, repair};
 use cajole_report::{CaseStep, CaseStudy, Piece};
 use cajole_tasks::checkpoint::LoadError;
-use cajole_tasks::edit_distance;
 use cajole_tasks::srl::instance::{Instance, Noise};
 use cajole_tasks::srl::tagger::RoleTagger;
 use cajole_tasks::srl::training::instance;
+use cajole_tasks::{Silent, edit_distance};
 use cajole_treebank::penn::parse_tree;
 use cajole_treebank::roles::bio;
 use cajole_treebank::roles::nodes::Reading;
 use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use cajole_treebank::roles::show::Bracketing;
 
-use crate::{ExperimentError, NEAREST, alone, choose};
+use super::methods::{Failures, settings};
+use crate::{ExperimentError, NEAREST, choose};
 
 /// Longer sentences make unreadable tables.
 pub(super) const LONGEST: usize = 14;
@@ -58,29 +62,32 @@ fn example(tagger: &RoleTagger, reading: Reading) -> Result<(Sentence, Instance)
 /// If a preset names a parameter that the network does not have, or the network cannot read the
 /// paper's example.
 pub(super) fn case_study(
-    tagger: &RoleTagger,
+    task: &Roles,
     reading: Reading,
     presets: [(&str, &Config); 2],
-    failures: &[(&Sentence, &Instance)],
+    failures: &[(&Sentence, &Instance, &Decoded)],
 ) -> Result<Option<CaseStudy>, ExperimentError> {
-    let (model, constraint) = (&tagger.model, tagger.constraint());
+    let tagger = task.tagger();
     let (words, example) = example(tagger, reading)?;
+    let example = [example];
+    let of_example = Failures::find(task, &example, reading, &Silent)?;
     let distance = |s: &Sentence| edit_distance(&s.pos, &words.pos);
-    let short = failures.iter().filter(|(s, _)| s.tokens.len() <= LONGEST);
-    let mut near: Vec<_> = short.map(|&(s, x)| (distance(s), s, x)).collect();
+    let short = failures.iter().filter(|(s, ..)| s.tokens.len() <= LONGEST);
+    let mut near: Vec<_> = short.map(|&(s, x, decoded)| (distance(s), s, x, decoded)).collect();
     near.sort_by_key(|(distance, ..)| *distance);
     for (name, preset) in presets {
-        let gbi = Gbi::with(model, preset.clone())?.decoder(Box::new(tagger.viterbi()));
-        let mut workspace = Workspace::new(model);
-        let mut repaired = |sentence: &Sentence, x: &Instance| {
-            let outcome = alone(&gbi, x, &constraint, &mut workspace)?;
-            let is_repaired = outcome.g_before != 0.0 && outcome.is_satisfied();
+        let settings = settings(task, Search::Gbi(Box::new(preset.clone())));
+        let repaired = |sentence: &Sentence, x: &Instance, decoded: &Decoded| {
+            let answer = repair(task, &settings, &[decoded], &Silent).ok()?.pop()?;
             let title = format!("A repair, {name} preset, step size {}", preset.schedule.step_size);
-            is_repaired.then(|| trace_of(title, tagger, &sentence.tokens, x, &outcome))
+            let is_repaired = answer.status == Status::Satisfied;
+            is_repaired.then(|| trace_of(title, tagger, &sentence.tokens, x, &answer))?
         };
-        let own = repaired(&words, &example);
+        let own = of_example.cases.first();
+        let own = own.and_then(|(x, decoded)| repaired(&words, x, decoded));
         let others = near.iter().take(NEAREST);
-        let others = others.filter_map(|&(distance, s, x)| Some((distance, repaired(s, x)?)));
+        let others =
+            others.filter_map(|&(distance, s, x, of)| Some((distance, repaired(s, x, of)?)));
         if let Some(case) = choose(&words.tokens.join(" "), own, others) {
             return Ok(Some(case));
         }
@@ -96,11 +103,11 @@ fn trace_of(
     tagger: &RoleTagger,
     tokens: &[String],
     x: &Instance,
-    outcome: &Outcome,
-) -> CaseStudy {
+    answer: &Answer,
+) -> Option<CaseStudy> {
     let predicate = x.features.predicate;
     let gold = (!x.gold.is_empty()).then(|| bio::tags(&x.gold, tokens.len()));
-    let trace = &outcome.trace;
+    let trace = answer.trace.as_ref()?;
     let shown = trace.changes().map(|step| {
         let y = trace.output(step);
         let (arguments, wrong) = (tagger.vocabulary.arguments(y), wrong_spans(tagger, x, y));
@@ -117,13 +124,13 @@ fn trace_of(
         }
     });
     let right = Bracketing { tokens, predicate, arguments: &x.gold, wrong: &[] };
-    CaseStudy {
+    Some(CaseStudy {
         title,
         source: tokens.join(" "),
         target: gold.as_ref().map_or_else(String::new, |_| right.to_string()),
         steps: shown.collect(),
-        note: describe(tagger, tokens, x, outcome),
-    }
+        note: describe(tagger, tokens, x, answer, trace),
+    })
 }
 
 /// What is wrong with an output: one message per argument that is not a constituent.
@@ -147,26 +154,26 @@ fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usi
 }
 
 /// What is wrong at every step shown, and how the run ended.
-fn describe(tagger: &RoleTagger, tokens: &[String], x: &Instance, outcome: &Outcome) -> String {
+fn describe(
+    tagger: &RoleTagger,
+    tokens: &[String],
+    x: &Instance,
+    answer: &Answer,
+    trace: &Trace,
+) -> String {
     if x.brackets.is_none() {
         return "There is no tree, so arguments may be any span.".to_owned();
     }
-    let faults = |step: &Step| faults_in_words(tagger, tokens, x, outcome.trace.output(step));
+    let faults = |step: &Step| faults_in_words(tagger, tokens, x, trace.output(step));
     let mut steps: Vec<(&Step, Vec<String>)> =
-        outcome.trace.changes().map(|step| (step, faults(step))).collect();
+        trace.changes().map(|step| (step, faults(step))).collect();
     steps.dedup_by(|after, before| after.1 == before.1); // report only changes
     let steps = steps.iter().filter(|(_, faults)| !faults.is_empty());
     let mut sentences: Vec<String> =
         steps.map(|(step, faults)| format!("{}: {}.", name(step), faults.join("; "))).collect();
-    sentences.push(match (outcome.is_satisfied(), outcome.steps) {
-        (true, 0) => "Every argument is already a node of the tree.".to_owned(),
-        (true, 1) => "After 1 step every argument is a node of the tree.".to_owned(),
-        (true, n) => format!("After {n} steps every argument is a node of the tree."),
-        (false, n) => format!(
-            "Still violated after {n} steps ({:?}); the least violating output is kept.",
-            outcome.stop
-        ),
-    });
+    let steps = answer.steps.unwrap_or(0);
+    let plural = if steps == 1 { "" } else { "s" };
+    sentences.push(format!("After {steps} step{plural} every argument is a node of the tree."));
     sentences.join(" ")
 }
 

@@ -76,7 +76,7 @@ impl Run<'_> {
     fn choose_step_size(&self, dev: &Tagged<'_>) -> Result<f32, ExperimentError> {
         let config = self.config;
         let instances = self.instances(dev.sentences, config.readings[0], config.noise[0])?;
-        let failures = self.dev_failures(&instances, dev);
+        let failures = self.dev_failures(&instances, config.readings[0], dev)?;
         let step_size = best_of(config.tuning.step_sizes.iter().copied(), |step_size| {
             let paper = config.gbi.paper_by(step_size);
             self.gbi_f1(&format!("step size {step_size}"), &failures, paper)
@@ -90,7 +90,7 @@ impl Run<'_> {
         /// F1 differences that mean little on some hundred failures.
         const MARGIN: f64 = 0.2;
         let instances = self.instances(dev.sentences, reading, self.config.noise[0])?;
-        let failures = self.dev_failures(&instances, dev);
+        let failures = self.dev_failures(&instances, reading, dev)?;
         let presets = &self.config.gbi;
         let nudge = nearly_best_of(&self.config.tuning.nudges, MARGIN, |nudge: &Nudge| {
             let name = format!("moving {} by {}", groups(&nudge.moves), nudge.step_size);
@@ -109,12 +109,12 @@ impl Run<'_> {
     ) -> Result<Kind, ExperimentError> {
         let (tuning, best) = (&self.config.tuning, best.clone());
         let instances = self.instances(dev.sentences, reading, noise)?;
-        let failures = self.dev_failures(&instances, dev);
-        let searched = tuning.penalties.iter().map(|&penalty| {
-            let charges = Charges::by_syntax(penalty);
-            (finite(penalty), self.a_star(&format!("A*, penalty {penalty}"), &failures, &charges))
-        });
-        let searched: Vec<_> = searched.collect();
+        let failures = self.dev_failures(&instances, reading, dev)?;
+        let mut searched = Vec::with_capacity(tuning.penalties.len());
+        for &penalty in &tuning.penalties {
+            let (name, charges) = (format!("A*, penalty {penalty}"), Charges::by_syntax(penalty));
+            searched.push((finite(penalty), self.a_star(&name, &failures, &charges)?));
+        }
         let chosen =
             best_of(&searched, |(_, repairs)| Ok::<_, ExperimentError>(f1(&failures, repairs)))?;
         let penalty = chosen.and_then(|(penalty, _)| *penalty).unwrap_or(f32::INFINITY);
@@ -139,7 +139,7 @@ impl Run<'_> {
             let candidates = self.config.tuning.role_penalties.iter().copied();
             let chosen = best_of(candidates, |penalty| {
                 let name = format!("A*, {fault} penalty {penalty}");
-                let repairs = self.a_star(&name, failures, &charges.with_role(fault, penalty));
+                let repairs = self.a_star(&name, failures, &charges.with_role(fault, penalty))?;
                 Ok::<_, ExperimentError>(f1(failures, &repairs))
             })?;
             charges = chosen.map_or(charges, |penalty| charges.with_role(fault, penalty));
@@ -147,12 +147,17 @@ impl Run<'_> {
         Ok(charges)
     }
 
-    fn a_star(&self, name: &str, failures: &Failures<'_>, charges: &Charges) -> Vec<Repair> {
+    fn a_star(
+        &self,
+        name: &str,
+        failures: &Failures<'_>,
+        charges: &Charges,
+    ) -> Result<Vec<Repair>, ExperimentError> {
         self.watch.begin(name, failures.cases.len() as u64);
         let by = charges.searching(self.config.rivals.agenda_limit);
         let repairs = failures.a_star(by, self.watch);
         self.watch.end();
-        repairs
+        Ok(repairs?)
     }
 
     fn choose_caution(
@@ -181,8 +186,14 @@ impl Run<'_> {
         Ok(chosen.map_or(Caution { penalty: None, limit: None }, |&(_, caution)| caution))
     }
 
-    fn dev_failures<'i>(&'i self, instances: &'i [Instance], dev: &Tagged<'_>) -> Failures<'i> {
-        self.failures(instances, dev).truncated(self.config.tuning.failures)
+    fn dev_failures<'i>(
+        &'i self,
+        instances: &'i [Instance],
+        reading: Reading,
+        dev: &Tagged<'_>,
+    ) -> Result<Failures<'i>, ExperimentError> {
+        let failures = self.failures(instances, reading, dev)?;
+        Ok(failures.truncated(self.config.tuning.failures))
     }
 
     /// F1 on these failures after gradient-based inference.

@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use cajole_core::Candidate;
+use cajole_core::UnknownParameter;
 use cajole_core::decoders::Greedy;
 use cajole_files::Folder;
+use cajole_infer::Roles;
 use cajole_report::{CaseStudy, Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
 use cajole_tasks::corpora::CorpusError;
@@ -25,12 +26,9 @@ use super::block::{Block, Measured};
 use super::case_study::{LONGEST, case_study};
 use super::choice::{Chosen, Kind};
 use super::config::SrlConfig;
-use super::methods::Failures;
+use super::methods::{Failures, Own, mean_milliseconds};
 use super::tables;
-use crate::{
-    Experiment, ExperimentError, Kept, Places, SHOWN, SideBySide, Study, UnknownCorpus,
-    mean_milliseconds,
-};
+use crate::{Experiment, ExperimentError, Kept, Places, SHOWN, SideBySide, Study, UnknownCorpus};
 
 /// All measurements of one tagger.
 pub(crate) struct OfNetwork {
@@ -126,7 +124,8 @@ impl Experiment for SrlConfig {
     ) -> Result<(OfNetwork, Option<CaseStudy>), ExperimentError> {
         let corpus = self.recipe(network)?.corpus;
         let config = self.measuring(network);
-        let run = Run { name: &network.name, tagger, config: &config, corpus, kept, watch };
+        let task = Roles::new(tagger.clone());
+        let run = Run { name: &network.name, task: &task, config: &config, corpus, kept, watch };
         let measured = run.measure(network, card.dev_f1, splits)?;
         let case = kept.get(&format!("{} case", network.name), || {
             run.case_study(&measured.chosen, &splits.test)
@@ -142,19 +141,19 @@ impl Experiment for SrlConfig {
 /// Sentences with a tagger's own outputs for their predicates, computed on demand.
 pub(super) struct Tagged<'s> {
     pub(super) sentences: &'s [Sentence],
-    firsts: OnceCell<Vec<Candidate>>,
+    own: OnceCell<Vec<Own>>,
 }
 
 impl<'s> Tagged<'s> {
     fn new(sentences: &'s [Sentence]) -> Self {
-        Tagged { sentences, firsts: OnceCell::new() }
+        Tagged { sentences, own: OnceCell::new() }
     }
 }
 
 /// A tagger being measured.
 pub(super) struct Run<'a> {
     pub(super) name: &'a str,
-    pub(super) tagger: &'a RoleTagger,
+    pub(super) task: &'a Roles,
     pub(super) config: &'a SrlConfig,
     corpus: &'a CorpusConfig,
     pub(super) kept: &'a Kept,
@@ -162,6 +161,10 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn tagger(&self) -> &RoleTagger {
+        self.task.tagger()
+    }
+
     fn measure(
         &self,
         network: &NetworkConfig,
@@ -207,14 +210,18 @@ impl Run<'_> {
             true => self.instances(dev.sentences, reading, noise)?,
             false => Vec::new(),
         };
-        let found = OnceCell::new();
+        let found: OnceCell<Failures<'_>> = OnceCell::new();
         let of_one = |study: &Study| {
             if !study.is_about(self.name) {
                 return Ok(Vec::new());
             }
             study.measure(self.name, &config.gbi, chosen.step_size, self.kept, |name, preset| {
-                let found = found.get_or_init(|| self.failures(&instances, dev));
-                let some = found.first(study.failures);
+                if found.get().is_none() {
+                    let _ = found.set(self.failures(&instances, reading, dev)?);
+                }
+                let Some(some) = found.get().map(|found| found.first(study.failures)) else {
+                    unreachable!("it has just been set")
+                };
                 let nudged = some.gbi(name, preset, watch)?;
                 Ok(some.row(self.name, name, "dev", &some.within(&nudged, None)))
             })
@@ -231,10 +238,10 @@ impl Run<'_> {
             let mut rows = Vec::new();
             for kind in chosen.kinds.iter().filter(|k| k.reading == self.config.readings[0]) {
                 let instances = self.instances(dev.sentences, kind.reading, kind.noise)?;
-                let failures = self.failures(&instances, dev);
+                let failures = self.failures(&instances, kind.reading, dev)?;
                 for search in &collapse.searches {
                     self.watch.begin(&search.name, failures.cases.len() as u64);
-                    let repairs = failures.a_star(search.searching(&kind.charges), self.watch);
+                    let repairs = failures.a_star(search.searching(&kind.charges), self.watch)?;
                     self.watch.end();
                     rows.push(failures.row(self.name, &search.name, kind.noise.name(), &repairs));
                 }
@@ -247,10 +254,17 @@ impl Run<'_> {
     pub(super) fn failures<'i>(
         &'i self,
         instances: &'i [Instance],
+        reading: Reading,
         tagged: &Tagged<'_>,
-    ) -> Failures<'i> {
-        let decode = || Failures::decode(self.tagger, instances, self.watch);
-        Failures::among(self.tagger, instances, tagged.firsts.get_or_init(decode))
+    ) -> Result<Failures<'i>, UnknownParameter> {
+        let own = match tagged.own.get() {
+            Some(known) => known,
+            None => {
+                let own = Failures::decode(self.task, instances, self.watch)?;
+                tagged.own.get_or_init(|| own)
+            }
+        };
+        Ok(Failures::among(self.task, instances, reading, own))
     }
 
     /// Whether this network is measured under every kind of constraint.
@@ -274,7 +288,7 @@ impl Run<'_> {
         for (i, sentence) in sentences.iter().enumerate() {
             let tree = predicted.get(i).or(sentence.tree.as_ref());
             for (_, proposition) in propositions(std::slice::from_ref(sentence), self.corpus) {
-                let instance = instance(self.tagger, sentence, proposition)?;
+                let instance = instance(self.tagger(), sentence, proposition)?;
                 instances.push(match tree {
                     Some(tree) => instance.within(tree, reading, noise),
                     None => instance,
@@ -295,12 +309,13 @@ impl Run<'_> {
         let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
         let short: Vec<Sentence> = short.cloned().collect();
         let instances = self.instances(&short, kind.reading, kind.noise)?;
-        let failures = Failures::find(self.tagger, &instances, self.watch).truncated(SHOWN);
+        let failures = Failures::find(self.task, &instances, kind.reading, self.watch)?;
+        let failures = failures.truncated(SHOWN);
         let by = kind.charges.searching(self.config.rivals.agenda_limit);
         let mut methods = vec![
             ("network".to_owned(), failures.untouched()),
-            ("A*".to_owned(), failures.a_star(by, self.watch)),
-            ("exact MAP".to_owned(), failures.exact(self.watch)),
+            ("A*".to_owned(), failures.a_star(by, self.watch)?),
+            ("exact MAP".to_owned(), failures.exact(self.watch)?),
         ];
         let gbi = &self.config.gbi;
         let presets = [("paper", gbi.paper_by(chosen.step_size)), ("small", gbi.small.clone())];
@@ -319,7 +334,7 @@ impl Run<'_> {
         let gold: Vec<String> = all.clone().map(|i| show(i, &failures.cases[i].0.gold)).collect();
         let inputs = all.map(|i| tokens(i).join(" ")).collect();
         Ok(SideBySide::of(inputs, &gold, &methods, |i, y| {
-            show(i, &self.tagger.vocabulary.arguments(y))
+            show(i, &self.tagger().vocabulary.arguments(y))
         }))
     }
 
@@ -333,18 +348,15 @@ impl Run<'_> {
         let short = sentences.iter().filter(|s| s.tokens.len() <= LONGEST);
         let short: Vec<Sentence> = short.cloned().collect();
         let instances = self.instances(&short, reading, config.noise[0])?;
-        let failures = Failures::find(self.tagger, &instances, self.watch);
+        let failures = Failures::find(self.task, &instances, reading, self.watch)?;
         let of_instance: Vec<&Sentence> =
             propositions(&short, self.corpus).map(|(s, _)| s).collect();
-        let cases = failures.cases.iter().map(|(x, _)| {
-            let place = instances.iter().position(|other| std::ptr::eq(other, *x));
-            (of_instance[place.expect("failures are among the instances")], *x)
-        });
-        let cases: Vec<_> = cases.collect();
+        let cases = failures.cases.iter().zip(&failures.inputs);
+        let cases: Vec<_> = cases.map(|((x, decoded), &i)| (of_instance[i], *x, decoded)).collect();
         let paper = config.gbi.paper_by(chosen.step_size);
         let best = chosen.kinds.first().map_or(&config.gbi.best, |kind| &kind.best);
         let presets = [("paper", &paper), ("best", best)];
-        case_study(self.tagger, reading, presets, &cases)
+        case_study(self.task, reading, presets, &cases)
     }
 
     /// Parses these sentences with the built-in parser.
@@ -371,10 +383,10 @@ impl Run<'_> {
         let name = format!("{} {data} {} {}", self.name, noise.name(), reading.name());
         let measured = self.kept.get(&name, || {
             let instances = self.instances(tagged.sentences, reading, noise)?;
-            let failures = self.failures(&instances, tagged);
-            let Run { name: net, tagger, config, watch, .. } = *self;
+            let failures = self.failures(&instances, reading, tagged)?;
+            let Run { name: net, task, config, watch, .. } = *self;
             let timed = &instances[..instances.len().min(TIMED)];
-            let viterbi = mean_milliseconds(&tagger.model, &tagger.viterbi(), timed);
+            let viterbi = mean_milliseconds(task, timed)?;
             let failures = &failures;
             let first = (config.readings[0], config.noise[0]);
             let has_parts = data == "test" && (reading, noise) == first && self.has_every_kind();

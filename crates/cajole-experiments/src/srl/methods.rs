@@ -1,31 +1,40 @@
 //! A tagger's failures, and every method of repairing them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use cajole_core::constraints::{Brackets, SpansInTree};
-use cajole_core::decoders::tags::{AStar, Exact, Tagged};
-use cajole_core::{
-    Candidate, Config, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter,
-};
+use cajole_core::{Config, Constraint, Search, Symbol, UnknownParameter};
+use cajole_infer::answer::Answer;
+use cajole_infer::case::Case;
+use cajole_infer::decoded::{Decoded, decode, repair};
+use cajole_infer::driver::Driver;
+use cajole_infer::engine::Engine;
+use cajole_infer::input::Input;
+use cajole_infer::task::Task;
+use cajole_infer::{Roles, Settings};
 use cajole_report::{Figure, Row};
+use cajole_rules::Rules;
 use cajole_tasks::Watch;
 use cajole_tasks::srl::instance::Instance;
-use cajole_tasks::srl::tagger::{Net, RoleTagger};
+use cajole_tasks::srl::tagger::RoleTagger;
+use cajole_treebank::roles::Reading;
 use cajole_treebank::roles::eval::{Counts, Score};
 
 use super::search::Searching;
-use crate::{Interval, Nudged, Otherwise, Repair, Tally, with_costs, with_gbi, with_search};
+use crate::{Interval, Repair, Tally, milliseconds_to, with_costs};
 
 /// The predicates for which a tagger's own output violates the constraint.
 pub struct Failures<'a> {
     /// The tagger.
-    pub tagger: &'a RoleTagger,
-    /// The failures, each with its first output.
-    pub cases: Vec<(&'a Instance, Candidate)>,
+    pub task: &'a Roles,
+    /// The failures.
+    pub cases: Vec<(&'a Instance, Decoded)>,
     /// The predicate of each failure, by its index.
     pub(super) inputs: Vec<usize>,
     /// The number of predicates.
     pub total: usize,
+    reading: Reading,
     constraint: SpansInTree,
     /// The score of all other outputs.
     rest: Score,
@@ -34,7 +43,7 @@ pub struct Failures<'a> {
 /// Gradient-based inference on all failures, to be evaluated under several step limits.
 pub struct AllNudged {
     /// One run per failure.
-    pub runs: Vec<Nudged>,
+    pub runs: Vec<Answer>,
     /// The preceding A* results, if it was run.
     searched: Vec<Repair>,
 }
@@ -42,54 +51,70 @@ pub struct AllNudged {
 impl AllNudged {
     /// The mean time of the first pass, in milliseconds.
     pub fn first(&self) -> f64 {
-        let first = |run: &Nudged| run.milliseconds(run.outcome.trace.steps().first());
+        let first = |run: &Answer| {
+            let trace = run.trace.as_ref();
+            milliseconds_to(run, trace.and_then(|trace| trace.steps().first()))
+        };
         self.runs.iter().map(first).sum::<f64>() / self.runs.len() as f64
     }
 }
 
+/// An output of the tagger's own, with its log-probability.
+pub(super) type Own = (Vec<Symbol>, f32);
+
 impl<'a> Failures<'a> {
     /// Tags `instances` and keeps the failures.
-    pub fn find(tagger: &'a RoleTagger, instances: &'a [Instance], watch: &dyn Watch) -> Self {
-        Failures::among(tagger, instances, &Failures::decode(tagger, instances, watch))
+    ///
+    /// # Errors
+    /// If the usual preset names a parameter that the network does not have.
+    pub fn find(
+        task: &'a Roles,
+        instances: &'a [Instance],
+        reading: Reading,
+        watch: &dyn Watch,
+    ) -> Result<Self, UnknownParameter> {
+        let own = Failures::decode(task, instances, watch)?;
+        Ok(Failures::among(task, instances, reading, &own))
     }
 
     /// The tagger's own outputs. They do not depend on what is allowed, so they serve all kinds of
     /// constraints.
     pub(super) fn decode(
-        tagger: &RoleTagger,
+        task: &Roles,
         instances: &[Instance],
         watch: &dyn Watch,
-    ) -> Vec<Candidate> {
-        /// Predicates between progress reports.
-        const CHUNK: usize = 512;
+    ) -> Result<Vec<Own>, UnknownParameter> {
         watch.begin("viterbi", instances.len() as u64);
-        let mut firsts = Vec::with_capacity(instances.len());
-        for chunk in instances.chunks(CHUNK) {
-            let xs: Vec<&Instance> = chunk.iter().collect();
-            firsts.extend(tagger.model.decode_all(&tagger.viterbi(), &xs));
-            watch.advance(firsts.len() as u64, "");
-        }
+        let rules = rules(task, Reading::All);
+        let cases = instances.iter().map(|x| (Roles::case(x, Reading::All), rules.clone()));
+        let settings = settings(task, Search::Network);
+        let decoded = decode(task, &settings, cases.collect(), watch)?;
         watch.end();
-        firsts
+        let own = |one: Decoded| (one.own.output, one.own.log_prob.unwrap_or(f32::NAN));
+        Ok(decoded.into_iter().map(own).collect())
     }
 
-    /// The failures among these instances, whose outputs are `firsts`.
+    /// The failures among these instances, whose own outputs are known.
     pub(super) fn among(
-        tagger: &'a RoleTagger,
+        task: &'a Roles,
         instances: &'a [Instance],
-        firsts: &[Candidate],
+        reading: Reading,
+        own: &[Own],
     ) -> Self {
-        let constraint = tagger.constraint();
+        let (tagger, rules) = (task.tagger(), rules(task, reading));
         let (mut rest, mut cases, mut inputs) = (Score::default(), Vec::new(), Vec::new());
-        for (i, (x, first)) in instances.iter().zip(firsts).enumerate() {
-            if constraint.check(x, &first.output).is_satisfied() {
-                rest += Score::of(&x.gold, &tagger.vocabulary.arguments(&first.output));
-            } else {
-                cases.push((x, first.clone()));
+        for (i, (x, (output, log_prob))) in instances.iter().zip(own).enumerate() {
+            let case = Roles::case(x, reading);
+            let decoded = Decoded::known(case, rules.clone(), output.clone(), *log_prob);
+            if decoded.is_failure() {
+                cases.push((x, decoded));
                 inputs.push(i);
+            } else {
+                rest += Score::of(&x.gold, &tagger.vocabulary.arguments(output));
             }
         }
-        Failures { tagger, cases, inputs, total: instances.len(), constraint, rest }
+        let (total, constraint) = (instances.len(), tagger.constraint());
+        Failures { task, cases, inputs, total, reading, constraint, rest }
     }
 
     /// Keeps only the first `n` failures.
@@ -104,27 +129,45 @@ impl<'a> Failures<'a> {
     pub(super) fn first(&self, n: usize) -> Failures<'a> {
         let cases = self.cases.iter().take(n).cloned().collect();
         let inputs = self.inputs.iter().take(n).copied().collect();
-        let (tagger, total, rest) = (self.tagger, self.total, self.rest.clone());
-        Failures { tagger, cases, inputs, total, constraint: tagger.constraint(), rest }
+        let (task, total, reading, rest) = (self.task, self.total, self.reading, self.rest.clone());
+        let constraint = task.tagger().constraint();
+        Failures { task, cases, inputs, total, reading, constraint, rest }
+    }
+
+    fn tagger(&self) -> &RoleTagger {
+        self.task.tagger()
     }
 
     /// A* search. Where it gives up, the first output stays.
-    pub fn a_star(&self, by: Searching, watch: &dyn Watch) -> Vec<Repair> {
-        let tags = &self.tagger.vocabulary.tags;
-        let mut search = AStar::new(tags, by.penalties);
-        (search.agenda_limit, search.heuristic) = (by.agenda_limit, by.heuristic);
-        self.with(&Tagged { tags, search }, watch)
+    ///
+    /// # Errors
+    /// If the usual preset names a parameter that the network does not have.
+    pub fn a_star(
+        &self,
+        by: Searching,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Repair>, UnknownParameter> {
+        let Searching { penalties, heuristic, agenda_limit: limit } = by;
+        self.by(Search::Astar { limit, penalties, heuristic }, watch)
     }
 
     /// The most probable output that satisfies the constraint.
-    pub fn exact(&self, watch: &dyn Watch) -> Vec<Repair> {
-        let tags = &self.tagger.vocabulary.tags;
-        self.with(&Tagged { tags, search: Exact { free: &self.constraint.free } }, watch)
+    ///
+    /// # Errors
+    /// If the usual preset names a parameter that the network does not have.
+    pub fn exact(&self, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
+        self.by(Search::Exact { limit: 1 }, watch)
+    }
+
+    fn by(&self, search: Search, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
+        let failures: Vec<&Decoded> = self.cases.iter().map(|(_, decoded)| decoded).collect();
+        let answers = repair(self.task, &settings(self.task, search), &failures, watch)?;
+        Ok(answers.iter().map(Repair::from).collect())
     }
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
+        self.cases.iter().map(|(_, decoded)| Repair::untouched(&decoded.own, 1)).collect()
     }
 
     /// Gradient-based inference. Objectives that raise an output take it from exact decoding, unless
@@ -139,8 +182,9 @@ impl<'a> Failures<'a> {
         config: Config,
         watch: &dyn Watch,
     ) -> Result<AllNudged, UnknownParameter> {
-        let xs: Vec<&Instance> = self.cases.iter().map(|(x, _)| *x).collect();
-        Ok(AllNudged { searched: Vec::new(), runs: self.gbi_on(name, config, &xs, watch)? })
+        let failures: Vec<&Decoded> = self.cases.iter().map(|(_, decoded)| decoded).collect();
+        let runs = self.nudged(name, config, &failures, watch)?;
+        Ok(AllNudged { searched: Vec::new(), runs })
     }
 
     /// Gradient-based inference under a relaxed constraint: accepts arguments that A* keeps despite
@@ -155,40 +199,47 @@ impl<'a> Failures<'a> {
         searched: Vec<Repair>,
         watch: &dyn Watch,
     ) -> Result<AllNudged, UnknownParameter> {
-        let lenient = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
+        let mut lenient = Vec::with_capacity(self.cases.len());
+        for ((x, decoded), repair) in self.cases.iter().zip(&searched) {
             let kept = self.constraint.faults(*x, &repair.output).map(|s| (s.start, s.end));
             let widen = |nodes: &Brackets| {
                 Arc::new(nodes.as_pairs().iter().copied().chain(kept).collect::<Brackets>())
             };
-            Instance { brackets: x.brackets.as_deref().map(widen), ..(*x).clone() }
-        };
-        let lenient: Vec<Instance> = self.cases.iter().zip(&searched).map(lenient).collect();
-        let xs: Vec<&Instance> = lenient.iter().collect();
-        Ok(AllNudged { runs: self.gbi_on(name, config, &xs, watch)?, searched })
+            let brackets = x.brackets.as_deref().map(widen);
+            let case = Roles::case(&Instance { brackets, ..(*x).clone() }, self.reading);
+            let Decoded { rules, own, .. } = decoded;
+            let log_prob = own.log_prob.unwrap_or(f32::NAN);
+            lenient.push(Decoded::known(case, rules.clone(), own.output.clone(), log_prob));
+        }
+        // What the relaxed constraint allows stays as it is.
+        let failures: Vec<&Decoded> = lenient.iter().filter(|one| one.is_failure()).collect();
+        let mut nudged = self.nudged(name, config, &failures, watch)?.into_iter();
+        let runs = lenient.iter().map(|one| match one.is_failure() {
+            true => nudged.next().unwrap_or_else(|| one.own.clone()),
+            false => one.own.clone(),
+        });
+        Ok(AllNudged { runs: runs.collect(), searched })
     }
 
-    fn gbi_on(
+    fn nudged(
         &self,
         name: &str,
         config: Config,
-        xs: &[&Instance],
+        failures: &[&Decoded],
         watch: &dyn Watch,
-    ) -> Result<Vec<Nudged>, UnknownParameter> {
-        let model = &self.tagger.model;
-        let sources = self.tagger.sources(&config, Some(&self.constraint.free));
-        let gbi =
-            Gbi::with(model, config)?.decoder(Box::new(self.tagger.viterbi())).sources(sources);
-        watch.begin(name, xs.len() as u64);
-        let runs = with_gbi(model, &gbi, &self.constraint, xs, watch);
+    ) -> Result<Vec<Answer>, UnknownParameter> {
+        let settings = settings(self.task, Search::Gbi(Box::new(config)));
+        watch.begin(name, failures.len() as u64);
+        let answers = repair(self.task, &settings, failures, watch);
         watch.end();
-        Ok(runs)
+        answers
     }
 
     /// The results within `limit` steps, judged by the original constraint.
     pub fn within(&self, nudged: &AllNudged, limit: Option<usize>) -> Vec<Repair> {
         let cases = self.cases.iter().zip(&nudged.runs).enumerate();
         let judged = cases.map(|(i, ((x, _), run))| {
-            let mut repair = run.within(limit.unwrap_or(usize::MAX));
+            let mut repair = Repair::within(run, limit.unwrap_or(usize::MAX));
             repair.converted &= self.constraint.check(*x, &repair.output).is_satisfied();
             if let Some(searched) = nudged.searched.get(i) {
                 repair.passes += searched.passes;
@@ -199,25 +250,19 @@ impl<'a> Failures<'a> {
         judged.collect()
     }
 
-    fn with(&self, search: &dyn ConstrainedDecoder<Net>, watch: &dyn Watch) -> Vec<Repair> {
-        let cases: Vec<_> = self.cases.iter().map(|(x, first)| (*x, first)).collect();
-        let model = &self.tagger.model;
-        with_search(model, search, &self.constraint, &cases, Otherwise::Found, watch)
-    }
-
     /// The score of these outputs on the failures.
     pub fn score<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> Score {
         let mut total = Score::default();
         for ((x, _), y) in self.cases.iter().zip(outputs) {
-            total += Score::of(&x.gold, &self.tagger.vocabulary.arguments(y));
+            total += Score::of(&x.gold, &self.tagger().vocabulary.arguments(y));
         }
         total
     }
 
     /// The tallies of these outputs, failure by failure.
     pub(crate) fn tallies(&self, repairs: &[Repair]) -> Vec<Tally> {
-        let tally = |((x, _), repair): (&(&Instance, Candidate), &Repair)| {
-            let score = Score::of(&x.gold, &self.tagger.vocabulary.arguments(&repair.output));
+        let tally = |((x, _), repair): (&(&Instance, Decoded), &Repair)| {
+            let score = Score::of(&x.gold, &self.tagger().vocabulary.arguments(&repair.output));
             let Counts { correct, excess, missed } = score.overall();
             let [correct, found, gold] =
                 [correct, correct + excess, correct + missed].map(|n| n as u32);
@@ -228,7 +273,8 @@ impl<'a> Failures<'a> {
 
     /// For every role: its count, and F1 of all outputs before and after these repairs.
     pub(super) fn by_role(&self, repairs: &[Repair]) -> Vec<(String, usize, f64, f64)> {
-        let before = self.whole(self.cases.iter().map(|(_, first)| first.output.as_slice()));
+        let before =
+            self.whole(self.cases.iter().map(|(_, decoded)| decoded.own.output.as_slice()));
         let after = self.whole(repairs.iter().map(|r| r.output.as_slice()));
         let f1 = |score: &Score, role: &str| score.roles.get(role).map_or(0.0, Counts::f1);
         let roles = before.roles.iter().map(|(role, counts)| {
@@ -248,7 +294,7 @@ impl<'a> Failures<'a> {
     /// The percentage of arguments that are not constituents, averaged over the failures.
     fn disagreement<'y>(&self, outputs: impl IntoIterator<Item = &'y [Symbol]>) -> f64 {
         let (tags, free) = (&self.constraint.tags, &self.constraint.free);
-        let of_one = |((x, _), y): (&(&Instance, Candidate), &'y [Symbol])| {
+        let of_one = |((x, _), y): (&(&Instance, Decoded), &'y [Symbol])| {
             let arguments = tags.iter_spans(y).filter(|span| !free.contains(span.role)).count();
             self.constraint.faults(*x, y).count() as f64 / arguments.max(1) as f64
         };
@@ -261,7 +307,7 @@ impl<'a> Failures<'a> {
         let n = repairs.len() as f64;
         let mean = |f: &dyn Fn(&Repair) -> f64| repairs.iter().map(f).sum::<f64>() / n;
         let share = |f: &dyn Fn(&Repair) -> bool| 100.0 * mean(&|r| f64::from(u8::from(f(r))));
-        let firsts = || self.cases.iter().map(|(_, first)| first.output.as_slice());
+        let firsts = || self.cases.iter().map(|(_, decoded)| decoded.own.output.as_slice());
         let outputs = || repairs.iter().map(|r| r.output.as_slice());
         let (before, after) = (self.score(firsts()), self.score(outputs()));
         let (whole_before, whole_after) = (self.whole(firsts()), self.whole(outputs()));
@@ -315,4 +361,34 @@ const AFTER: [Figure; 8] = [
 
 fn scores(score: &Score) -> [f64; 4] {
     [score.precision(), score.recall(), score.f1(), score.perfect_rate()]
+}
+
+/// The mean time that the tagger's own decoder takes for one input at a time, in milliseconds.
+///
+/// # Errors
+/// If the usual preset names a parameter that the network does not have.
+pub(super) fn mean_milliseconds(
+    task: &Roles,
+    instances: &[Instance],
+) -> Result<f64, UnknownParameter> {
+    let (rules, settings) = (rules(task, Reading::All), settings(task, Search::Network));
+    let mut driver = Driver::new(task, &settings)?;
+    let cases: Vec<Case> = instances.iter().map(|x| Roles::case(x, Reading::All)).collect();
+    let started = Instant::now();
+    for case in &cases {
+        driver.own_outputs(&mut [Input::new(case, &rules, 0)]);
+    }
+    Ok(started.elapsed().as_secs_f64() * 1e3 / cases.len() as f64)
+}
+
+/// The rules of the experiment: arguments are nodes of the tree.
+pub(super) fn rules(task: &Roles, reading: Reading) -> Arc<Rules> {
+    let text = format!("spans-in-tree = \"{}\"", reading.name());
+    let rules = Rules::parse("arguments are nodes", &text, None, task.vocabulary());
+    Arc::new(rules.expect("they are tested"))
+}
+
+/// The settings of a run by one search.
+pub(super) fn settings(task: &Roles, search: Search) -> Settings {
+    Settings::of(task).by(Engine::exactly(search))
 }

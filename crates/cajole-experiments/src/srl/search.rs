@@ -24,7 +24,7 @@ pub struct Searching {
 impl Searching {
     /// Charges only for arguments that are not constituents, with the tight bound.
     pub fn by_syntax(penalty: f32, agenda_limit: usize) -> Self {
-        let penalties = Penalties { syntax: penalty, ..Penalties::default() };
+        let penalties = Penalties { syntax: penalty, ..Penalties::NONE };
         Searching { penalties, heuristic: Heuristic::Viterbi, agenda_limit }
     }
 }

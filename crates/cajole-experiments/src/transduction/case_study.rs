@@ -1,13 +1,17 @@
 //! Follows single inputs step by step, like the tables in the paper's appendix.
 
-use cajole_core::{Gbi, Outcome, Symbol, UnknownParameter, Workspace};
+use cajole_core::{Search, Symbol, Trace, UnknownParameter};
+use cajole_infer::Transduction;
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::decoded::{Decoded, repair};
 use cajole_report::{CaseStep, CaseStudy, Piece};
+use cajole_tasks::Silent;
 use cajole_tasks::edit_distance;
-use cajole_tasks::transduction::{ConstraintKind, Net, Text, accuracy, parse, transduce};
+use cajole_tasks::transduction::{Kind, Text, accuracy, parse, transduce};
 
 use super::config::TransductionConfig;
-use super::methods::Failures;
-use crate::{NEAREST, Repair, alone, choose};
+use super::methods::{Failures, settings};
+use crate::{NEAREST, Repair, choose};
 
 /// The paper's example of a repair.
 const EXAMPLE: &str = "azazbzazbzbzazbzbzbzbzbz";
@@ -19,35 +23,36 @@ const EXAMPLE: &str = "azazbzazbzbzazbzbzbzbzbz";
 /// If the preset names a parameter that the network does not have.
 pub(super) fn case_study(
     name: &str,
-    model: &Net,
+    task: &Transduction,
     config: &TransductionConfig,
     inputs: &[Vec<Symbol>],
 ) -> Result<Option<CaseStudy>, UnknownParameter> {
-    let failures = Failures::find(model, ConstraintKind::Count, inputs);
-    let gbi = Gbi::with(model, config.gbi.paper.clone())?;
-    let mut workspace = Workspace::new(model);
-    let mut repaired = |x: &[Symbol]| {
-        let outcome = alone(&gbi, x, &*failures.constraint, &mut workspace)?;
-        let is_repaired = outcome.g_before != 0.0 && outcome.is_satisfied();
+    let failures = Failures::find(task, Kind::Count, inputs)?;
+    let paper = Search::Gbi(Box::new(config.gbi.paper.clone()));
+    let repaired = |x: &[Symbol], decoded: &Decoded| {
+        let settings = settings(task, paper.clone());
+        let answer = repair(task, &settings, &[decoded], &Silent).ok()?.pop()?;
         let title = format!("{name}, count constraint, paper preset");
-        is_repaired.then(|| trace_of(title, x, &outcome))
+        (answer.status == Status::Satisfied).then(|| trace_of(title, x, &answer))?
     };
-    let example = parse(EXAMPLE).expect("the example is an input");
-    let own = repaired(&example);
-    let distance = |x: &[Symbol]| edit_distance(x, &example);
-    let mut near: Vec<(usize, &[Symbol])> =
-        failures.cases.iter().map(|(x, _)| (distance(x), *x)).collect();
-    near.sort_by_key(|(distance, _)| *distance);
+    let example = vec![parse(EXAMPLE).expect("the example is an input")];
+    let of_example = Failures::find(task, Kind::Count, &example)?;
+    let own = of_example.cases.first().and_then(|(x, decoded)| repaired(x, decoded));
+    let distance = |x: &[Symbol]| edit_distance(x, &example[0]);
+    let mut near: Vec<(usize, &[Symbol], &Decoded)> =
+        failures.cases.iter().map(|(x, decoded)| (distance(x), *x, decoded)).collect();
+    near.sort_by_key(|(distance, ..)| *distance);
     let others = near.iter().take(NEAREST);
-    let others = others.filter_map(|(distance, x)| Some((*distance, repaired(x)?)));
+    let others =
+        others.filter_map(|(distance, x, decoded)| Some((*distance, repaired(x, decoded)?)));
     Ok(choose(EXAMPLE, own, others))
 }
 
 /// The trace of one input as a table: the decoded outputs, with errors marked. Of repeated outputs,
 /// only the first and the last are shown.
-fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
+fn trace_of(title: String, x: &[Symbol], answer: &Answer) -> Option<CaseStudy> {
     let gold = transduce(x);
-    let trace = &outcome.trace;
+    let trace = answer.trace.as_ref()?;
     let shown = trace.changes().map(|step| {
         let y = trace.output(step);
         CaseStep {
@@ -60,25 +65,22 @@ fn trace_of(title: String, x: &[Symbol], outcome: &Outcome) -> CaseStudy {
             accuracy: 100.0 * accuracy(y, &gold),
         }
     });
-    CaseStudy {
+    Some(CaseStudy {
         title,
         source: Text(x).to_string(),
         target: Text(&gold).to_string(),
         steps: shown.collect(),
-        note: describe(outcome),
-    }
+        note: describe(answer, trace),
+    })
 }
 
 /// How the run ended: `41 steps in 2 descents, satisfied: aaazb`.
-fn describe(outcome: &Outcome) -> String {
-    let descents = 1 + outcome.trace.steps().last().map_or(0, |step| step.attempt);
+fn describe(answer: &Answer, trace: &Trace) -> String {
+    let descents = 1 + trace.steps().last().map_or(0, |step| step.attempt);
     let descents = if descents == 1 { String::new() } else { format!(" in {descents} descents") };
-    let verdict = match outcome.is_satisfied() {
-        true => "satisfied".to_owned(),
-        false => format!("not satisfied ({:?}); the least violating output is kept", outcome.stop),
-    };
-    let plural = if outcome.steps == 1 { "" } else { "s" };
-    format!("{} step{plural}{descents}, {verdict}: {}", outcome.steps, Text(&outcome.output))
+    let steps = answer.steps.unwrap_or(0);
+    let plural = if steps == 1 { "" } else { "s" };
+    format!("{steps} step{plural}{descents}, satisfied: {}", Text(&answer.output))
 }
 
 /// The output in runs of correct and wrong positions.
@@ -99,7 +101,7 @@ fn pieces(y: &[Symbol], gold: &[Symbol]) -> Vec<Piece> {
 pub(super) fn sample_repairs(failures: &Failures<'_>, repairs: &[Repair]) -> Vec<String> {
     let every = (repairs.len() / 3).max(1);
     let shown = failures.cases.iter().zip(repairs).step_by(every).take(3);
-    let line = |((x, first), repair): (&(&[Symbol], cajole_core::Candidate), &Repair)| {
+    let line = |((x, decoded), repair): (&(&[Symbol], Decoded), &Repair)| {
         let verdict = match (repair.converted, repair.output == transduce(x)) {
             (true, true) => "right",
             (true, false) => "satisfied",
@@ -108,7 +110,7 @@ pub(super) fn sample_repairs(failures: &Failures<'_>, repairs: &[Repair]) -> Vec
         let steps = repair.steps.unwrap_or(0);
         format!(
             "      {} →\n      {} ({verdict}, {steps} step{})",
-            Text(&first.output),
+            Text(&decoded.own.output),
             Text(&repair.output),
             if steps == 1 { "" } else { "s" }
         )

@@ -1,12 +1,13 @@
 //! The whole transduction experiment: train, find failures, repair them by every method, report.
 
-use cajole_core::{Gbi, Symbol, UnknownParameter};
+use cajole_core::{Search, Symbol, UnknownParameter};
 use cajole_files::Folder;
+use cajole_infer::Transduction;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::models::StartState;
 use cajole_report::{Figure, Report, Row};
 use cajole_tasks::checkpoint::LoadError;
-use cajole_tasks::transduction::{ConstraintKind, Net, Splits, train};
+use cajole_tasks::transduction::{Kind, Splits, train};
 use cajole_tasks::{Checkpoint, Watch};
 
 use super::case_study::{case_study, sample_repairs};
@@ -33,7 +34,7 @@ pub enum ExperimentError {
 /// The measurements for one network and one constraint.
 pub(super) struct Measured {
     pub(super) start_state: StartState,
-    pub(super) kind: ConstraintKind,
+    pub(super) kind: Kind,
     /// One per method, the untouched outputs first.
     pub(super) rows: Vec<Row>,
     /// The steps of each conversion and the number of failures, by nudging method.
@@ -73,14 +74,17 @@ pub fn reproduce(
                 let folder = out.within(format!("nets/{name}")).map_err(LoadError::from)?;
                 model.save(&folder, &card, Precision::F32)?;
             }
-            for kind in ConstraintKind::ALL {
-                measured.push(measure(&name, &model, kind, config, &splits, watch)?);
+            let task = Transduction::new(model);
+            for kind in Kind::ALL {
+                let mut of_kind = measure(&name, &task, kind, config, &splits, watch)?;
+                of_kind.start_state = start_state;
+                measured.push(of_kind);
             }
             for (study, rows) in config.studies.iter().zip(&mut studies) {
-                rows.extend(measure_study(study, &name, &model, config, &splits, watch)?);
+                rows.extend(measure_study(study, &name, &task, config, &splits, watch)?);
             }
             if seed == config.seeds[0] {
-                cases.extend(case_study(&name, &model, config, &splits.test)?);
+                cases.extend(case_study(&name, &task, config, &splits.test)?);
             }
         }
     }
@@ -91,7 +95,7 @@ pub fn reproduce(
 fn measure_study(
     study: &Study,
     name: &str,
-    model: &Net,
+    task: &Transduction,
     config: &TransductionConfig,
     splits: &Splits,
     watch: &dyn Watch,
@@ -99,13 +103,12 @@ fn measure_study(
     if !study.is_about(name) {
         return Ok(Vec::new());
     }
-    let failures = Failures::find(model, ConstraintKind::Count, &splits.tune);
-    let failures = failures.truncated(study.failures);
+    let failures = Failures::find(task, Kind::Count, &splits.tune)?.truncated(study.failures);
     let step_size = choose_step_size(&failures, config, watch)?;
     let kept = Kept::open(None, &"").map_err(|error| Box::new(error.into()))?;
     let rows = study.measure(name, &config.gbi, step_size, &kept, |variant, preset| {
         watch.begin(variant, failures.cases.len() as u64);
-        let repairs = failures.gbi(&Gbi::with(model, preset)?, watch);
+        let repairs = failures.by(Search::Gbi(Box::new(preset)), watch)?;
         watch.end();
         Ok(failures.row(name, variant, &repairs))
     });
@@ -115,13 +118,13 @@ fn measure_study(
 /// Measures every method on one network's failures under one constraint.
 fn measure(
     name: &str,
-    model: &Net,
-    kind: ConstraintKind,
+    task: &Transduction,
+    kind: Kind,
     config: &TransductionConfig,
     splits: &Splits,
     watch: &dyn Watch,
 ) -> Result<Measured, UnknownParameter> {
-    let failures = Failures::find(model, kind, &splits.test);
+    let failures = Failures::find(task, kind, &splits.test)?;
     watch.say(&format!(
         "  {}: {} of {} test outputs violate it",
         kind.describe(),
@@ -141,7 +144,7 @@ fn measure(
             // The shortest decimal, not the nearest binary fraction.
             row = row.with(Figure::StepSize, step_size.to_string().parse().unwrap_or(f64::NAN));
         }
-        if matches!(method, Method::Paper(_)) && kind == ConstraintKind::Count {
+        if matches!(method, Method::Paper(_)) && kind == Kind::Count {
             sample_repairs(&failures, &repairs).iter().for_each(|line| watch.say(line));
         }
         watch.say(&summary(&row));
@@ -150,8 +153,7 @@ fn measure(
         }
         rows.push(row);
     }
-    let start_state = model.net.config.start_state;
-    Ok(Measured { start_state, kind, rows, steps })
+    Ok(Measured { start_state: config.network.start_state, kind, rows, steps })
 }
 
 /// The methods, with the tuned step sizes of plain SGD.
@@ -162,15 +164,15 @@ fn methods(
     watch: &dyn Watch,
 ) -> Result<Vec<Method>, UnknownParameter> {
     let most = config.tuning.failures;
-    let longer = Failures::find(failures.model, failures.kind, tune).truncated(most);
+    let longer = Failures::find(failures.task, failures.kind, tune)?.truncated(most);
     let trials = config.tuning.step_sizes.len() * longer.cases.len();
     watch.begin("tuning the step size on longer inputs", trials as u64);
     let tuned = choose_step_size(&longer, config, watch)?;
     watch.end();
     let mut methods = vec![Method::Paper(tuned)];
-    if failures.kind == ConstraintKind::Count {
+    if failures.kind == Kind::Count {
         let inputs = failures.inputs(most);
-        let some = Failures::find(failures.model, failures.kind, &inputs);
+        let some = Failures::find(failures.task, failures.kind, &inputs)?;
         let trials = config.tuning.shorter_step_sizes.len() * some.cases.len();
         watch.begin("looking for the paper's operating point", trials as u64);
         methods.push(Method::PaperPoint(papers_step_size(tuned, &some, config, watch)?));

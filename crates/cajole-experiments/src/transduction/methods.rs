@@ -1,13 +1,19 @@
 //! The network's failures, and every method of repairing them.
 
-use cajole_core::decoders::{DoublingBeam, Greedy, MaskedBeam, Sampling};
-use cajole_core::{Candidate, ConstrainedDecoder, Constraint, Gbi, Symbol, UnknownParameter};
+use std::sync::Arc;
+
+use cajole_core::{Config, Search, Symbol, UnknownParameter};
+use cajole_infer::decoded::{Decoded, decode, repair};
+use cajole_infer::engine::Engine;
+use cajole_infer::task::Task;
+use cajole_infer::{Settings, Transduction};
 use cajole_report::{Figure, Row};
-use cajole_tasks::Watch;
-use cajole_tasks::transduction::{A, B, ConstraintKind, Net, Score, Z, transduce};
+use cajole_rules::Rules;
+use cajole_tasks::transduction::{A, B, Kind, Score, Z, transduce};
+use cajole_tasks::{Silent, Watch};
 
 use super::config::{Rivals, TransductionConfig};
-use crate::{Otherwise, Repair, with_costs, with_gbi, with_search};
+use crate::{Repair, with_costs};
 
 /// A repair method.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,18 +54,35 @@ impl Method {
             Method::Sampling => format!("sampling {}", rivals.samples),
         }
     }
+
+    /// The search behind it.
+    fn search(&self, config: &TransductionConfig) -> Search {
+        let Rivals { beam_from: from, beam_to: to, masked_width, samples } = config.rivals;
+        let presets = &config.gbi;
+        let gbi = |config: Config| Search::Gbi(Box::new(config));
+        match self {
+            Method::Paper(step_size) | Method::PaperPoint(step_size) => {
+                gbi(presets.paper_by(*step_size))
+            }
+            Method::BestBlackBox => gbi(presets.best.clone().with(|best| best.sources.clear())),
+            Method::Best => gbi(presets.best.clone()),
+            Method::Small => gbi(presets.small.clone()),
+            Method::DoublingBeam => Search::Beam { from, to },
+            Method::MaskedGreedy => Search::Masked { width: 1 },
+            Method::MaskedBeam => Search::Masked { width: masked_width },
+            Method::Sampling => Search::sample(samples),
+        }
+    }
 }
 
 /// The inputs for which a network's own output violates a constraint.
 pub struct Failures<'a> {
     /// The network.
-    pub model: &'a Net,
+    pub task: &'a Transduction,
     /// Which constraint.
-    pub kind: ConstraintKind,
-    /// The constraint.
-    pub constraint: Box<dyn Constraint<[Symbol]> + Send>,
-    /// Inputs with the network's outputs.
-    pub cases: Vec<(&'a [Symbol], Candidate)>,
+    pub kind: Kind,
+    /// The failures, each with its input.
+    pub cases: Vec<(&'a [Symbol], Decoded)>,
     /// The number of inputs.
     pub total: usize,
     /// The score of the outputs that satisfy the constraint.
@@ -70,21 +93,29 @@ pub struct Failures<'a> {
 
 impl<'a> Failures<'a> {
     /// Decodes `inputs` greedily and keeps the failures.
-    pub fn find(model: &'a Net, kind: ConstraintKind, inputs: &'a [Vec<Symbol>]) -> Self {
-        let xs: Vec<&[Symbol]> = inputs.iter().map(Vec::as_slice).collect();
-        let constraint = kind.build();
-        let mut rest = Score::default();
-        let mut cases = Vec::new();
-        let mut grammatical = 0;
-        for (x, y) in xs.iter().zip(model.decode_all(&Greedy, &xs)) {
-            grammatical += usize::from(!y.capped && is_grammatical(&y.output));
-            if y.capped || !constraint.check(x, &y.output).is_satisfied() {
-                cases.push((*x, y));
+    ///
+    /// # Errors
+    /// If the usual preset names a parameter that the network does not have.
+    pub fn find(
+        task: &'a Transduction,
+        kind: Kind,
+        inputs: &'a [Vec<Symbol>],
+    ) -> Result<Self, UnknownParameter> {
+        let rules = Rules::parse(kind.name(), kind.rules(), None, task.vocabulary());
+        let rules = Arc::new(rules.expect("they are tested"));
+        let cases = inputs.iter().map(|x| (task.case(x), rules.clone())).collect();
+        let decoded = decode(task, &settings(task, Search::Network), cases, &Silent)?;
+        let (mut rest, mut cases, mut grammatical) = (Score::default(), Vec::new(), 0);
+        for (x, decoded) in inputs.iter().zip(decoded) {
+            let y = &decoded.own.output;
+            grammatical += usize::from(is_grammatical(y));
+            if decoded.is_failure() {
+                cases.push((x.as_slice(), decoded));
             } else {
-                rest.add(&y.output, &transduce(x));
+                rest.add(y, &transduce(x));
             }
         }
-        Failures { model, kind, constraint, cases, total: inputs.len(), rest, grammatical }
+        Ok(Failures { task, kind, cases, total: inputs.len(), rest, grammatical })
     }
 
     /// Keeps only the first `n` failures.
@@ -110,39 +141,26 @@ impl<'a> Failures<'a> {
         config: &TransductionConfig,
         watch: &dyn Watch,
     ) -> Result<Vec<Repair>, UnknownParameter> {
-        let Rivals { beam_from: from, beam_to: to, masked_width, samples } = config.rivals;
-        let presets = &config.gbi;
-        match method {
-            Method::Paper(step_size) | Method::PaperPoint(step_size) => {
-                Ok(self.gbi(&Gbi::with(self.model, presets.paper_by(*step_size))?, watch))
-            }
-            Method::BestBlackBox => {
-                let gbi = Gbi::with(self.model, presets.best.clone())?;
-                Ok(self.gbi(&gbi.sources(Vec::new()), watch))
-            }
-            Method::Best => Ok(self.gbi(&Gbi::with(self.model, presets.best.clone())?, watch)),
-            Method::Small => Ok(self.gbi(&Gbi::with(self.model, presets.small.clone())?, watch)),
-            Method::DoublingBeam => Ok(self.search(&DoublingBeam::of(from, to), watch)),
-            Method::MaskedGreedy => Ok(self.search(&MaskedBeam::of(1), watch)),
-            Method::MaskedBeam => Ok(self.search(&MaskedBeam::of(masked_width), watch)),
-            Method::Sampling => Ok(self.search(&Sampling::of(samples, 1), watch)),
-        }
+        self.by(method.search(config), watch)
     }
 
-    pub(super) fn gbi(&self, gbi: &Gbi<'_, Net>, watch: &dyn Watch) -> Vec<Repair> {
-        let xs: Vec<&[Symbol]> = self.cases.iter().map(|(x, _)| *x).collect();
-        let nudged = with_gbi(self.model, gbi, &*self.constraint, &xs, watch);
-        nudged.into_iter().map(Repair::from).collect()
-    }
-
-    fn search(&self, search: &dyn ConstrainedDecoder<Net>, watch: &dyn Watch) -> Vec<Repair> {
-        let cases: Vec<_> = self.cases.iter().map(|(x, y)| (*x, y)).collect();
-        with_search(self.model, search, &*self.constraint, &cases, Otherwise::First, watch)
+    /// Repairs all failures by one search.
+    ///
+    /// # Errors
+    /// If its settings name a parameter that the network does not have.
+    pub(super) fn by(
+        &self,
+        search: Search,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Repair>, UnknownParameter> {
+        let failures: Vec<&Decoded> = self.cases.iter().map(|(_, decoded)| decoded).collect();
+        let answers = repair(self.task, &settings(self.task, search), &failures, watch)?;
+        Ok(answers.iter().map(Repair::from).collect())
     }
 
     /// The network's own outputs, as a method that changes nothing.
     pub fn untouched(&self) -> Vec<Repair> {
-        self.cases.iter().map(|(_, first)| Repair::untouched(first, 1)).collect()
+        self.cases.iter().map(|(_, decoded)| Repair::untouched(&decoded.own, 1)).collect()
     }
 
     /// The score of these outputs on the failures.
@@ -174,6 +192,11 @@ impl<'a> Failures<'a> {
             .with(Figure::WholeExactAfter, whole(&after));
         with_costs(row, repairs)
     }
+}
+
+/// The settings of a run by one search, with greedy decoding.
+pub(super) fn settings(task: &Transduction, search: Search) -> Settings {
+    Settings::of(task).by(Engine::exactly(search))
 }
 
 /// Whether an output consists of `aaa` and `zb` only.

@@ -2,7 +2,7 @@
 
 use cajole_nn::models::StartState;
 use cajole_report::{Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
-use cajole_tasks::transduction::ConstraintKind;
+use cajole_tasks::transduction::Kind;
 
 use super::config::TransductionConfig;
 use super::experiment::Measured;
@@ -30,18 +30,18 @@ pub(super) fn report(
             config.seeds.len()
         ),
     ];
-    for &kind in &ConstraintKind::ALL {
+    for &kind in &Kind::ALL {
         for &state in &config.start_states {
             let group: Vec<&Measured> =
                 measured.iter().filter(|m| m.kind == kind && m.start_state == state).collect();
             report.tables.push(overview(kind, state, &group));
             report.plots.push(accuracy_plot(kind, state, &group));
-            if kind == ConstraintKind::Count {
+            if kind == Kind::Count {
                 report.plots.push(conversion_plot(state, &group));
             }
         }
     }
-    report.tables.extend(ConstraintKind::ALL.map(|kind| per_network(kind, measured)));
+    report.tables.extend(Kind::ALL.map(|kind| per_network(kind, measured)));
     for (study, rows) in config.studies.iter().zip(studies) {
         report.tables.extend((!rows.is_empty()).then(|| study.table(rows)));
     }
@@ -72,7 +72,7 @@ pub(super) fn report(
 }
 
 /// One row per method: means over networks.
-fn overview(kind: ConstraintKind, state: StartState, group: &[&Measured]) -> Table {
+fn overview(kind: Kind, state: StartState, group: &[&Measured]) -> Table {
     let rate = Summary::of(first_rows(group).map(|row| row.figure(Figure::FailureRate)));
     let before = Summary::of(first_rows(group).map(|row| row.figure(Figure::AccuracyBefore)));
     let whole = Summary::of(first_rows(group).map(|row| row.figure(Figure::WholeExactBefore)));
@@ -98,7 +98,7 @@ fn overview(kind: ConstraintKind, state: StartState, group: &[&Measured]) -> Tab
         "ms",
     ];
     let mut table = Table::new(caption, header);
-    if kind == ConstraintKind::Count {
+    if kind == Kind::Count {
         let cells = ["paper (75.2 before)", "65.2", "82.4", "–", "–", "–", "–", "–"];
         table = table.row(cells.map(|text| Cell::plain(text).muted())).rule();
     }
@@ -134,7 +134,7 @@ fn quantiles(group: &[&Measured], method: &str) -> String {
 }
 
 /// One column per network: accuracy after each method.
-fn per_network(kind: ConstraintKind, measured: &[Measured]) -> Table {
+fn per_network(kind: Kind, measured: &[Measured]) -> Table {
     let group: Vec<&Measured> = measured.iter().filter(|m| m.kind == kind).collect();
     let nets = first_rows(&group).map(|row| row.net.clone());
     let header = std::iter::once("method".to_owned()).chain(nets).collect::<Vec<_>>();
@@ -178,7 +178,7 @@ fn conversion_plot(state: StartState, group: &[&Measured]) -> Plot {
 }
 
 /// Accuracy after repair against its cost, one point per method.
-fn accuracy_plot(kind: ConstraintKind, state: StartState, group: &[&Measured]) -> Plot {
+fn accuracy_plot(kind: Kind, state: StartState, group: &[&Measured]) -> Plot {
     let mut plot = Plot::new(
         format!("Accuracy against compute: {}, started from {}", kind.describe(), state.describe()),
         Axis::log("network passes per failure"),

@@ -10,6 +10,7 @@ use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::parsing::input::Sentence;
 use cajole_tasks::parsing::{Net, Parser, USUAL_RULES, metric};
+use cajole_treebank::Tree;
 use cajole_treebank::evalb::Params;
 use serde_json::{Map, Value, json};
 
@@ -61,6 +62,31 @@ impl Parsing {
     }
 }
 
+impl Parsing {
+    /// A sentence with its right tree, as a case.
+    pub fn case(&self, tree: &Tree) -> Case {
+        let leaves = tree.leaves();
+        let own = |(tag, word): &(&str, &str)| ((*tag).to_owned(), (*word).to_owned());
+        let sentence =
+            Sentence { leaves: leaves.iter().map(own).collect(), gold: Some(tree.clone()) };
+        self.case_of(sentence)
+    }
+
+    fn case_of(&self, sentence: Sentence) -> Case {
+        let tokens = self.parser.lexicon.tokens(&sentence.leaves());
+        let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
+        // The network cannot write a label that it does not know: such a tree has no right output.
+        let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
+        let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
+        Case::new(Read { tokens, sentence }, subject).with_gold(gold)
+    }
+
+    /// The parser.
+    pub fn parser(&self) -> &Parser {
+        &self.parser
+    }
+}
+
 impl Network for Parsing {
     type Model = Net;
     type Input = Read;
@@ -102,12 +128,7 @@ impl Task for Parsing {
     fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&sentence.leaves)?;
-        let tokens = self.parser.lexicon.tokens(&sentence.leaves());
-        let words: Vec<String> = sentence.leaves.iter().map(|(_, word)| word.clone()).collect();
-        // The network cannot write a label that it does not know: such a tree has no right output.
-        let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
-        let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
-        Ok(vec![Case::new(Read { tokens, sentence }, subject).with_gold(gold)])
+        Ok(vec![self.case_of(sentence)])
     }
 
     fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {

@@ -22,7 +22,7 @@ pub fn searches(masked_width: usize, limit: usize, sampled: Sampled) -> Vec<Sear
     let fits = usual.filter(|search| !matches!(search, Search::Spans { .. } | Search::Network));
     fits.map(|search| match search {
         Search::Masked { .. } => Search::Masked { width: masked_width },
-        Search::Astar { .. } => Search::Astar { limit },
+        Search::Astar { .. } => Search::astar(limit),
         Search::Exact { .. } => Search::Exact { limit },
         Search::BlackBox { .. } => Search::BlackBox { limit },
         Search::Sample { n, seed, .. } => Search::Sample { n, from: sampled, seed },

@@ -15,7 +15,7 @@ use cajole_tasks::srl::tagger::Net;
 use cajole_tasks::srl::{Instance, Noise, Query, RoleNetwork, RoleTagger, SplitError, USUAL_RULES};
 use cajole_treebank::roles::eval::Score;
 use cajole_treebank::roles::show::Bracketing;
-use cajole_treebank::roles::{Argument, Proposition, Sentence, nodes};
+use cajole_treebank::roles::{Argument, Proposition, Reading, Sentence, nodes};
 use serde_json::{Map, Value, json};
 
 use super::tags;
@@ -62,6 +62,22 @@ impl Roles {
             RoleNetwork::Encoder(_) => Presets::LABELS,
         });
         Roles { tagger, vocabulary, presets }
+    }
+
+    /// One predicate, whose arguments are to be among the brackets of its instance.
+    pub fn case(instance: &Instance, reading: Reading) -> Case {
+        let tokens = vec![String::new(); instance.features.tokens.len()];
+        let mut subject = Subject::of_predicate(tokens, instance.features.predicate);
+        if let Some(brackets) = instance.brackets.as_deref() {
+            subject = subject.with_nodes(reading, brackets.clone());
+        }
+        let asked = Asked { instance: instance.clone(), lemma: String::new(), tree_from: None };
+        Case::new(asked, subject)
+    }
+
+    /// The tagger.
+    pub fn tagger(&self) -> &RoleTagger {
+        &self.tagger
     }
 
     /// The predicates of a sentence, whose tree is from `tree_from`. They share as much as
@@ -200,7 +216,7 @@ impl Task for Roles {
         let usual = tags::searches().into_iter();
         let spans = [Search::Spans { repeated: 0.0 }];
         let own = |search| match search {
-            Search::Astar { .. } => Search::Astar { limit: AGENDA_LIMIT },
+            Search::Astar { .. } => Search::astar(AGENDA_LIMIT),
             other => other,
         };
         usual.map(own).chain(spans).collect()

@@ -11,7 +11,7 @@ pub fn searches() -> Vec<Search> {
     let usual = Search::all().into_iter();
     let fits = usual.filter(|search| !matches!(search, Search::Spans { .. } | Search::Network));
     fits.map(|search| match search {
-        Search::Astar { .. } => Search::Astar { limit: LONG_LIST },
+        Search::Astar { .. } => Search::astar(LONG_LIST),
         Search::Exact { .. } => Search::Exact { limit: LONG_LIST },
         other => other,
     })

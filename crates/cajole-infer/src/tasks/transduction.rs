@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cajole_core::{Search, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
-use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES};
+use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES, transduce};
 use serde_json::Value;
 
 use super::sequences;
@@ -30,6 +30,13 @@ impl Transduction {
     pub fn new(model: Net) -> Self {
         let vocabulary = Arc::new(Vocabulary::new(ALPHABET.map(String::from), ""));
         Transduction { model, vocabulary, presets: Presets::built_in(Presets::TRANSDUCTION) }
+    }
+
+    /// An input of the paper's language with its right output, as a case.
+    pub fn case(&self, x: &[Symbol]) -> Case {
+        let letters: Vec<String> = x.iter().map(|&s| self.vocabulary.name(s).to_owned()).collect();
+        let text = Value::String(letters.concat());
+        Case::new(x.to_vec(), Subject::new(letters, text)).with_gold(Some(transduce(x)))
     }
 
     /// The symbols of a text or a list of letters.

@@ -209,8 +209,7 @@ fn engines_obey_all_that_is_known() {
 
 #[test]
 fn a_search_that_comes_to_its_limit_proves_nothing() {
-    let short =
-        [Search::Exact { limit: 8 }, Search::Astar { limit: 8 }, Search::Masked { width: 1 }];
+    let short = [Search::Exact { limit: 8 }, Search::astar(8), Search::Masked { width: 1 }];
     check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 28, &short);
 }
 

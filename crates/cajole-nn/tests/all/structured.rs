@@ -249,7 +249,7 @@ proptest! {
         let scores = TagScores::new(&tags, &scores);
         let (mut exact, mut found) = (Vec::new(), Vec::new());
         let sum = Exact { free: &free }.tag(&scores, Some(&brackets), &mut Chart::default(), &mut exact);
-        let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::default() };
+        let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::NONE };
         let search = AStar::new(&tags, penalties)
             .tag(&scores, Some(&brackets), &mut Agenda::default(), &mut found);
         let Ended::Found { score, .. } = search else { panic!("{search:?}") };
@@ -266,7 +266,7 @@ proptest! {
         let (tags, mut all) = (tag_set(ROLES), all_valid(ROLES, &scores, Space::Log));
         let (free, brackets) = (RoleSet::named(&tags, &["V"]), Brackets::from_iter(pairs.clone()));
         let (mut chart, mut frontier, mut y) = (Chart::default(), Frontier::default(), vec![7]);
-        let penalties = Penalties { unique, ..Penalties::default() };
+        let penalties = Penalties { unique, ..Penalties::NONE };
         for brackets in [None, Some(&brackets)] {
             if brackets.is_some() {
                 all.retain(|valid| in_brackets(&valid.spans, &pairs));
@@ -298,7 +298,7 @@ proptest! {
         let (mut y, mut found) = (Vec::new(), Vec::new());
         let search = UniqueExact::new(&tags, &free, unique);
         let score = search.tag(&scores, Some(&brackets), &mut chart, &mut frontier, &mut y);
-        let penalties = Penalties { unique, syntax: f32::INFINITY, ..Penalties::default() };
+        let penalties = Penalties { unique, syntax: f32::INFINITY, ..Penalties::NONE };
         let a_star = AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, penalties) };
         let search = a_star.tag(&scores, Some(&brackets), &mut Agenda::default(), &mut found);
         // Where brackets are few, A*'s heuristic knows too little, and its agenda fills up.
@@ -316,7 +316,7 @@ proptest! {
         let tags = tag_set(ROLES);
         let scores = TagScores::new(&tags, &scores);
         let (mut agenda, mut y, mut limited) = (Agenda::default(), Vec::new(), Vec::new());
-        let penalties = Penalties { unique: 1.0, reference: 1.0, ..Penalties::default() };
+        let penalties = Penalties { unique: 1.0, reference: 1.0, ..Penalties::NONE };
         let a_star = AStar::new(&tags, penalties);
         let unlimited = a_star.tag(&scores, None, &mut agenda, &mut y);
         let search = AStar { agenda_limit, ..a_star }.tag(&scores, None, &mut agenda, &mut limited);
@@ -400,8 +400,7 @@ fn all_decoders_agree_with_slow_viterbi_where_nothing_is_asked() {
         check("k best", score, &y);
         let score = Exact { free: &none }.tag(&scores, None, &mut Chart::default(), &mut y);
         check("exact", score.unwrap(), &y);
-        let a_star =
-            AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, Penalties::default()) };
+        let a_star = AStar { heuristic: Heuristic::Viterbi, ..AStar::new(&tags, Penalties::NONE) };
         // The bound is what will come, so nothing is tried in vain.
         let Ended::Found { score, expansions: 32 } =
             a_star.tag(&scores, None, &mut Agenda::default(), &mut y)
@@ -415,7 +414,7 @@ fn all_decoders_agree_with_slow_viterbi_where_nothing_is_asked() {
 #[test]
 fn a_tighter_bound_saves_expansions() {
     let tags = many_tags();
-    let penalties = Penalties { unique: 1.0, ..Penalties::default() };
+    let penalties = Penalties { unique: 1.0, ..Penalties::NONE };
     let count = |heuristic, scores: &TagScores| {
         let a_star = AStar { heuristic, ..AStar::new(&tags, penalties) };
         match a_star.tag(scores, None, &mut Agenda::default(), &mut Vec::new()) {
@@ -437,7 +436,7 @@ fn a_hopeless_search_stops_at_its_limit() {
     // Every position wants to begin the same role, of which one is allowed.
     let tags = tag_set(ROLES);
     let scores: Vec<f32> = [-9.0, -0.1, -5.0, -9.0, -9.0, -9.0].repeat(60);
-    let penalties = Penalties { unique: f32::INFINITY, ..Penalties::default() };
+    let penalties = Penalties { unique: f32::INFINITY, ..Penalties::NONE };
     let a_star = AStar { agenda_limit: 20_000, ..AStar::new(&tags, penalties) };
     let mut y = vec![7];
     let search = a_star.tag(&TagScores::new(&tags, &scores), None, &mut Agenda::default(), &mut y);

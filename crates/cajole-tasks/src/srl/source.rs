@@ -1,7 +1,7 @@
 //! The searches of a role tagger.
 
 use cajole_core::constraints::RoleSet;
-use cajole_core::decoders::tags::{self, AStar, Exact, Heuristic, Penalties, Tagged, UniqueExact};
+use cajole_core::decoders::tags::{self, AStar, Exact, Tagged, UniqueExact};
 use cajole_core::{Config, ConstrainedDecoder, DoesNotFit, Search};
 
 use super::tagger::{Net, RoleTagger};
@@ -27,11 +27,9 @@ impl RoleTagger {
             (Search::Masked { .. } | Search::Exact { .. }, Some(free)) => {
                 Box::new(Tagged { tags, search: Exact { free } })
             }
-            (&Search::Astar { limit }, Some(_)) => {
-                let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::default() };
+            (&Search::Astar { limit, penalties, heuristic }, Some(_)) => {
                 let mut search = AStar::new(tags, penalties);
-                search.agenda_limit = limit;
-                search.heuristic = Heuristic::Viterbi;
+                (search.agenda_limit, search.heuristic) = (limit, heuristic);
                 Box::new(Tagged { tags, search })
             }
             (Search::Spans { .. } | Search::Astar { .. }, None) => {

@@ -4,13 +4,13 @@
 //! inputs of 2 to 20 symbols perfectly, and are tested on longer ones, where they lose count.
 
 pub mod checkpoint;
-mod constraint;
+mod kind;
 mod language;
 mod metric;
 mod training;
 
 pub use checkpoint::Net;
-pub use constraint::{ConstraintKind, full};
+pub use kind::Kind;
 pub use language::{A, ALPHABET, B, END, InputError, N_SYMBOLS, Splits, Text, Z, parse, transduce};
 pub use metric::{Score, accuracy};
 pub use training::train;

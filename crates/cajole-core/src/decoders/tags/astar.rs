@@ -31,17 +31,48 @@ use super::{Space, Suffixes, TagScores};
 
 /// The cost of each fault, subtracted from the log-probability: 0 ignores it, infinity forbids it.
 ///
-/// Negative penalties and NaN count as 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Negative penalties and NaN count as 0. Infinity is serialized as null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Penalties {
     /// For each repeated span of a core role.
+    #[serde(with = "or_infinity")]
     pub unique: f32,
     /// For each continuation of nothing.
+    #[serde(with = "or_infinity")]
     pub continuation: f32,
     /// For each reference to nothing.
+    #[serde(with = "or_infinity")]
     pub reference: f32,
     /// For each span that is not among the input's brackets.
+    #[serde(with = "or_infinity")]
     pub syntax: f32,
+}
+
+/// Only spans that are not brackets are forbidden.
+impl Default for Penalties {
+    fn default() -> Self {
+        Penalties { syntax: f32::INFINITY, ..Penalties::NONE }
+    }
+}
+
+impl Penalties {
+    /// Everything is allowed.
+    pub const NONE: Penalties =
+        Penalties { unique: 0.0, continuation: 0.0, reference: 0.0, syntax: 0.0 };
+}
+
+/// A penalty, or null for infinity, which JSON does not have.
+mod or_infinity {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(penalty: &f32, to: S) -> Result<S::Ok, S::Error> {
+        Some(*penalty).filter(|penalty| penalty.is_finite()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f32, D::Error> {
+        Ok(Option::<f32>::deserialize(from)?.unwrap_or(f32::INFINITY))
+    }
 }
 
 /// The bound on the rest of the output.

@@ -149,7 +149,7 @@ pub fn search<'a, M: TagScorer + 'a>(
         Search::Beam { from, to } => Box::new(lists(from, to)),
         Search::BlackBox { limit } => Box::new(lists(2, limit)),
         // The exact optimum if the rules are an automaton; else the best on a long list.
-        Search::Exact { limit } | Search::Astar { limit } => {
+        Search::Exact { limit } | Search::Astar { limit, .. } => {
             Box::new(InTurn { searches: vec![Box::new(masked), Box::new(lists(2, limit))] })
         }
         Search::Sample { n, from, seed } => {
