@@ -1,9 +1,10 @@
 //! Whole files: every reader that takes a path, plain and gzipped. An error names the file.
 #![no_main]
 
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::text_of;
 use cajole_fuzz::with_file;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
-use cajole_treebank::{read, roles, text_of};
+use cajole_treebank::{read, roles};
 use libfuzzer_sys::fuzz_target;
 
 const NAMES: [&str; 6] =

@@ -8,10 +8,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cajole_core::Symbol;
+use cajole_core::{Search, Symbol};
+use cajole_files::fingerprint;
+use cajole_infer::case::Case;
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::task::{Case, Task};
-use cajole_infer::{Registry, fingerprint};
+use cajole_infer::solver::{Network, Solver, solver};
+use cajole_infer::task::Task;
+use cajole_infer::{Registry, sequences};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::random::Random;
 use cajole_nn::{Example, TrainConfig, Trained, Trainer};
@@ -35,13 +38,18 @@ impl Reversing {
     }
 }
 
-impl Task for Reversing {
-    const NAME: &'static str = "reversing";
+impl Network for Reversing {
     type Model = Trained<Transducer>;
     type Input = Vec<Symbol>;
 
     fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for Reversing {
+    fn name(&self) -> &'static str {
+        "reversing"
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -60,14 +68,22 @@ impl Task for Reversing {
         Some("name = \"as long as the input\"\narithmetic = 'len(out) = len(in)'\n")
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Self::Input>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let value = line.input()?;
         let input = self.digits(&value)?;
         let gold = line.gold().map(|gold| self.digits(gold)).transpose()?;
         let names = input.iter().map(|&digit| self.vocabulary.name(digit).to_owned());
         let symbols: Vec<String> = names.collect();
         let subject = Subject::new(symbols, value);
-        Ok(vec![Case { input, subject, gold }])
+        Ok(vec![Case::new(input, subject).with_gold(gold)])
+    }
+
+    fn searches(&self) -> Vec<Search> {
+        sequences::usual_searches()
+    }
+
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 }
 

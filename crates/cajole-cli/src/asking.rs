@@ -1,24 +1,23 @@
 //! A request on the command line: which network, under which rules, with which settings. All
 //! commands that answer lines share these flags.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cajole_files::Reads;
-use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::engine::Engine;
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_TOKENS,
     MOST_WIDTH,
 };
 use cajole_infer::source::Source;
-use cajole_infer::{Changes, Opened, Runnable, Settings};
-use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Opened, Settings};
+use cajole_rules::{RuleText, Rules, Vocabulary};
 use cajole_tasks::Preset;
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::value_parser;
 
 use crate::range::within;
@@ -100,33 +99,34 @@ enum PresetName {
     Small,
 }
 
-/// Reads the name of an engine. `--help` says what each does.
-pub(crate) fn engine() -> impl TypedValueParser<Value = Engine> {
-    let values = Engine::ALL.map(|engine| PossibleValue::new(engine.name()).help(about(engine)));
-    PossibleValuesParser::new(values).try_map(|name| Engine::named(&name).ok_or("no engine"))
+/// Reads an engine: its name, and numbers of its search. `--help` says what each does.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineParser;
+
+impl EngineParser {
+    fn names(&self) -> impl Iterator<Item = PossibleValue> {
+        let all = Engine::all().into_iter();
+        all.map(|engine| PossibleValue::new(engine.name()).help(engine.about()))
+    }
 }
 
-fn about(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Usual => {
-            "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else"
-        }
-        Engine::Gbi => {
-            "Gradient-based inference: nudge a copy of the weights until the output obeys"
-        }
-        Engine::Rival(Rival::Beam) => "Ever wider beams, until a candidate obeys",
-        Engine::Rival(Rival::Masked) => {
-            "Decode only what the rules allow; for rules that can be followed symbol by symbol"
-        }
-        Engine::Rival(Rival::Astar) => "Best-first search with a limit",
-        Engine::Rival(Rival::Exact) => {
-            "The most probable output that obeys, provably, with a limit"
-        }
-        Engine::Rival(Rival::Sample) => "Samples of the network's own distribution",
-        Engine::Auto => {
-            "Engines that can guarantee to obey, then the others; keeps the most probable output"
-        }
-        Engine::Network => "No repair: the network's own output, with its faults",
+impl TypedValueParser for EngineParser {
+    type Value = Engine;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Engine, clap::Error> {
+        let text = value.to_string_lossy();
+        let name = text.split(':').next().unwrap_or_default();
+        PossibleValuesParser::new(self.names()).parse_ref(command, arg, OsStr::new(name))?;
+        StringValueParser::new().try_map(|text| text.parse()).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names()))
     }
 }
 
@@ -159,10 +159,10 @@ impl Asking {
         task: &str,
     ) -> anyhow::Result<Opened> {
         let network = self.open(session, default)?;
-        match network.task() == task {
+        match network.name() == task {
             true => Ok(network),
             false => {
-                bail!("{} is for the task {:?}, not {task:?}", self.model(default), network.task())
+                bail!("{} is for the task {:?}, not {task:?}", self.model(default), network.name())
             }
         }
     }
@@ -173,23 +173,19 @@ impl Asking {
     }
 
     /// The rules for outputs: the given file, or else the task's own.
-    pub(crate) fn rule_file(&self, network: &dyn Runnable) -> anyhow::Result<Option<RuleFile>> {
+    pub(crate) fn rule_file(&self, network: &dyn Task) -> anyhow::Result<Option<RuleText>> {
         match (&self.constraint, network.usual_rules()) {
-            (Some(path), _) => RuleFile::read(path).map(Some),
+            (Some(path), _) => Ok(Some(RuleText::read(path)?)),
             (None, Some(text)) => {
-                let title = format!("the usual rules of {}", network.task());
-                Ok(Some(RuleFile::of_text(title, text)))
+                let name = format!("the usual rules of {}", network.name());
+                Ok(Some(RuleText::new(name, text)))
             }
             (None, None) => Ok(None),
         }
     }
 
     /// How outputs are made to obey.
-    pub(crate) fn settings(
-        &self,
-        network: &dyn Runnable,
-        engine: Engine,
-    ) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self, network: &dyn Task, engine: Engine) -> anyhow::Result<Settings> {
         let preset = self.preset.map(|preset| match preset {
             PresetName::Paper => Preset::Paper,
             PresetName::Best => Preset::Best,
@@ -207,52 +203,13 @@ impl Asking {
     }
 }
 
-/// Rules as text. It is read once, so that the rules in use are those in the run's note.
-pub(crate) struct RuleFile {
-    /// The name of the rules in reports.
-    pub(crate) title: String,
-    /// Their name in messages.
-    name: String,
-    /// The text.
-    pub(crate) text: String,
-    /// The folder of the files that the rules name.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-impl RuleFile {
-    /// A constraint file.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<RuleFile> {
-        let text = text_of(path, MOST_SETTINGS_BYTES)?;
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        Ok(RuleFile {
-            title: stem.to_string_lossy().into_owned(),
-            name: path.display().to_string(),
-            text,
-            folder: path.parent().map(Path::to_owned),
-        })
+/// The rules of a text, for outputs in this vocabulary. Warns of rules that no output can satisfy,
+/// and tries the programs of checkers.
+pub(crate) fn compile(text: &RuleText, vocabulary: &Arc<Vocabulary>) -> anyhow::Result<Arc<Rules>> {
+    let rules = text.compile(vocabulary)?;
+    rules.try_programs()?;
+    for rule in rules.unsatisfiable() {
+        screen::warn(&format!("{}: no output can satisfy {rule}", text.name));
     }
-
-    /// Rules that are in no file.
-    pub(crate) fn of_text(title: String, text: impl Into<String>) -> RuleFile {
-        RuleFile { name: title.clone(), title, text: text.into(), folder: None }
-    }
-
-    /// The rules, for outputs in this vocabulary.
-    pub(crate) fn parse(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
-        let rules = Rules::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)?;
-        // Checkers read their scripts, whoever opens them.
-        rules.reads().iter().for_each(|path| Reads::note(path));
-        Ok(rules)
-    }
-
-    /// The rules, for outputs in this vocabulary. Warns of rules that no output can satisfy, and
-    /// tries the programs of checkers.
-    pub(crate) fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
-        let rules = self.parse(vocabulary)?;
-        rules.try_programs()?;
-        for rule in rules.unsatisfiable() {
-            screen::warn(&format!("{}: no output can satisfy {rule}", self.name));
-        }
-        Ok(rules)
-    }
+    Ok(Arc::new(rules))
 }

@@ -5,11 +5,13 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use cajole_files::Reads;
-use cajole_infer::{Ask, Runnable, fingerprint_of};
+use cajole_files::{Reads, fingerprint_of};
+use cajole_infer::Settings;
+use cajole_infer::task::Task;
+use cajole_rules::RuleText;
 use serde_json::{Map, Value, json};
 
-use crate::asking::{Asking, RuleFile};
+use crate::asking::Asking;
 use crate::source::cannot_read;
 
 /// The names of what may change, each with its value or a hash. Everything that the run reads has
@@ -18,11 +20,10 @@ pub(crate) fn note(
     input: &Path,
     model: &str,
     asking: &Asking,
-    network: &dyn Runnable,
-    file: Option<&RuleFile>,
-    ask: &Ask<'_>,
+    network: &dyn Task,
+    file: Option<&RuleText>,
+    settings: &Settings,
 ) -> anyhow::Result<Value> {
-    let settings = ask.settings;
     let mut note = Map::new();
     let mut add = |name: &str, value: Value| drop(note.insert(name.to_owned(), value));
     add("version of cajole", json!(env!("CARGO_PKG_VERSION")));
@@ -30,12 +31,16 @@ pub(crate) fn note(
     add("model", json!(model));
     add("weights", json!(format!("{:016x}", network.fingerprint())));
     add("rules", json!(file.map_or("", |file| &file.text)));
-    add("engine", json!(settings.engine.name()));
+    add("engine", json!(settings.engine));
     add("settings of gbi", json!(settings.config));
-    add("limits", json!(settings.limits));
+    add("searches", json!(settings.searches));
+    add("width", json!(settings.beam.width));
+    add("ranking", json!(settings.beam.ranking));
+    add("deadline", json!(settings.deadline));
+    add("max-tokens", json!(settings.max_tokens));
     add("max-line-bytes", json!(asking.max_line_bytes));
-    add("times", json!(ask.times));
-    add("traces", json!(ask.traces));
+    add("times", json!(settings.times));
+    add("traces", json!(settings.traces));
     for path in Reads::so_far().paths() {
         // The text of the rules is in the note already, and the same text in another file is as good.
         if asking.constraint.as_deref() == Some(path) {

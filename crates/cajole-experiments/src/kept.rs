@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use cajole_files::{FileError, Folder};
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{FileError, Folder, TextError, text_of};
 use cajole_tasks::changes;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
-use cajole_treebank::{ReadError, text_of};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,7 +13,7 @@ use serde::de::DeserializeOwned;
 pub enum KeptError {
     /// A file cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// A file cannot be written.
     #[error(transparent)]
     Files(#[from] FileError),

@@ -202,9 +202,10 @@ pub(crate) fn with_search<M: Model>(
         |(workspace, found), i| {
             let wanted: Vec<_> =
                 batches[i].iter().map(|&i| Wanted::new(failures[i].0, constraint)).collect();
-            let sought: Vec<_> = wanted
+            let sought: Vec<_> = batches[i]
                 .iter()
-                .map(|wanted| Sought { pass: Pass::base(wanted.input()), wanted })
+                .zip(&wanted)
+                .map(|(&i, wanted)| Sought::base(failures[i].0, wanted))
                 .collect();
             let first = |&i: &usize| failures[i].1;
             let failed = |y| Repair { gave_up: true, milliseconds: 0.0, ..Repair::untouched(y, 0) };
@@ -234,9 +235,9 @@ pub(crate) fn with_search<M: Model>(
 }
 
 /// The search's output, or the first output.
-fn judged<X: ?Sized>(
+fn judged(
     found: &Found,
-    wanted: &Wanted<'_, X>,
+    wanted: &Wanted<'_>,
     first: &Candidate,
     otherwise: Otherwise,
     milliseconds: f64,

@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use cajole_files::Folder;
+use cajole_files::{Folder, fingerprint_of};
 use cajole_nn::checkpoint::{MODEL_FILE, Precision};
 use cajole_report::{Axis, CaseStudy, Plot, Report, Series};
 use cajole_tasks::checkpoint::{self, Checkpoint, LoadError};
 use cajole_tasks::corpora::{CorpusError, Splits};
 use cajole_tasks::training::finish;
-use cajole_tasks::{Watch, curve, fingerprint_of};
+use cajole_tasks::{Watch, curve};
 use serde::Serialize;
 use serde_json::json;
 

@@ -1,7 +1,26 @@
-//! Why a file cannot be written.
+//! Why a file cannot be read or written.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// An error of the file system on a file or a folder. Other errors hold it, so that it reads the same
+/// wherever it occurs.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}", path = path.display())]
+pub struct IoError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The error that the file system gave.
+    pub source: io::Error,
+}
+
+impl IoError {
+    /// For `map_err`: attaches `path` to an error of the file system.
+    pub fn at(path: &Path) -> impl FnOnce(io::Error) -> IoError + use<> {
+        let path = path.to_owned();
+        move |source| IoError { path, source }
+    }
+}
 
 /// Why a file cannot be written, or an output not be resumed. Whatever the reason, what was there is
 /// as it was.
@@ -9,13 +28,8 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum FileError {
     /// An error of the file system.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The error that it gave.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// It is something that the run reads.
     #[error(
         "{path} is the same file as {read}, which is read: name another output",
@@ -129,7 +143,7 @@ impl FileError {
 
     /// For `map_err`: attaches `path` to an error of the file system.
     pub fn io(path: &Path) -> impl FnOnce(io::Error) -> FileError + use<> {
-        let path = path.to_owned();
-        move |source| FileError::Io { path, source }
+        let attach = IoError::at(path);
+        move |source| FileError::Io(attach(source))
     }
 }

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::FileError;
+use crate::error::{FileError, IoError};
 use crate::once::{Once, claim};
 use crate::reads::Reads;
 
@@ -123,7 +123,7 @@ impl Folder {
         self.reads.check(&path)?;
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(FileError::Io { path, source: error })
+                Err(IoError { path, source: error }.into())
             }
             _ => Ok(()),
         }

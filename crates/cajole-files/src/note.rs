@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::error::FileError;
+use crate::error::{FileError, IoError};
 use crate::whole::Whole;
 
 /// The first field of every note, by which it is recognised.
@@ -46,7 +46,7 @@ impl Note {
     pub(crate) fn read(path: &Path) -> Result<Beside, FileError> {
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Beside::Nothing),
-            Err(source) => return Err(FileError::Io { path: path.to_owned(), source }),
+            Err(source) => return Err(IoError { path: path.to_owned(), source }.into()),
             Ok(meta) if !meta.is_file() => return Ok(Beside::Foreign),
             Ok(_) => {}
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::error::FileError;
+use crate::error::{FileError, IoError};
 use crate::identity::{FileId, stream_to};
 use crate::note::{Beside, Note, note_of};
 use crate::reads::Reads;
@@ -79,7 +79,7 @@ impl Output {
             Ok(meta) if meta.is_file() => true,
             Ok(_) => return Err(FileError::NotRegular { path: name.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(source) => return Err(FileError::Io { path: name.to_owned(), source }),
+            Err(source) => return Err(IoError { path: name.to_owned(), source }.into()),
         };
         if is_there && existing == Existing::Keep {
             return Err(FileError::Exists { path: name.to_owned() });
@@ -130,9 +130,8 @@ impl Output {
     pub fn begin(mut self, end: u64) -> Result<Output, FileError> {
         let note = note_of(&self.path);
         let staged = Note { is_finished: false, run: self.run.clone() }.staged(&note)?;
-        let io = |source| FileError::Io { path: self.name.clone(), source };
-        self.file.set_len(end).map_err(io)?;
-        self.file.seek(SeekFrom::Start(end)).map_err(io)?;
+        self.file.set_len(end).map_err(IoError::at(&self.name))?;
+        self.file.seek(SeekFrom::Start(end)).map_err(IoError::at(&self.name))?;
         // A kill before this leaves an empty file, which any run may begin, or one that is resumed.
         staged.replace().map_err(FileError::io(&note))?;
         self.stage = Stage::Begun;

@@ -31,7 +31,7 @@ mod tests {
         let sizes = [10, 300, 1500, 250, 20, 250, 260];
         let found = batches((0..sizes.len()).collect(), 20, 1024, |i| sizes[i]);
         assert_eq!(found, [vec![2], vec![1, 6, 3], vec![5, 4, 0]]);
-        assert_eq!(super::batches((0..500).collect(), 20, 1024, |_| 51).len(), 1);
-        assert!(super::batches(Vec::new(), 20, 1024, |_| 1).is_empty());
+        assert_eq!(batches((0..500).collect(), 20, 1024, |_| 51).len(), 1);
+        assert!(batches(Vec::new(), 20, 1024, |_| 1).is_empty());
     }
 }

@@ -6,8 +6,9 @@ use cajole_tasks::{OverrideError, Preset};
 
 use crate::engine::Engine;
 use crate::limits::MAX_TOKENS;
-use crate::runnable::Runnable;
+
 use crate::settings::Settings;
+use crate::task::Task;
 
 /// Changes to the settings of a task; by default, none.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +49,7 @@ impl Changes {
     ///
     /// # Errors
     /// If an override does not fit.
-    pub fn settings(
-        &self,
-        network: &dyn Runnable,
-        engine: Engine,
-    ) -> Result<Settings, OverrideError> {
+    pub fn settings(&self, network: &dyn Task, engine: Engine) -> Result<Settings, OverrideError> {
         let presets = network.presets();
         let preset = self.preset.unwrap_or(presets.default);
         let mut config = presets.overridden(preset, &self.overrides)?;
@@ -61,10 +58,9 @@ impl Changes {
             config.restarts.iter_mut().for_each(|schedule| schedule.max_steps = max_steps);
         }
         let mut settings = Settings::with(network, config).by(engine);
-        let limits = &mut settings.limits;
-        limits.width = self.width.unwrap_or(limits.width);
-        limits.max_tokens = self.max_tokens;
-        limits.deadline = self.deadline;
+        settings.beam.width = self.width.unwrap_or(settings.beam.width);
+        settings.max_tokens = self.max_tokens;
+        settings.deadline = self.deadline;
         Ok(match self.patience {
             Some(nudges) => settings.patient(nudges),
             None => settings,

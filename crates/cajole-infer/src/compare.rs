@@ -3,22 +3,24 @@
 //! Satisfying rules is easy if any answer will do. What counts is what it costs, how probable the
 //! network finds the answers, and, if the right outputs are known, how good the answers are.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use cajole_core::corpus::in_parallel;
-use cajole_core::{Candidate, Constraint, Symbol, UnknownParameter};
+use cajole_core::{Symbol, UnknownParameter};
 use cajole_report::{Align, Axis, CaseStudy, Cell, Figure, Plot, Report, Row, Series, Table};
 use cajole_rules::Rules;
 use cajole_tasks::Watch;
 
-use crate::attempt::g_of;
-use crate::engine::{Answer, Engine, Status};
+use crate::answer::{Answer, Status};
+use crate::case::{Case, Output};
+use crate::driver::Driver;
+use crate::engine::Engine;
+use crate::input::Input;
 use crate::line::{Line, LineError};
 use crate::settings::Settings;
 use crate::study::{self, study};
-use crate::task::{Case, Output, Task};
-use crate::worker::{Failing, Worker};
+use crate::task::Task;
 
 /// If the network can read none of this many lines, they are not meant for it.
 const UNREADABLE: usize = 20;
@@ -26,16 +28,16 @@ const UNREADABLE: usize = 20;
 /// Inputs that a thread takes at a time.
 const LOT: usize = 3 * cajole_core::corpus::BATCH;
 
-/// What [`Runnable::compare`](crate::Runnable::compare) compares.
-pub(crate) struct Comparison<'t, T> {
+/// A comparison of engines on one network.
+pub(crate) struct Comparison<'t> {
     /// The network.
-    pub(crate) task: &'t T,
+    pub(crate) task: &'t dyn Task,
     /// What outputs must satisfy, unless their line says otherwise.
-    pub(crate) rules: Option<&'t Rules>,
-    /// How far engines go.
+    pub(crate) rules: Option<&'t Arc<Rules>>,
+    /// How lines are answered.
     pub(crate) settings: &'t Settings,
-    /// The rest.
-    pub(crate) of: &'t Options,
+    /// What is compared.
+    pub(crate) options: &'t Options,
 }
 
 /// What is compared, and what is shown of it.
@@ -63,191 +65,137 @@ impl Options {
     }
 }
 
-/// A failure of the network: an input, its own output, and the rules that it violates.
-struct Failure<'c, I> {
-    case: &'c Case<I>,
-    first: &'c Candidate,
-    rules: &'c Rules,
+/// An input with the rules on it, and the network's own output.
+pub(crate) struct Compared {
+    pub(crate) case: Case,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) own: Answer,
 }
 
-/// Rules that lines brought, each compiled once.
-#[derive(Default)]
-struct OwnRules {
-    texts: Vec<String>,
-    rules: Vec<Rules>,
+/// The answers of one engine to all failures.
+pub(crate) struct Tried {
+    pub(crate) engine: Engine,
+    pub(crate) answers: Vec<Answer>,
 }
 
-impl OwnRules {
-    fn index(
-        &mut self,
-        text: String,
-        compile: impl FnOnce() -> Result<Rules, LineError>,
-    ) -> Result<usize, LineError> {
-        if let Some(known) = self.texts.iter().position(|known| *known == text) {
-            return Ok(known);
-        }
-        self.rules.push(compile()?);
-        self.texts.push(text);
-        Ok(self.rules.len() - 1)
-    }
+/// Works on inputs in lots, on all threads, each with a driver.
+fn in_lots<T: Sync, R: Send + Sync>(
+    task: &dyn Task,
+    settings: &Settings,
+    all: &[T],
+    work: impl Fn(&mut Driver<'_>, &[T]) -> Vec<R> + Sync,
+) -> Vec<R> {
+    let lots: Vec<&[T]> = all.chunks(LOT).collect();
+    let done = in_parallel(
+        lots.len(),
+        || Driver::new(task, settings).ok(),
+        |driver, i| driver.as_mut().map_or_else(Vec::new, |driver| work(driver, lots[i])),
+    );
+    done.into_iter().flatten().collect()
 }
 
-/// The inputs of a line, and the index of its own rules if it brings any.
-type ReadLine<I> = (Vec<Case<I>>, Option<usize>);
-
-/// The index of the rules that an input's line brings, if any, and the number of the line.
-type Of = (Option<usize>, u64);
-
-/// What one engine made of all failures.
-struct Tried {
-    engine: Engine,
-    answers: Vec<Answer>,
-}
-
-impl<T: Task> Comparison<'_, T> {
+impl Comparison<'_> {
     /// Runs every engine on every input whose own output violates its rules.
     pub(crate) fn run(
         &self,
         lines: &[Line],
         watch: &dyn Watch,
     ) -> Result<(Report, Vec<(u64, LineError)>), UnknownParameter> {
-        Worker::new(self.task, self.settings)?;
-        let (mut cases, mut bad) = (Vec::new(), Vec::new());
-        let mut own = OwnRules::default();
-        for line in lines {
-            match self.read(line, &mut own) {
-                Ok((of_line, rules)) => {
-                    cases.extend(of_line.into_iter().map(|case| (case, (rules, line.number))));
-                }
-                Err(error) => bad.push((line.number, error)),
-            }
-            if cases.is_empty() && bad.len() == UNREADABLE {
-                break;
-            }
-        }
-        let (cases, of): (Vec<Case<T::Input>>, Vec<Of>) = cases.into_iter().unzip();
-        let usual = |which: Option<usize>| match which {
-            Some(own_rules) => own.rules.get(own_rules),
-            None => self.rules,
-        };
-        let all = self.firsts(&cases).into_iter().zip(cases).zip(of);
-        let (mut cases, mut firsts, mut failing) = (Vec::new(), Vec::new(), Vec::new());
-        for ((first, case), (which, line)) in all {
-            let Some(rules) = usual(which) else { continue };
-            let g = g_of(rules, &case, &first);
-            if g.is_nan() {
-                // As in `infer`, engines do not work on what cannot be measured.
-                let why = rules.explain(&case.subject, &first.output);
-                let why = why.into_iter().find(|fault| fault.cost.is_nan());
-                let why = why.map_or_else(|| "g is no number".to_owned(), |fault| fault.message);
-                bad.push((line, LineError::Unmeasured { why }));
-                continue;
-            }
-            failing.extend((g != 0.0).then_some((cases.len(), rules)));
-            cases.push(case);
-            firsts.push(first);
-        }
-        bad.sort_by_key(|(line, _)| *line);
-        let failure =
-            |(i, rules): (usize, _)| Failure { case: &cases[i], first: &firsts[i], rules };
-        let failures: Vec<Failure<'_, T::Input>> = failing.into_iter().map(failure).collect();
+        self.task.check(self.settings)?;
+        let (compared, bad) = self.read(lines);
+        let failures: Vec<&Compared> = compared.iter().filter(|s| s.own.is_failing()).collect();
         let mut tried = Vec::new();
-        for &engine in &self.of.engines {
+        for engine in &self.options.engines {
             watch.begin(engine.name(), failures.len() as u64);
             let answers = self.answers(engine, &failures, watch);
             watch.end();
-            tried.push(Tried { engine, answers });
+            tried.push(Tried { engine: engine.clone(), answers });
         }
-        Ok((self.report(&cases, &firsts, &failures, &tried), bad))
+        Ok((self.report(&compared, &failures, &tried), bad))
     }
 
-    /// The inputs of a line, and the index of its own rules if it brings any.
-    fn read(&self, line: &Line, own: &mut OwnRules) -> Result<ReadLine<T::Input>, LineError> {
-        let Some(value) = line.constraint() else {
-            let rules = self.rules.ok_or(LineError::NoRules)?;
-            return Ok((self.cases(line, rules)?, None));
-        };
-        let which =
-            own.index(value.to_string(), || Ok(Rules::of_json(value, self.task.vocabulary())?))?;
-        Ok((self.cases(line, &own.rules[which])?, Some(which)))
-    }
-
-    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<T::Input>>, LineError> {
-        let line = line.clone().with_max_tokens(self.settings.limits.max_tokens);
-        line.check_fields()?;
-        self.task.cases(&line, rules)
-    }
-
-    /// The network's own outputs; an empty one where the network fails.
-    fn firsts(&self, cases: &[Case<T::Input>]) -> Vec<Candidate> {
-        let lots: Vec<&[Case<T::Input>]> = cases.chunks(LOT).collect();
-        let worker = || Worker::new(self.task, self.settings).ok();
-        let decoded = in_parallel(lots.len(), worker, |worker, i| {
-            let lot: Vec<&Case<T::Input>> = lots[i].iter().collect();
-            let lines: Vec<usize> = (0..lot.len()).collect();
-            let firsts = worker.as_mut().map(|worker| worker.firsts(&lot, &lines, |_| None));
-            let firsts = firsts.unwrap_or_default();
-            firsts.into_iter().map(|first| first.unwrap_or_default().output).collect::<Vec<_>>()
+    /// Reads lines and decodes their inputs. Also returns the lines that cannot be read, and those
+    /// whose rules cannot be measured: as in `infer`, engines do not work on these.
+    fn read(&self, lines: &[Line]) -> (Vec<Compared>, Vec<(u64, LineError)>) {
+        let (mut read, mut bad) = (Vec::new(), Vec::new());
+        for line in lines {
+            match self.read_line(line) {
+                Ok((cases, rules)) => {
+                    read.extend(cases.into_iter().map(|case| (line.number, case, rules.clone())));
+                }
+                Err(error) => bad.push((line.number, error)),
+            }
+            if read.is_empty() && bad.len() == UNREADABLE {
+                break;
+            }
+        }
+        let own = in_lots(self.task, self.settings, &read, |driver, lot| {
+            let each = lot.iter().enumerate();
+            let mut inputs: Vec<Input<'_>> =
+                each.map(|(i, (_, case, rules))| Input::new(case, rules, i)).collect();
+            driver.own_outputs(&mut inputs)
         });
-        decoded.into_iter().flatten().collect()
+        let mut compared = Vec::with_capacity(read.len());
+        for ((line, case, rules), own) in read.into_iter().zip(own) {
+            match unmeasured(&own) {
+                Some(error) => bad.push((line, error)),
+                None => compared.push(Compared { case, rules, own }),
+            }
+        }
+        bad.sort_by_key(|(line, _)| *line);
+        (compared, bad)
     }
 
-    fn answers<'c>(
-        &self,
-        engine: Engine,
-        failures: &[Failure<'c, T::Input>],
-        watch: &dyn Watch,
-    ) -> Vec<Answer> {
+    /// The inputs of a line, and their rules.
+    fn read_line(&self, line: &Line) -> Result<(Vec<Case>, Arc<Rules>), LineError> {
+        let own = line.rules(self.task.vocabulary())?;
+        let rules = own.or_else(|| self.rules.cloned()).ok_or(LineError::NoRules)?;
+        let line = line.clone().with_max_tokens(self.settings.max_tokens);
+        line.check_fields()?;
+        Ok((self.task.cases(&line, &rules)?, rules))
+    }
+
+    /// The answers of an engine to all failures. Each engine has all the time there is.
+    fn answers(&self, engine: &Engine, failures: &[&Compared], watch: &dyn Watch) -> Vec<Answer> {
+        let plans = engine.plans(self.task, self.settings);
         let done = AtomicU64::new(0);
-        let lots: Vec<&[Failure<'_, T::Input>]> = failures.chunks(LOT).collect();
-        let worker = || Worker::new(self.task, self.settings).ok();
-        let answers = in_parallel(lots.len(), worker, |worker, i| {
-            let Some(worker) = worker else { return Vec::new() };
-            let failing = |(line, failure): (usize, &Failure<'c, T::Input>)| {
-                let Failure { case, first, rules } = *failure;
-                let used = Duration::ZERO; // each engine has all the time
-                (Failing { case, first, line, used, among: 1, awaited: None }, rules)
-            };
-            let failing: Vec<(Failing<'_, T>, &Rules)> =
-                lots[i].iter().enumerate().map(failing).collect();
-            let mut answers = worker.repair_all(engine, &failing);
-            worker.judge(lots[i].iter().map(|failure| failure.case).zip(&mut answers).collect());
-            let n = lots[i].len() as u64;
+        in_lots(self.task, self.settings, failures, |driver, lot| {
+            let each = lot.iter().enumerate();
+            let mut inputs: Vec<Input<'_>> =
+                each.map(|(i, failure)| Input::new(&failure.case, &failure.rules, i)).collect();
+            let own: Vec<Answer> = lot.iter().map(|failure| failure.own.clone()).collect();
+            let answers = driver.answer_by(&plans, &mut inputs, &own);
+            let n = lot.len() as u64;
             watch.advance(done.fetch_add(n, Ordering::Relaxed) + n, "");
             answers
-        });
-        answers.into_iter().flatten().collect()
+        })
     }
 
-    fn report(
-        &self,
-        cases: &[Case<T::Input>],
-        firsts: &[Candidate],
-        failures: &[Failure<'_, T::Input>],
-        tried: &[Tried],
-    ) -> Report {
-        let has_gold = cases.iter().any(|case| case.gold.is_some());
-        let own = |failure: &Failure<'_, T::Input>| failure.first.output.clone();
-        let own: Vec<Vec<Symbol>> = failures.iter().map(own).collect();
-        let whole = |row: Row, outputs: &[Vec<Symbol>]| {
-            let all = outputs_of(cases, firsts, failures, outputs);
+    fn report(&self, compared: &[Compared], failures: &[&Compared], tried: &[Tried]) -> Report {
+        let has_gold = compared.iter().any(|one| one.case.gold.is_some());
+        let own: Vec<&[Symbol]> = failures.iter().map(|failure| &*failure.own.output).collect();
+        let whole = |row: Row, outputs: &[&[Symbol]]| {
+            let all = outputs_of(compared, outputs);
             let exact = all.iter().filter_map(|(c, y)| self.task.is_right(c, y).map(share));
             let exact = mean(exact);
             row.with(Figure::WholeMetric, self.task.score(&all).1).with(Figure::WholeExact, exact)
         };
         let mut rows = vec![
-            self.row("network", cases.len(), failures, &own)
+            self.row("network", compared.len(), failures, &own)
                 .with(Figure::Satisfied, 0.0)
-                .with(Figure::LogProb, mean(failures.iter().map(|f| f64::from(f.first.log_prob))))
+                .with(
+                    Figure::LogProb,
+                    mean(failures.iter().filter_map(|f| f.own.log_prob).map(f64::from)),
+                )
                 .with(Figure::Passes, 0.0)
                 .with(Figure::Milliseconds, 0.0),
         ];
         rows[0] = whole(rows[0].clone(), &own);
         for Tried { engine, answers } in tried {
-            let outputs: Vec<Vec<Symbol>> = answers.iter().map(|a| a.output.clone()).collect();
+            let outputs: Vec<&[Symbol]> = answers.iter().map(|a| &*a.output).collect();
             let satisfied = answers.iter().map(|a| share(a.status == Status::Satisfied));
             let row = self
-                .row(engine.name(), cases.len(), failures, &outputs)
+                .row(engine.name(), compared.len(), failures, &outputs)
                 .with(Figure::Satisfied, mean(satisfied))
                 .with(
                     Figure::LogProb,
@@ -257,13 +205,14 @@ impl<T: Task> Comparison<'_, T> {
                 .with(Figure::Milliseconds, mean(answers.iter().map(milliseconds)));
             rows.push(whole(row, &outputs));
         }
-        let mut report = Report::new(format!("{} under {}", T::NAME, self.of.rules_name));
+        let mut report =
+            Report::new(format!("{} under {}", self.task.name(), self.options.rules_name));
         report.intro = vec![format!(
             "{} inputs; the network's own output violates the rules for {}. Figures are over these \
              failures, in per cent where they are shares; log p is under the network's own \
              weights, a pass is one run of the network over one sequence, forward or backward, and \
              times are one thread's.",
-            cases.len(),
+            compared.len(),
             failures.len()
         )];
         let metric = self.metric(failures, &own).0;
@@ -271,12 +220,12 @@ impl<T: Task> Comparison<'_, T> {
         report.plots.push(cost_plot(&rows, has_gold.then_some(metric)));
         report.tables.push(self.one_by_one(failures, tried));
         report.cases = self.traces(failures, tried);
-        let without = cases.iter().filter(|case| case.gold.is_none()).count();
+        let without = compared.iter().filter(|one| one.case.gold.is_none()).count();
         report.notes.extend((has_gold && 0 < without).then(|| {
             format!(
                 "{without} of {} inputs have no right output (it is missing or null, or has symbols \
                  that the network does not write): {metric} and exact matches are of the others.",
-                cases.len()
+                compared.len()
             )
         }));
         report.notes.extend(has_gold.then(|| harm(&rows, metric)).flatten());
@@ -288,33 +237,29 @@ impl<T: Task> Comparison<'_, T> {
         &self,
         method: &str,
         total: usize,
-        failures: &[Failure<'_, T::Input>],
-        outputs: &[Vec<Symbol>],
+        failures: &[&Compared],
+        outputs: &[&[Symbol]],
     ) -> Row {
         let pairs = failures.iter().zip(outputs);
-        let exact = pairs.filter_map(|(f, y)| self.task.is_right(f.case, y).map(share));
-        Row::new(T::NAME, method, self.of.rules_name.as_str())
+        let exact = pairs.filter_map(|(f, y)| self.task.is_right(&f.case, y).map(share));
+        Row::new(self.task.name(), method, self.options.rules_name.as_str())
             .counted(total, failures.len())
             .with(Figure::Exact, mean(exact))
             .with(Figure::Metric, self.metric(failures, outputs).1)
     }
 
     /// The task's own measure, on the failures.
-    fn metric(
-        &self,
-        failures: &[Failure<'_, T::Input>],
-        outputs: &[Vec<Symbol>],
-    ) -> (&'static str, f64) {
+    fn metric(&self, failures: &[&Compared], outputs: &[&[Symbol]]) -> (&'static str, f64) {
         let pairs = failures.iter().zip(outputs);
-        let outputs: Vec<_> = pairs.map(|(f, y)| (f.case, y.as_slice())).collect();
+        let outputs: Vec<Output<'_>> = pairs.map(|(f, y)| (&f.case, *y)).collect();
         self.task.score(&outputs)
     }
 
     /// What every engine made of single failures.
-    fn one_by_one(&self, failures: &[Failure<'_, T::Input>], tried: &[Tried]) -> Table {
+    fn one_by_one(&self, failures: &[&Compared], tried: &[Tried]) -> Table {
         let names = tried.iter().map(|t| t.engine.name().to_owned());
         let header = ["input".to_owned(), "network".to_owned()].into_iter().chain(names);
-        let n = self.of.shown.min(failures.len());
+        let n = self.options.shown.min(failures.len());
         let mut table = Table::new(
             format!(
                 "{n} of {} failures, one by one: every engine's output (✓ satisfies, ✗ does not, = \
@@ -325,33 +270,34 @@ impl<T: Task> Comparison<'_, T> {
         );
         let outputs = tried.iter().map(|_| Align::Left);
         table = table.aligned([Align::Left, Align::Left].into_iter().chain(outputs));
-        for (i, Failure { case, first, .. }) in failures.iter().take(self.of.shown).enumerate() {
+        for (i, Compared { case, own, .. }) in
+            failures.iter().take(self.options.shown).copied().enumerate()
+        {
             let verdicts = tried.iter().map(|t| {
                 let cell = verdict(
                     &t.answers[i],
                     self.task.is_right(case, &t.answers[i].output) == Some(true),
                 );
-                Cell { text: format!("{} {}", cell.text, self.text(&t.answers[i].output)), ..cell }
+                Cell {
+                    text: format!("{} {}", cell.text, self.task.text(&t.answers[i].output)),
+                    ..cell
+                }
             });
-            let texts = [study::source(self.task, case), self.text(&first.output)];
+            let texts = [study::source(self.task, case), self.task.text(&own.output)];
             table = table.row(texts.map(Cell::plain).into_iter().chain(verdicts));
         }
         table
     }
 
     /// The steps of gradient-based inference, failure by failure.
-    fn traces(&self, failures: &[Failure<'_, T::Input>], tried: &[Tried]) -> Vec<CaseStudy> {
-        let Some(gbi) = tried.iter().find(|t| t.engine == Engine::Gbi) else { return Vec::new() };
-        let shown = failures.iter().zip(&gbi.answers).take(self.of.shown).enumerate();
+    fn traces(&self, failures: &[&Compared], tried: &[Tried]) -> Vec<CaseStudy> {
+        let Some(gbi) = tried.iter().find(|t| t.engine.name() == "gbi") else { return Vec::new() };
+        let shown = failures.iter().zip(&gbi.answers).take(self.options.shown).enumerate();
         shown
-            .filter_map(|(i, (Failure { case, rules, .. }, answer))| {
+            .filter_map(|(i, (Compared { case, rules, .. }, answer))| {
                 study(self.task, format!("failure {}", i + 1), case, rules, answer)
             })
             .collect()
-    }
-
-    fn text(&self, y: &[Symbol]) -> String {
-        self.task.vocabulary().text(y)
     }
 }
 
@@ -377,20 +323,27 @@ fn harm(rows: &[Row], metric: &str) -> Option<String> {
 }
 
 /// The output of every input, `outputs` being those of the failures.
-fn outputs_of<'c, I>(
-    cases: &'c [Case<I>],
-    firsts: &'c [Candidate],
-    failures: &[Failure<'_, I>],
-    outputs: &'c [Vec<Symbol>],
-) -> Vec<Output<'c, I>> {
-    let mut repaired = failures.iter().zip(outputs).peekable();
-    let all = cases.iter().zip(firsts).map(|(case, first)| {
-        let is_failure =
-            |(failure, _): &(&Failure<'_, I>, &'c Vec<Symbol>)| std::ptr::eq(failure.case, case);
-        let y = repaired.next_if(is_failure).map_or(&first.output, |(_, y)| y);
-        (case, y.as_slice())
-    });
-    all.collect()
+fn outputs_of<'c>(compared: &'c [Compared], outputs: &[&'c [Symbol]]) -> Vec<Output<'c>> {
+    let mut repaired = outputs.iter();
+    let mut all = Vec::with_capacity(compared.len());
+    for Compared { case, own, .. } in compared {
+        let output = if own.is_failing() { repaired.next() } else { None };
+        all.push((case, output.copied().unwrap_or(&own.output)));
+    }
+    all
+}
+
+/// Why an input is left out: its rules cannot be measured, or the network fails.
+fn unmeasured(own: &Answer) -> Option<LineError> {
+    if let Some(failure) = &own.failure {
+        return Some(LineError::other(failure.to_string()));
+    }
+    if own.status != Status::Unmeasured {
+        return None;
+    }
+    let why = own.faults.iter().find(|fault| fault.cost.is_nan());
+    let why = why.map_or_else(|| "g is no number".to_owned(), |fault| fault.message.clone());
+    Some(LineError::Unmeasured { why })
 }
 
 fn verdict(answer: &Answer, is_right: bool) -> Cell {

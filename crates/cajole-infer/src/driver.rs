@@ -6,6 +6,7 @@
 //! the others.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cajole_core::corpus::together_or_alone;
@@ -28,8 +29,8 @@ const NO_FIT: &str =
 /// One thread's work with one network.
 pub struct Driver<'n> {
     pub(crate) task: &'n dyn Task,
-    pub(crate) settings: &'n Settings,
-    plans: Plans,
+    pub(crate) settings: Settings,
+    plans: Arc<Plans>,
     solver: Box<dyn Solver + 'n>,
     found: Vec<Found>,
 }
@@ -50,20 +51,20 @@ impl<'n> Driver<'n> {
     ///
     /// # Errors
     /// If they name parameters that the network does not have.
-    pub fn new(task: &'n dyn Task, settings: &'n Settings) -> Result<Self, UnknownParameter> {
+    pub fn new(task: &'n dyn Task, settings: &Settings) -> Result<Self, UnknownParameter> {
         Driver::with_memory(task, settings, task.solver())
     }
 
     /// Like [`Driver::new`], with memory that is reused.
     pub(crate) fn with_memory(
         task: &'n dyn Task,
-        settings: &'n Settings,
+        settings: &Settings,
         mut solver: Box<dyn Solver + 'n>,
     ) -> Result<Self, UnknownParameter> {
-        let plans = settings.engine.plans(task, &settings.config);
+        let plans = Arc::new(settings.engine.plans(task, settings));
         solver.in_step(&settings.widened(&settings.config))?;
         let found = vec![Found::default(); task.together().inputs];
-        Ok(Driver { task, settings, plans, solver, found })
+        Ok(Driver { task, settings: settings.clone(), plans, solver, found })
     }
 
     /// The memory, for reuse.
@@ -87,7 +88,7 @@ impl<'n> Driver<'n> {
             input.begin(left, &self.settings.cancel);
             failing.push(i);
         }
-        let plans = self.plans.clone();
+        let plans = Arc::clone(&self.plans);
         self.repair_all(&plans, failing, inputs, &mut answers);
         if self.settings.log_probs {
             self.judge(inputs, &mut answers);
@@ -113,7 +114,7 @@ impl<'n> Driver<'n> {
 
     /// The network's own output for every input, in batches of similar size. Inputs whose line has
     /// no time left get none.
-    pub(crate) fn own_outputs(&mut self, inputs: &mut [Input<'_>]) -> Vec<Answer> {
+    pub fn own_outputs(&mut self, inputs: &mut [Input<'_>]) -> Vec<Answer> {
         let (deadline, together) = (self.settings.deadline(), self.task.together());
         let nothing = || Answer::failed(BackendError::new("the network gave no output"));
         let mut answers: Vec<Answer> = inputs.iter().map(|_| nothing()).collect();
@@ -133,8 +134,7 @@ impl<'n> Driver<'n> {
                     in_time.push(i);
                 }
             }
-            let failed =
-                together_or_alone(&in_time, |set| self.decode(set, inputs, &mut answers));
+            let failed = together_or_alone(&in_time, |set| self.decode(set, inputs, &mut answers));
             for (i, failure) in failed {
                 inputs[i].used = Duration::ZERO;
                 answers[i] = Answer::failed(failure);
@@ -260,7 +260,10 @@ impl<'n> Driver<'n> {
             Ok(()) => self.search(search, &set, &own),
             Err(error) => {
                 let note = format!("the engine does not fit: {}", error.why);
-                let kept = |own: &&Answer| Answer { note: Some(note.clone()), ..own.kept(search.name(), 0) };
+                let kept = |own: &&Answer| Answer {
+                    note: Some(note.clone()),
+                    ..own.kept(search.name(), 0)
+                };
                 own.iter().map(kept).collect()
             }
         };
@@ -273,14 +276,8 @@ impl<'n> Driver<'n> {
     }
 
     /// The results of one search. If the network fails for some inputs together, each is tried alone.
-    fn search(
-        &mut self,
-        search: &Search,
-        set: &[&Input<'_>],
-        own: &[&Answer],
-    ) -> Vec<Answer> {
-        let mut results: Vec<Answer> =
-            own.iter().map(|own| own.kept(search.name(), 0)).collect();
+    fn search(&mut self, search: &Search, set: &[&Input<'_>], own: &[&Answer]) -> Vec<Answer> {
+        let mut results: Vec<Answer> = own.iter().map(|own| own.kept(search.name(), 0)).collect();
         let ranking = self.settings.beam.ranking;
         let all: Vec<usize> = (0..set.len()).collect();
         let failed = together_or_alone(&all, |some| {
@@ -345,10 +342,13 @@ impl<'n> Driver<'n> {
         let is_compared = |at: usize, answer: &Answer| {
             attempts[at].plan.choose == Choose::MostProbable && answer.status == Status::Satisfied
         };
-        let compared: Vec<usize> =
-            (0..open.len()).filter(|&n| is_compared(open[n], &results[n])).collect();
-        let cases: Vec<&Case> = compared.iter().map(|&n| set[n].case).collect();
-        self.fill_log_probs(&cases, &compared, &mut results);
+        let mut compared: Vec<(&Case, &mut Answer)> = Vec::new();
+        for (n, answer) in results.iter_mut().enumerate() {
+            if is_compared(open[n], answer) {
+                compared.push((set[n].case, answer));
+            }
+        }
+        self.fill_log_probs(compared);
         for (at, answer) in open.into_iter().zip(results) {
             let attempt = &mut attempts[at];
             let input = &mut inputs[attempt.input];
@@ -358,55 +358,59 @@ impl<'n> Driver<'n> {
 
     /// Fills in how probable outputs are, where no search has said.
     fn judge(&mut self, inputs: &[Input<'_>], answers: &mut [Answer]) {
-        let which: Vec<usize> =
-            (0..answers.len()).filter(|&i| answers[i].failure.is_none()).collect();
-        let cases: Vec<&Case> = which.iter().map(|&i| inputs[i].case).collect();
-        self.fill_log_probs(&cases, &which, answers);
+        let mut judged: Vec<(&Case, &mut Answer)> = Vec::new();
+        for (input, answer) in inputs.iter().zip(answers) {
+            if answer.failure.is_none() {
+                judged.push((input.case, answer));
+            }
+        }
+        self.fill_log_probs(judged);
     }
 
     /// Gives own outputs the network's own log-probabilities, where its decoder has others.
     fn state_log_probs(&mut self, inputs: &[Input<'_>], answers: &mut [Answer]) {
-        let has_output = |answer: &Answer| answer.status != Status::Failed && answer.log_prob.is_some();
-        let which: Vec<usize> = (0..answers.len()).filter(|&i| has_output(&answers[i])).collect();
-        let cases: Vec<&Case> = which.iter().map(|&i| inputs[i].case).collect();
-        for (i, log_prob) in which.iter().zip(self.log_probs(&cases, &which, answers)) {
+        let mut stated: Vec<(&Case, &mut Answer)> = Vec::new();
+        for (input, answer) in inputs.iter().zip(answers) {
+            if answer.log_prob.is_some() {
+                stated.push((input.case, answer));
+            }
+        }
+        let outputs: Vec<Output<'_>> =
+            stated.iter().map(|(case, answer)| (*case, &*answer.output)).collect();
+        let log_probs = self.log_probs(&outputs);
+        for ((_, answer), log_prob) in stated.into_iter().zip(log_probs) {
             match log_prob {
-                Ok(log_prob) => answers[*i].log_prob = Some(log_prob),
-                Err(failure) => answers[*i] = Answer::failed(failure),
+                Ok(log_prob) => answer.log_prob = Some(log_prob),
+                Err(failure) => *answer = Answer::failed(failure),
             }
         }
     }
 
-    /// Fills in the log-probabilities of these answers, one to each case, that are not known.
-    fn fill_log_probs(&mut self, cases: &[&Case], which: &[usize], answers: &mut [Answer]) {
+    /// Fills in the log-probabilities that are not known.
+    fn fill_log_probs(&mut self, mut answers: Vec<(&Case, &mut Answer)>) {
         let are_sums = self.task.sums_log_probs();
-        let is_open = |i: usize| answers[i].log_prob.is_none() || !are_sums;
-        let both = cases.iter().zip(which).filter(|(_, i)| is_open(**i));
-        let (cases, which): (Vec<&Case>, Vec<usize>) = both.map(|(case, i)| (*case, *i)).unzip();
-        for (i, log_prob) in which.iter().zip(self.log_probs(&cases, &which, answers)) {
-            answers[*i].log_prob = log_prob.ok();
+        answers.retain(|(_, answer)| answer.log_prob.is_none() || !are_sums);
+        let outputs: Vec<Output<'_>> =
+            answers.iter().map(|(case, answer)| (*case, &*answer.output)).collect();
+        let log_probs = self.log_probs(&outputs);
+        for ((_, answer), log_prob) in answers.into_iter().zip(log_probs) {
+            answer.log_prob = log_prob.ok();
         }
     }
 
-    /// `log p(y | x, W)` of the outputs of these answers, or why the network failed.
-    fn log_probs(
-        &mut self,
-        cases: &[&Case],
-        which: &[usize],
-        answers: &[Answer],
-    ) -> Vec<Result<f32, BackendError>> {
+    /// `log p(y | x, W)` of every output, or why the network failed.
+    pub fn log_probs(&mut self, outputs: &[Output<'_>]) -> Vec<Result<f32, BackendError>> {
         let mut log_probs: Vec<Result<f32, BackendError>> =
-            which.iter().map(|_| Ok(f32::NAN)).collect();
-        let all: Vec<usize> = (0..which.len()).collect();
+            outputs.iter().map(|_| Ok(f32::NAN)).collect();
+        let all: Vec<usize> = (0..outputs.len()).collect();
         for batch in all.chunks(self.found.len()) {
             let failed = together_or_alone(batch, |set| {
-                let outputs: Vec<Output<'_>> =
-                    set.iter().map(|&n| (cases[n], &*answers[which[n]].output)).collect();
-                let of_set = self.solver.log_probs(self.settings.beam, &outputs)?;
-                set.iter().zip(of_set).for_each(|(&n, log_prob)| log_probs[n] = Ok(log_prob));
+                let some: Vec<Output<'_>> = set.iter().map(|&i| outputs[i]).collect();
+                let of_set = self.solver.log_probs(self.settings.beam, &some)?;
+                set.iter().zip(of_set).for_each(|(&i, log_prob)| log_probs[i] = Ok(log_prob));
                 Ok(())
             });
-            failed.into_iter().for_each(|(n, failure)| log_probs[n] = Err(failure));
+            failed.into_iter().for_each(|(i, failure)| log_probs[i] = Err(failure));
         }
         log_probs
     }

@@ -7,22 +7,22 @@
 //! Whatever the engine, an output of the network that satisfies its rules is left alone. If an
 //! engine finds nothing, the answer is the least violating output seen, and its status says so.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use cajole_core::{Config, Search};
+use cajole_core::Search;
 use serde::de::{Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::plan::{Plan, Plans};
+use crate::settings::Settings;
 use crate::task::Task;
 
 /// How outputs are made to obey: a plan, by its name and the numbers that differ from the usual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
-    name: Cow<'static, str>,
+    name: &'static str,
     numbers: Map<String, Value>,
 }
 
@@ -74,8 +74,8 @@ impl Engine {
         all
     }
 
-    const fn plain(name: &'static str) -> Engine {
-        Engine { name: Cow::Borrowed(name), numbers: Map::new() }
+    fn plain(name: &'static str) -> Engine {
+        Engine { name, numbers: Map::new() }
     }
 
     /// What suits the task and the rules best: see [`Task::usual_plans`].
@@ -104,8 +104,8 @@ impl Engine {
     }
 
     /// Its name, without numbers.
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// One sentence for people who choose between engines.
@@ -123,19 +123,17 @@ impl Engine {
     }
 
     /// What is tried with this network and these settings of gradient-based inference.
-    pub fn plans(&self, task: &dyn Task, config: &Config) -> Plans {
-        if self.is_usual() { task.usual_plans(config) } else { Plans::all(self.plan(task, config)) }
+    pub fn plans(&self, task: &dyn Task, settings: &Settings) -> Plans {
+        if self.is_usual() { task.usual_plans(settings) } else { Plans::all(self.plan(settings)) }
     }
 
-    fn plan(&self, task: &dyn Task, config: &Config) -> Plan {
-        let searches = task.searches();
+    fn plan(&self, settings: &Settings) -> Plan {
         if self.name == AUTO.0 {
-            return Plan::auto(&searches, config);
+            return Plan::auto(settings);
         }
         let usual = Search::named(self.name()).unwrap_or(Search::Network);
-        let own = searches.into_iter().find(|search| search.is_like(&usual));
-        match own.unwrap_or(usual) {
-            Search::Gbi(_) => Plan::one(Search::Gbi(Box::new(config.clone()))),
+        match settings.search(usual) {
+            Search::Gbi(_) => Plan::gbi(settings),
             search => Plan::one(self.with_numbers(search.clone()).unwrap_or(search)),
         }
     }
@@ -180,7 +178,7 @@ impl FromStr for Engine {
                 .map_err(|_| wrong(format!("{key} is {value}, which is no number")))?;
             engine.numbers.insert(key.to_owned(), value);
         }
-        let search = Search::named(&engine.name).filter(|search| !search.is_gbi());
+        let search = Search::named(engine.name).filter(|search| !search.is_gbi());
         match search {
             Some(search) => drop(engine.with_numbers(search).map_err(wrong)?),
             None if engine.numbers.is_empty() => {}
@@ -192,7 +190,7 @@ impl FromStr for Engine {
 
 impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        f.write_str(self.name)?;
         for (i, (key, value)) in self.numbers.iter().enumerate() {
             let before = if i == 0 { ':' } else { ',' };
             write!(f, "{before}{key}={value}")?;

@@ -1,29 +1,34 @@
 //! Lines in, records out: all cores, in order, in bounded memory.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cajole_core::UnknownParameter;
+use cajole_rules::Rules;
 
-use crate::answer::{Answering, Record};
-use crate::engine::Status;
+use crate::answer::Status;
 use crate::limits::{BYTES_IN_FLIGHT, LOT_BYTES};
 use crate::line::{Line, LineError};
+use crate::lines::Answering;
 use crate::ordered::{Bounds, in_order};
-use crate::runnable::Ask;
-use crate::sink::Sink;
-use crate::source::{Lines, Numbered};
+use crate::record::Record;
+use crate::run::Each;
+use crate::settings::Settings;
+use crate::source::Numbered;
 use crate::task::Task;
 
 /// Lots of lines in flight for each thread.
 const AHEAD: usize = 2;
 
-/// A run of [`Runnable::infer`](crate::Runnable::infer).
-pub(crate) struct Inference<'t, T> {
+/// A run over the lines of a source.
+pub(crate) struct Inference<'t> {
     /// The network.
-    pub(crate) task: &'t T,
-    /// What is asked of it.
-    pub(crate) ask: Ask<'t>,
+    pub(crate) task: &'t dyn Task,
+    /// What outputs must satisfy, unless their line says otherwise.
+    pub(crate) rules: Option<&'t Arc<Rules>>,
+    /// How lines are answered.
+    pub(crate) settings: &'t Settings,
 }
 
 /// Why a run ended early.
@@ -100,43 +105,20 @@ fn weight(lot: &[Numbered<LineError>]) -> usize {
     lot.iter().map(|line| line.1.as_ref().map_or(0, String::len)).sum()
 }
 
-impl<'t, T: Task> Inference<'t, T> {
-    /// Answers every line of `source` with a record in `sink`, in order.
-    pub(crate) fn run(
-        &self,
-        source: &mut dyn Lines,
-        sink: &mut Sink,
-        tally: &Tally,
-        told: &(dyn Fn(Option<&InferError>) + Sync),
-    ) -> Result<(), InferError> {
-        self.each(source, tally, told, &mut |records| {
-            let mut bytes = Vec::new();
-            for record in records {
-                bytes.extend(record.to_line(self.ask.times).into_bytes());
-                bytes.push(b'\n');
-            }
-            sink.write(&bytes).map_err(InferError::Sink)
-        })
-    }
-
-    /// The same, but hands every few records to `put`, in order.
-    pub(crate) fn each(
-        &self,
-        source: &mut dyn Lines,
-        tally: &Tally,
-        told: &(dyn Fn(Option<&InferError>) + Sync),
-        put: &mut (dyn FnMut(Vec<Record>) -> Result<(), InferError> + Send),
-    ) -> Result<(), InferError> {
+impl<'t> Inference<'t> {
+    /// Hands the records of all lines over, in order, every few at a time.
+    pub(crate) fn each(&self, stream: Each<'_>) -> Result<(), InferError> {
+        let Each { source, put, tally, told } = stream;
+        let Inference { task, rules, settings } = *self;
         let name = source.name().to_owned();
         let lost = |source: io::Error| InferError::Source { name: name.clone(), source };
-        let is_cancelled = || self.ask.settings.cancel.is_set();
-        let most = self.task.together().lines;
+        let most = task.together().lines;
         let take = || {
             let (mut lot, mut bytes) = (Vec::with_capacity(most), 0);
-            // Whoever writes one line and waits for its record need not fill a lot first.
+            // A writer that waits for the record of each line need not fill a lot first.
             while lot.len() < most
                 && bytes < LOT_BYTES
-                && !is_cancelled()
+                && !settings.cancel.is_set()
                 && (lot.is_empty() || source.is_ready())
                 && let Some(line) = source.next().map_err(lost)?
             {
@@ -146,13 +128,9 @@ impl<'t, T: Task> Inference<'t, T> {
             Ok((!lot.is_empty()).then_some(lot))
         };
         // A bad setting is an error before any work.
-        Answering::new(self.task, self.ask.rules, self.ask.settings)?;
-        let hand = || {
-            let answering = Answering::new(self.task, self.ask.rules, self.ask.settings);
-            let Ask { traces, log_probs, .. } = self.ask;
-            answering.map(|answering| answering.with_traces(traces).with_log_probs(log_probs))
-        };
-        let work = |hand: &mut Result<Answering<'t, T>, UnknownParameter>, lot| match hand {
+        task.check(settings)?;
+        let hand = || Answering::new(task, rules.cloned(), settings);
+        let work = |hand: &mut Result<Answering<'t>, UnknownParameter>, lot| match hand {
             Ok(hand) => self.records(hand, &name, lot, tally, told),
             Err(error) => Err(error.clone().into()),
         };
@@ -162,18 +140,18 @@ impl<'t, T: Task> Inference<'t, T> {
             Ok(())
         };
         let bounds = Bounds {
-            threads: self.ask.threads,
-            batches: AHEAD * self.ask.threads,
+            threads: settings.threads,
+            batches: AHEAD * settings.threads,
             weight: BYTES_IN_FLIGHT,
         };
         in_order(bounds, take, |lot| weight(lot), hand, work, &mut put)?;
-        if is_cancelled() { Err(InferError::Interrupted) } else { Ok(()) }
+        if settings.cancel.is_set() { Err(InferError::Interrupted) } else { Ok(()) }
     }
 
     /// The records of a lot, one per line; blank lines have none.
     fn records(
         &self,
-        hand: &mut Answering<'_, T>,
+        hand: &mut Answering<'_>,
         name: &str,
         lot: Vec<Numbered<LineError>>,
         tally: &Tally,
@@ -186,7 +164,7 @@ impl<'t, T: Task> Inference<'t, T> {
         });
         let mut records = hand.answer(lines.collect());
         // Cancelled lines have no answer, so that a resumed run repeats them.
-        if self.ask.settings.cancel.is_set() {
+        if self.settings.cancel.is_set() {
             return Err(InferError::Interrupted);
         }
         for record in &mut records {
@@ -197,7 +175,7 @@ impl<'t, T: Task> Inference<'t, T> {
                 Err(error) => {
                     let (name, problem) = (name.to_owned(), error.to_string());
                     let bad = InferError::Line { name, line: record.line, problem };
-                    if self.ask.strict {
+                    if self.settings.strict {
                         return Err(bad);
                     }
                     tally.bad.fetch_add(1, Ordering::Relaxed);

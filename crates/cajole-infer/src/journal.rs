@@ -9,7 +9,7 @@ use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 
-use crate::engine::Status;
+use crate::answer::Status;
 use crate::infer::Tally;
 
 /// Where the last complete line ends, and that line with its line break, if there is one.

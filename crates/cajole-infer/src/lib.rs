@@ -1,38 +1,40 @@
 //! Any checkpoint, any rule, any number of lines.
 //!
 //! ```text
-//! Source ─lines→ Task::cases ─→ first pass, batched ─→ Rules hold? ─→ Sink, in order
-//!                                                         └ no: Engine ┘
+//! Line ─→ Case ─→ Input ─→ Driver: own output, then the searches of a Plan ─→ Answer ─→ Record
 //! ```
 //!
-//! - [`Registry`]: opens a checkpoint of any task as a [`Runnable`].
-//! - [`Answering::answer`](answer::Answering::answer): lines to records; everything else calls it.
-//! - [`Runnable::infer`]: streams of lines, on all cores, in bounded memory.
-//! - [`Runnable::compare`]: all engines on the same lines.
+//! - [`Registry`]: opens a checkpoint of any task as a [`Task`](task::Task).
+//! - [`Driver`](driver::Driver): the only code that runs searches on outputs that violate.
+//! - [`Answering::answer`](lines::Answering::answer): lines to records.
+//! - [`infer`](run): streams of lines, on all cores, in bounded memory; `compare`: all engines on the
+//!   same lines.
 //! - [`Lint`](lint::Lint): what rules say about outputs that are known to be right.
 //! - [`Task`](task::Task): what to implement for a network of your own.
 
 pub mod answer;
-mod attempt;
+mod batches;
+pub mod case;
 mod changes;
 pub mod compare;
+pub mod driver;
 pub mod engine;
 pub mod fields;
 pub mod infer;
+pub mod input;
 mod journal;
 pub mod limits;
 pub mod line;
+pub mod lines;
 pub mod lint;
-mod lots;
 mod ordered;
-mod progress;
-mod record;
+pub mod plan;
+pub mod record;
 mod registry;
-mod repair;
-mod requirement;
-pub mod runnable;
+pub mod run;
 mod settings;
 pub mod sink;
+pub mod solver;
 pub mod source;
 mod study;
 pub mod task;
@@ -40,20 +42,17 @@ mod tasks;
 mod time;
 mod traced;
 pub mod waiter;
-pub mod worker;
 
 /// Settings of Hugging Face folders, for networks that are computed elsewhere.
 pub use cajole_nn::import::huggingface::{FolderSettings, Writing};
 /// The settings of decoding in them.
 pub use cajole_nn::models::transformer::{Generation, Pieces, Standing};
 pub use cajole_tasks::words::Tokens;
-pub use cajole_tasks::{fingerprint, fingerprint_of};
 pub use changes::Changes;
 pub use registry::{OpenError, Opened, Registry};
-pub use runnable::{Ask, Runnable};
 pub use settings::Settings;
 pub use tasks::{
-    Labels, Pairs, Parsing, Roles, Transduction, Writer, labelled_words, search_as, sequences,
+    Labels, Pairs, Parsing, Roles, Transduction, Writer, beam, labelled_words, rank_by, sequences,
     tags, texts,
 };
 pub use traced::Traced;

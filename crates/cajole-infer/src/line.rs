@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cajole_files::shortened;
+use cajole_rules::{Cache, RuleText, Rules, Vocabulary};
 use cajole_tasks::pairs::SpellingError;
 use cajole_tasks::parsing::input::InputError;
 use cajole_tasks::srl::input::QueryError;
@@ -170,6 +172,19 @@ impl Line {
         self.id.as_ref()
     }
 
+    /// The rules that it brings, if any, for outputs in this vocabulary. They are compiled once in a
+    /// process.
+    ///
+    /// # Errors
+    /// If they are invalid.
+    pub(crate) fn rules(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Option<Arc<Rules>>, LineError> {
+        let Some(value) = self.constraint() else { return Ok(None) };
+        Ok(Some(Cache::shared().compile(&RuleText::of_json(value)?, vocabulary)?))
+    }
+
     /// The rules that it brings, if any.
     pub fn constraint(&self) -> Option<&Value> {
         self.fields.get("constraint").filter(|value| !value.is_null())
@@ -201,7 +216,7 @@ impl Line {
 /// # Errors
 /// If it is neither.
 pub fn list(field: &'static str, value: &Value) -> Result<Option<Vec<String>>, LineError> {
-    let wrong = || LineError::NotSymbols { field, value: shortened(&value.to_string()) };
+    let wrong = || LineError::NotSymbols { field, value: shortened(&value.to_string(), 40) };
     match value {
         Value::String(_) => Ok(None),
         Value::Array(items) => {
@@ -209,13 +224,6 @@ pub fn list(field: &'static str, value: &Value) -> Result<Option<Vec<String>>, L
             items.iter().map(text).collect::<Result<_, _>>().map(Some)
         }
         _ => Err(wrong()),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }
 

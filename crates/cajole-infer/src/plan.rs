@@ -1,9 +1,10 @@
 //! Which searches are tried on an output that violates its rules, and which of several answers is
 //! kept.
 
-use cajole_core::{Config, Search};
+use cajole_core::Search;
 
 use crate::input::Input;
+use crate::settings::Settings;
 
 /// Searches in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,17 +35,18 @@ impl Plan {
         Plan { name, searches, choose: Choose::First }
     }
 
+    /// The plan of gradient-based inference.
+    pub fn gbi(settings: &Settings) -> Plan {
+        Plan::one(Search::Gbi(Box::new(settings.config.clone())))
+    }
+
     /// The cheapest search that can guarantee to satisfy, then others, gradient-based inference
-    /// last. Each has its numbers from `searches`.
-    pub fn auto(searches: &[Search], config: &Config) -> Plan {
-        let mut tried = Vec::new();
-        for name in ["masked", "exact", "beam"] {
-            let usual = Search::named(name).expect("a search of this name");
-            let own = searches.iter().find(|search| search.is_like(&usual));
-            tried.push(own.cloned().unwrap_or(usual));
-        }
-        tried.push(Search::Gbi(Box::new(config.clone())));
-        Plan { name: "auto", searches: tried, choose: Choose::MostProbable }
+    /// last. Each has its numbers from the settings.
+    pub fn auto(settings: &Settings) -> Plan {
+        let before = ["masked", "exact", "beam"].into_iter().filter_map(Search::named);
+        let mut searches: Vec<Search> = before.map(|usual| settings.search(usual)).collect();
+        searches.push(Search::Gbi(Box::new(settings.config.clone())));
+        Plan { name: "auto", searches, choose: Choose::MostProbable }
     }
 
     /// Whether a search is part of the plan.

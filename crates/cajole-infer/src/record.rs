@@ -9,7 +9,7 @@ use cajole_core::Fault;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::engine::Answer;
+use crate::answer::Answer;
 use crate::fields::Id;
 use crate::line::LineError;
 use crate::traced::Traced;
@@ -140,7 +140,7 @@ impl Timed<'_, Answered> {
         map.serialize_entry("g_after", &short(answer.g_after))?;
         map.serialize_entry("steps", &answer.steps.unwrap_or(0))?;
         map.serialize_entry("passes", &answer.passes)?;
-        map.serialize_entry("engine", &answer.engine)?;
+        map.serialize_entry("engine", answer.engine())?;
         if let Some(note) = &answer.note {
             map.serialize_entry("note", note)?;
         }
@@ -188,26 +188,11 @@ pub(crate) fn short(value: f32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Status;
     use crate::line::Line;
 
     #[test]
     fn fields_of_a_task_do_not_repeat_keys_of_the_record() {
-        let answer = Answer {
-            output: Vec::new(),
-            status: Status::Satisfied,
-            g_before: 0.0,
-            g_after: 0.0,
-            log_prob: None,
-            steps: None,
-            passes: 1,
-            faults: Vec::new(),
-            note: None,
-            failure: None,
-            engine: "network",
-            trace: None,
-            elapsed: Duration::ZERO,
-        };
+        let answer = Answer { passes: 1, ..Answer::own(Vec::new(), None, 0.0) };
         let own = ["output", "line", "status", "engine"].map(|key| (key.to_owned(), json!("own")));
         let fields = Map::from_iter(own);
         let answered = Answered { answer, fields, trace: None, says_log_prob: false };

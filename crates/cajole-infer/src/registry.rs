@@ -12,11 +12,11 @@ use cajole_tasks::parsing::Parser;
 use cajole_tasks::srl::RoleTagger;
 use cajole_tasks::transduction::Net as Transducer;
 
-use crate::runnable::Runnable;
+use crate::task::Task;
 use crate::tasks::{Labels, Pairs, Parsing, Roles, Transduction, Writer, huggingface};
 
 /// A network that can be run, whatever its task.
-pub type Opened = Box<dyn Runnable>;
+pub type Opened = Box<dyn Task>;
 
 type Open = Box<dyn Fn(&Path) -> Result<Opened, LoadError> + Send + Sync>;
 type BuiltIn = Box<dyn Fn() -> Opened + Send + Sync>;

@@ -3,20 +3,22 @@
 use std::time::Duration;
 
 use cajole_core::decoders::Beam;
-use cajole_core::{Cancel, Config};
+use cajole_core::{Cancel, Config, Search};
 
 use crate::engine::Engine;
 use crate::limits::MAX_TOKENS;
 use crate::task::Task;
 
 /// How lines are answered by one network: `Settings::of(&network).by(Engine::gbi()).traces(true)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
     /// How outputs are made to obey.
     pub engine: Engine,
     /// The settings of gradient-based inference.
     pub config: Config,
+    /// The searches that fit the network, with their numbers.
+    pub searches: Vec<Search>,
     /// The beam of the network's own decoder.
     pub beam: Beam,
     /// When to give up on one input.
@@ -50,6 +52,7 @@ impl Settings {
     pub fn with(network: &dyn Task, config: Config) -> Self {
         Settings {
             engine: Engine::usual(),
+            searches: network.searches(),
             beam: Beam { ranking: config.ranking, ..network.beam() },
             config,
             deadline: None,
@@ -110,6 +113,12 @@ impl Settings {
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Settings { threads, ..self }
+    }
+
+    /// A search with the numbers that suit the network, if it has any of its own.
+    pub(crate) fn search(&self, usual: Search) -> Search {
+        let own = self.searches.iter().find(|search| search.is_like(&usual));
+        own.cloned().unwrap_or(usual)
     }
 
     /// How long a line may take.

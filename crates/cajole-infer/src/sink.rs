@@ -169,7 +169,7 @@ impl Sink {
             rest = self.write_member();
         }
         let rest = rest.and_then(|()| self.to.flush());
-        rest.map_err(|source| FileError::Io { path: self.to.name(), source })?;
+        rest.map_err(FileError::io(&self.to.name()))?;
         match self.to {
             To::Stream(_) => Ok(()),
             To::File(output) => Ok(output.finish()?),

@@ -9,7 +9,7 @@ use std::time::Instant;
 use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
     BackendError, Cancel, Candidate, Config, ConstrainedDecoder, Decoder, DoesNotFit, Force, Found,
-    Gbi, Model, Outcome, Pass, Search, Sought, Symbol, UnknownParameter, Workspace,
+    Gbi, Model, Outcome, Pass, Search, Sought, UnknownParameter, Workspace,
 };
 use cajole_rules::Rules;
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use cajole_files::{LineKind, LineLimits, LineReader};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::limits::{ENDLESS_LINE_BYTES, MAX_LINE_BYTES};
@@ -16,8 +17,7 @@ use crate::line::LineError;
 pub struct Source {
     /// The name of the source in messages.
     pub name: String,
-    reader: BufReader<Box<dyn Read + Send>>,
-    number: u64,
+    lines: LineReader<Box<dyn Read + Send>>,
     max_bytes: usize,
 }
 
@@ -117,19 +117,20 @@ impl Source {
         if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
             reader = BufReader::with_capacity(1 << 16, Box::new(MultiGzDecoder::new(reader)));
         }
-        Ok(Source { name, reader, number: 0, max_bytes: MAX_LINE_BYTES })
+        let lines = LineReader::new(reader, limits(MAX_LINE_BYTES));
+        Ok(Source { name, lines, max_bytes: MAX_LINE_BYTES })
     }
 
     /// Takes lines of at most this many bytes, instead of [`MAX_LINE_BYTES`].
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Source {
-        Source { max_bytes, ..self }
+        Source { lines: self.lines.with_limits(limits(max_bytes)), max_bytes, ..self }
     }
 
     /// Whether a line is available; if not, [`Source::line`] may have to wait for whoever writes
     /// it.
     pub fn has_line(&self) -> bool {
-        self.reader.buffer().contains(&b'\n')
+        self.lines.has_line()
     }
 
     /// The next line, without its line end; `None` after the last.
@@ -138,36 +139,20 @@ impl Source {
     /// If reading fails, or a line does not end within [`ENDLESS_LINE_BYTES`]. A line that is not
     /// text is not such an error.
     pub fn line(&mut self) -> io::Result<Option<Numbered>> {
-        let mut bytes = Vec::new();
-        let most = self.max_bytes;
-        if self.reader.by_ref().take(most as u64 + 1).read_until(b'\n', &mut bytes)? == 0 {
-            return Ok(None);
-        }
-        self.number += 1;
-        let is_whole = bytes.last() == Some(&b'\n');
-        if !is_whole && most < bytes.len() {
-            drop(bytes);
-            self.skip_rest()?;
-            return Ok(Some((self.number, Err(BadLine::TooLong { most }))));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| BadLine::NotText);
-        // Some editors begin a file with a byte order mark.
-        let text = text.map(|text| text.trim_start_matches('\u{feff}').trim_end().to_owned());
-        Ok(Some((self.number, text)))
-    }
-
-    /// Skips the rest of a line.
-    fn skip_rest(&mut self) -> io::Result<()> {
-        let mut rest = self.reader.by_ref().take(ENDLESS_LINE_BYTES as u64);
-        rest.skip_until(b'\n')?;
-        if 0 < rest.limit() {
-            return Ok(()); // at the end of the line, or of the file
-        }
-        let problem = format!(
-            "line {} does not end within {ENDLESS_LINE_BYTES} bytes: this is no file of lines",
-            self.number
-        );
-        Err(io::Error::new(io::ErrorKind::InvalidData, problem))
+        let Some(kind) = self.lines.next_line()? else { return Ok(None) };
+        let number = self.lines.number();
+        let text = match kind {
+            LineKind::Whole => text_of(self.lines.bytes()),
+            LineKind::TooLong => Err(BadLine::TooLong { most: self.max_bytes }),
+            LineKind::Endless => {
+                let problem = format!(
+                    "line {number} does not end within {ENDLESS_LINE_BYTES} bytes: this is no file \
+                     of lines"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+            }
+        };
+        Ok(Some((number, text)))
     }
 
     /// Skips the lines up to number `last`.
@@ -175,9 +160,7 @@ impl Source {
     /// # Errors
     /// If reading fails.
     pub fn skip_to(&mut self, last: u64) -> io::Result<()> {
-        while self.number < last && 0 < self.reader.skip_until(b'\n')? {
-            self.number += 1;
-        }
+        while self.lines.number() < last && self.lines.skip_line()? {}
         Ok(())
     }
 
@@ -201,10 +184,20 @@ impl Source {
     /// # Errors
     /// If reading fails.
     pub fn count(mut self) -> io::Result<u64> {
-        let before = self.number;
+        let before = self.lines.number();
         self.skip_to(u64::MAX)?;
-        Ok(self.number - before)
+        Ok(self.lines.number() - before)
     }
+}
+
+fn limits(max_bytes: usize) -> LineLimits {
+    LineLimits { most: max_bytes, skipped: ENDLESS_LINE_BYTES as u64 }
+}
+
+/// The text of a line, without its end. Some editors begin a file with a byte order mark.
+fn text_of(line: &[u8]) -> Result<String, BadLine> {
+    let text = std::str::from_utf8(line).map_err(|_| BadLine::NotText)?;
+    Ok(text.trim_start_matches('\u{feff}').trim_end().to_owned())
 }
 
 #[cfg(test)]

@@ -2,23 +2,24 @@
 
 use std::ops::Range;
 
-use cajole_core::{Constraint, Fault, Symbol};
+use cajole_core::{Constraint, Fault, Search, Symbol};
 use cajole_report::{CaseStep, CaseStudy, Piece};
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::transduction::accuracy;
 
-use crate::engine::{Answer, Status};
-use crate::task::{Case, Task};
+use crate::answer::{Answer, Status};
+use crate::case::Case;
+use crate::task::Task;
 
 /// The most faults of one step that the note spells out.
 const SPELT_OUT: usize = 3;
 
 /// The steps of an answer as a table. The network's own output makes a table of one step; engines
 /// other than gradient-based inference have no steps.
-pub(crate) fn study<T: Task>(
-    task: &T,
+pub(crate) fn study(
+    task: &dyn Task,
     title: String,
-    case: &Case<T::Input>,
+    case: &Case,
     rules: &Rules,
     answer: &Answer,
 ) -> Option<CaseStudy> {
@@ -43,7 +44,7 @@ pub(crate) fn study<T: Task>(
             });
             rows.collect()
         }
-        None if answer.engine == "network" => {
+        None if answer.search == Some(Search::Network) => {
             let (row, faults) = row((0, 0), &answer.output);
             let log_prob = answer.log_prob.unwrap_or(f32::NAN);
             vec![(CaseStep { g: answer.g_after, log_prob, ..row }, faults)]
@@ -62,7 +63,7 @@ pub(crate) fn study<T: Task>(
 }
 
 /// An input as people read it: its symbols, or its text if outputs are text.
-pub(crate) fn source<T: Task>(task: &T, case: &Case<T::Input>) -> String {
+pub(crate) fn source(task: &dyn Task, case: &Case) -> String {
     let vocabulary = task.vocabulary();
     match vocabulary.spelling() {
         Some(_) => case.subject.text().into_owned(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cajole_core::corpus::BATCH;
 use cajole_core::decoders::Beam;
-use cajole_core::{Config, Search, Symbol};
+use cajole_core::{Search, Symbol};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::Presets;
@@ -19,6 +19,7 @@ use crate::case::{Case, Output};
 use crate::limits::{TOKENS_IN_STEP, TOKENS_TOGETHER};
 use crate::line::{Line, LineError};
 use crate::plan::{Plan, Plans};
+use crate::settings::Settings;
 use crate::solver::Solver;
 use crate::study;
 use crate::tasks::sequences;
@@ -81,7 +82,7 @@ pub trait Task: Send + Sync {
     /// The names of its output symbols.
     fn vocabulary(&self) -> &Arc<Vocabulary>;
 
-    /// A hash of its weights, see [`fingerprint`](crate::fingerprint): a killed run resumes only
+    /// A hash of its weights, see [`fingerprint`](cajole_files::fingerprint): a killed run resumes only
     /// with the same network.
     fn fingerprint(&self) -> u64;
 
@@ -119,8 +120,8 @@ pub trait Task: Send + Sync {
     }
 
     /// What is tried by default.
-    fn usual_plans(&self, config: &Config) -> Plans {
-        Plans::all(Plan::one(Search::Gbi(Box::new(config.clone()))))
+    fn usual_plans(&self, settings: &Settings) -> Plans {
+        Plans::all(Plan::gbi(settings))
     }
 
     /// Whether searches sum log-probabilities of the network. If not, they are computed for every

@@ -5,10 +5,11 @@ use cajole_report::CaseStudy;
 use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 
-use crate::engine::Answer;
+use crate::answer::Answer;
+use crate::case::Case;
 use crate::record::{faults_json, milliseconds, short};
 use crate::study::study;
-use crate::task::{Case, Task};
+use crate::task::Task;
 
 /// Every decode of one input.
 #[derive(Debug)]
@@ -26,9 +27,9 @@ pub struct Traced {
 impl Traced {
     /// The trace of an answer; for the network's own output, a single decode. Engines without steps
     /// have none.
-    pub(crate) fn of<T: Task>(
-        task: &T,
-        case: &Case<T::Input>,
+    pub(crate) fn new(
+        task: &dyn Task,
+        case: &Case,
         rules: &Rules,
         answer: &Answer,
         moves: &[String],
@@ -60,9 +61,9 @@ impl Traced {
 }
 
 /// One decode, with what is wrong with it.
-pub(crate) fn step<T: Task>(
-    task: &T,
-    case: &Case<T::Input>,
+pub(crate) fn step(
+    task: &dyn Task,
+    case: &Case,
     y: &[Symbol],
     faults: &[Fault],
     step: &Step,
@@ -74,9 +75,9 @@ pub(crate) fn step<T: Task>(
     row
 }
 
-fn row<T: Task>(
-    task: &T,
-    case: &Case<T::Input>,
+fn row(
+    task: &dyn Task,
+    case: &Case,
     (attempt, iteration): (usize, usize),
     y: &[Symbol],
     faults: &[Fault],

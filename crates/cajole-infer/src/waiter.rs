@@ -11,7 +11,8 @@ use cajole_core::{Constraint, Step, Symbol, Watcher};
 use cajole_rules::Rules;
 use serde_json::{Map, Value};
 
-use crate::task::{Case, Task};
+use crate::case::Case;
+use crate::task::Task;
 use crate::traced;
 
 /// Someone who waits for the record of one line.
@@ -38,26 +39,23 @@ pub trait Waiter: fmt::Debug + Send + Sync {
 }
 
 /// One input of a line that someone waits for.
-pub(crate) struct Awaited<'a, T: Task> {
-    pub(crate) task: &'a T,
-    pub(crate) case: &'a Case<T::Input>,
+pub(crate) struct Watched<'a> {
+    pub(crate) task: &'a dyn Task,
+    pub(crate) case: &'a Case,
     pub(crate) rules: &'a Rules,
     /// Which input of its line it is.
     pub(crate) answer: usize,
     pub(crate) waiter: &'a dyn Waiter,
 }
 
-impl<T: Task> Awaited<'_, T> {
-    /// When to give up: at once, if nobody waits.
+impl Watched<'_> {
+    /// When to give up.
     pub(crate) fn until(&self) -> Option<Instant> {
-        match self.waiter.has_left() {
-            true => Some(Instant::now()),
-            false => self.waiter.until(),
-        }
+        self.waiter.until()
     }
 }
 
-impl<T: Task> Watcher for Awaited<'_, T> {
+impl Watcher for Watched<'_> {
     fn has_left(&self) -> bool {
         self.waiter.has_left()
     }

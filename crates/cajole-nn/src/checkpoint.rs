@@ -7,12 +7,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cajole_files::replace_whole;
+use cajole_files::{IoError, read_regular, replace_whole};
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 
 use crate::layout::{Entry, Layout};
-use crate::regular;
 use crate::train::{Progress, TrainState};
 
 /// The file with a model's weights.
@@ -34,13 +33,8 @@ pub enum Precision {
 #[non_exhaustive]
 pub enum CheckpointError {
     /// An I/O error.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The underlying error.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// Not a safetensors file, or truncated.
     #[error("{path} is damaged or not a safetensors file: {problem}", path = path.display())]
     Damaged {
@@ -100,7 +94,7 @@ pub fn to_bytes(path: &Path, layout: &Layout, w: &[f32], precision: Precision) -
 /// # Errors
 /// If the file is missing, damaged, or for another network, or a weight is not finite.
 pub fn load(path: &Path, layout: &Layout) -> Result<Vec<f32>> {
-    from_bytes(path, &read(path)?, layout)
+    from_bytes(path, &read_regular(path)?, layout)
 }
 
 /// Reads the weights of a network with this layout from the bytes of a file.
@@ -158,7 +152,7 @@ pub fn training_to_bytes(path: &Path, layout: &Layout, state: &TrainState) -> Re
 /// # Errors
 /// If the file is missing, damaged, or for another network.
 pub fn load_training(path: &Path, layout: &Layout) -> Result<TrainState> {
-    training_from_bytes(path, &read(path)?, layout)
+    training_from_bytes(path, &read_regular(path)?, layout)
 }
 
 /// Reads the state of a training run from the bytes of a file.
@@ -316,10 +310,6 @@ fn not_finite(path: &Path, tensor: &str, at: usize, value: f32) -> CheckpointErr
     CheckpointError::NotFinite { path: path.to_owned(), tensor: tensor.to_owned(), at, value }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    regular::read(path).map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
-}
-
 fn parse<'b>(path: &Path, bytes: &'b [u8]) -> Result<SafeTensors<'b>> {
     SafeTensors::deserialize(bytes).map_err(|e| damaged(path, &e))
 }
@@ -329,8 +319,7 @@ fn serialized(path: &Path, tensors: impl Iterator<Item = (String, Owned)>) -> Re
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace_whole(path, bytes)
-        .map_err(|source| CheckpointError::Io { path: path.to_owned(), source })
+    Ok(replace_whole(path, bytes).map_err(IoError::at(path))?)
 }
 
 fn damaged(path: &Path, problem: &dyn std::fmt::Display) -> CheckpointError {

@@ -33,7 +33,6 @@ mod nudge;
 mod optimizer;
 mod products;
 mod reach;
-mod regular;
 pub mod settings;
 mod stepwise;
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cajole_infer::answer::{self, Record, Traced};
+use cajole_infer::Traced;
+use cajole_infer::record::{self, Record};
 use cajole_report::{Report, escape};
 use cajole_treebank::{Pretty, penn};
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
@@ -111,7 +112,7 @@ impl Answered {
 
     #[getter]
     fn engine(&self) -> PyResult<&'static str> {
-        Ok(self.only("engine")?.answered().answer.engine)
+        Ok(self.only("engine")?.answered().answer.engine())
     }
 
     #[getter]
@@ -174,8 +175,8 @@ impl Answered {
 }
 
 /// What went wrong with an answer that could not be measured, or failed.
-fn trouble(answered: &answer::Answered) -> Option<String> {
-    use cajole_infer::engine::Status;
+fn trouble(answered: &record::Answered) -> Option<String> {
+    use cajole_infer::answer::Status;
     let answer = &answered.answer;
     match answer.status {
         Status::Failed => answer.failure.as_ref().map(ToString::to_string),
@@ -197,7 +198,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn answered(&self) -> &answer::Answered {
+    fn answered(&self) -> &record::Answered {
         // A list of answers was indexed within its bounds.
         match &self.record.answers {
             Ok(answers) => &answers[self.index],
@@ -248,7 +249,7 @@ impl Answer {
     /// The engine that produced it; "network" for an output that was not touched.
     #[getter]
     fn engine(&self) -> &'static str {
-        self.answered().answer.engine
+        self.answered().answer.engine()
     }
 
     /// log p of the output under the network's own weights, if the engine computed it.

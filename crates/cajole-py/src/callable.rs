@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use cajole_core::{Constraint, Fault, Symbol, Violation};
+use cajole_files::shortened;
 use cajole_rules::{Subject, Verdict, Vocabulary, parse_reply};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -27,13 +28,13 @@ impl Callable {
     fn judge(&self, x: &Subject, y: &[Symbol]) -> Result<Verdict, String> {
         Python::attach(|py| {
             let reply = self.ask(py, x, y).map_err(|error| raised(py, &error))?;
-            let refused = |error: PyErr| format!("returned {}: {error}", shortened(&reply));
+            let refused = |error: PyErr| format!("returned {}: {error}", quoted(&reply));
             let reply_json = as_reply(&reply).map_err(refused)?;
             let verdict = parse_reply(reply_json.to_string().as_bytes(), y.len());
-            let refused = |error| format!("returned {}: {error}", shortened(&reply));
+            let refused = |error| format!("returned {}: {error}", quoted(&reply));
             let mut verdict = verdict.map_err(refused)?.verdict;
             if verdict.message.is_empty() {
-                verdict.message = format!("returned {}", shortened(&reply));
+                verdict.message = format!("returned {}", quoted(&reply));
             }
             Ok(verdict)
         })
@@ -73,13 +74,10 @@ fn as_reply(reply: &Bound<'_, PyAny>) -> PyResult<serde_json::Value> {
     }
 }
 
-fn shortened(value: &Bound<'_, PyAny>) -> String {
-    const MOST: usize = 80;
+/// A value for a message.
+fn quoted(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-    match text.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    shortened(&text, 80)
 }
 
 /// An exception with the line it comes from.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cajole_infer::compare;
 use cajole_infer::engine::Engine;
-use cajole_infer::{Ask, Opened, Registry};
+use cajole_infer::{Opened, Registry};
+use cajole_rules::Cache;
 use cajole_tasks::Silent;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,13 +43,13 @@ impl Network {
     /// What it is for: "transduction", "parsing", "srl" or "pairs".
     #[getter]
     fn task(&self) -> &'static str {
-        self.network.task()
+        self.network.name()
     }
 
     /// The engines that make a difference for it.
     #[getter]
     fn engines(&self) -> Vec<&'static str> {
-        self.network.engines().into_iter().map(Engine::name).collect()
+        self.network.engines().iter().map(Engine::name).collect()
     }
 
     /// The names of its output symbols.
@@ -86,10 +87,6 @@ impl Network {
             network: self.network.clone(),
             rules: self.rules(rules)?,
             settings: options.settings(py, &**self.network)?,
-            threads: options.threads()?,
-            trace: options.trace,
-            times: options.times,
-            strict: options.strict,
         };
         run.begin(py, inputs)
     }
@@ -122,10 +119,10 @@ impl Network {
         let of = compare::Options::new(rules_name, engines).shown(shown);
         let compared = interruptible(py, &settings.cancel, || {
             let vocabulary = self.network.vocabulary();
-            let rules = rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
+            let rules =
+                rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
             let rules = rules.map_err(|error| rule_error(&error))?;
-            let ask = Ask::new(rules.as_ref(), &settings);
-            let compared = self.network.compare(&ask, &of, &lines, &Silent);
+            let compared = self.network.compare(rules.as_ref(), &settings, &of, &lines, &Silent);
             compared.map_err(|error| settings_error(&error))
         })?;
         let (report, worse) = compared?;
@@ -137,6 +134,6 @@ impl Network {
 
 impl Network {
     fn rules(&self, given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Rules>> {
-        Rules::of(given, self.network.usual_rules().map(|text| (self.network.task(), text)))
+        Rules::of(given, self.network.usual_rules().map(|text| (self.network.name(), text)))
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use cajole_infer::engine::Engine;
+use cajole_infer::engine::{Engine, EngineError};
 use cajole_infer::limits::{
     MAX_LINE_BYTES, MAX_TOKENS, MOST_DEADLINE_MS, MOST_LINE_BYTES, MOST_STEPS, MOST_THREADS,
     MOST_TOKENS, MOST_WIDTH,
 };
-use cajole_infer::{Changes, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Settings};
 use cajole_tasks::Preset;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,7 +22,7 @@ use crate::value::to_json;
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
-    pub(crate) engine: String,
+    engine: String,
     preset: Option<String>,
     settings: Option<Py<PyDict>>,
     max_steps: Option<i64>,
@@ -31,16 +32,16 @@ pub(crate) struct Options {
     max_tokens: Option<i64>,
     max_line_bytes: Option<i64>,
     threads: Option<i64>,
-    pub(crate) trace: bool,
-    pub(crate) times: bool,
-    pub(crate) strict: bool,
+    trace: bool,
+    times: bool,
+    strict: bool,
     /// The numbers of inputs, if these are part of a longer file.
     pub(crate) numbers: Option<Vec<u64>>,
 }
 
 impl Options {
     /// The settings of this network.
-    pub(crate) fn settings(&self, py: Python<'_>, network: &dyn Runnable) -> PyResult<Settings> {
+    pub(crate) fn settings(&self, py: Python<'_>, network: &dyn Task) -> PyResult<Settings> {
         let engine = engine(&self.engine)?;
         let preset = self.preset.as_deref().map(preset).transpose()?;
         let overrides = self.settings.as_ref().map(|dict| assignments(dict.bind(py)));
@@ -54,11 +55,14 @@ impl Options {
         changes.width = size("width", self.width, 1, MOST_WIDTH)?;
         changes.deadline = deadline.map(Duration::from_millis);
         changes.max_tokens = max_tokens.unwrap_or(MAX_TOKENS);
-        changes.settings(network, engine).map_err(|error| settings_error(&error))
+        let settings = changes.settings(network, engine);
+        let settings = settings.map_err(|error| settings_error(&error))?;
+        let settings = settings.strict(self.strict).times(self.times).traces(self.trace);
+        Ok(settings.threads(self.threads()?))
     }
 
     /// How many threads work.
-    pub(crate) fn threads(&self) -> PyResult<usize> {
+    fn threads(&self) -> PyResult<usize> {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(size("threads", self.threads, 1, MOST_THREADS)?.unwrap_or_else(all))
     }
@@ -70,12 +74,9 @@ impl Options {
     }
 }
 
-/// The engine of this name.
+/// The engine of this name, with its numbers.
 pub(crate) fn engine(name: &str) -> PyResult<Engine> {
-    Engine::named(name).ok_or_else(|| {
-        let known = Engine::ALL.map(Engine::name).join(", ");
-        PyValueError::new_err(format!("there is no engine {name:?}; known are {known}"))
-    })
+    name.parse().map_err(|error: EngineError| PyValueError::new_err(error.to_string()))
 }
 
 fn preset(name: &str) -> PyResult<Preset> {

@@ -10,12 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cajole_core::Cancel;
-use cajole_infer::answer::Record;
 use cajole_infer::infer::{InferError, Tally};
-use cajole_infer::runnable::Each;
+use cajole_infer::record::Record;
+use cajole_infer::run::Each;
 use cajole_infer::source::Lines;
-use cajole_infer::{Ask, Opened, Settings};
-use cajole_rules::Rules as Compiled;
+use cajole_infer::{Opened, Settings};
+use cajole_rules::Cache;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -45,10 +45,6 @@ pub(crate) struct Run {
     pub(crate) network: Arc<Opened>,
     pub(crate) rules: Option<Rules>,
     pub(crate) settings: Settings,
-    pub(crate) threads: usize,
-    pub(crate) trace: bool,
-    pub(crate) times: bool,
-    pub(crate) strict: bool,
 }
 
 /// Results, lazily and in order. Totals are up to date during iteration. One thread iterates; any
@@ -135,9 +131,9 @@ impl Run {
         };
         let results = Results {
             cancel: self.settings.cancel.clone(),
-            ahead: AHEAD * self.threads as u64,
-            times: self.times,
-            strict: self.strict,
+            ahead: AHEAD * self.settings.threads as u64,
+            times: self.settings.times,
+            strict: self.settings.strict,
             progress: Mutex::new(Progress { inputs, taken: VecDeque::new(), yielded: 0 }),
             desk: desk.clone(),
             feed,
@@ -174,12 +170,11 @@ impl Run {
     /// The work of the background thread: answers everything, or returns why not.
     fn answer(&self, mut source: Box<dyn Lines>, desk: &Desk) -> Result<(), PyErr> {
         let vocabulary = self.network.vocabulary();
-        let rules = self.rules.as_ref().map(|rules| rules.compile(vocabulary)).transpose();
+        let rules =
+            self.rules.as_ref().map(|rules| rules.compile(vocabulary, Cache::shared())).transpose();
         let rules = rules.map_err(|error| rule_error(&error))?;
-        let ask = Ask::new(rules.as_ref(), &self.settings).strict(self.strict).times(self.times);
-        let ask = ask.traces(self.trace).threads(self.threads);
-        self.network.answer(Vec::new(), &ask).map_err(|error| settings_error(&error))?;
-        let unsatisfiable = rules.iter().flat_map(Compiled::unsatisfiable).collect();
+        self.network.check(&self.settings).map_err(|error| settings_error(&error))?;
+        let unsatisfiable = rules.iter().flat_map(|rules| rules.unsatisfiable()).collect();
         desk.change(|state| state.begun = Some(unsatisfiable));
         let each = Each {
             source: &mut *source,
@@ -187,7 +182,9 @@ impl Run {
             tally: &desk.tally,
             told: &|_| {},
         };
-        self.network.infer_each(&ask, each).map_err(|error| infer_error(&error))
+        self.network
+            .infer_each(rules.as_ref(), &self.settings, each)
+            .map_err(|error| infer_error(&error))
     }
 }
 

@@ -1,12 +1,10 @@
 //! `cajole.Rules`: what outputs must satisfy, in TOML or as Python functions.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cajole_infer::lint::Names;
-use cajole_rules::{RuleFileError, Rules as Compiled, Vocabulary};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
+use cajole_rules::{Cache, RuleFileError, RuleText, Rules as Compiled, Vocabulary};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -29,31 +27,12 @@ enum Part {
     Function { name: String, rule: Py<PyAny> },
 }
 
-/// Rules as text.
-#[derive(Clone)]
-struct RuleText {
-    /// The name of the rules in reports.
-    title: String,
-    /// Their name in messages.
-    name: String,
-    text: String,
-    /// The folder of files that the rules name; without it, they may name neither files nor
-    /// programs.
-    folder: Option<PathBuf>,
-}
-
-impl RuleText {
-    fn parse(&self, vocabulary: &Arc<Vocabulary>) -> Result<Compiled, RuleFileError> {
-        Compiled::parse(&self.name, &self.text, self.folder.as_deref(), vocabulary)
-    }
-
-    /// Finds errors that do not depend on the network.
-    fn checked(self) -> PyResult<Self> {
-        let own = Names::default().with_rules(" ", |known| self.parse(known).map(drop));
-        match self.parse(&own) {
-            Err(error) if !error.depends_on_vocabulary() => Err(rule_error(&error)),
-            _ => Ok(self),
-        }
+/// Finds errors that do not depend on the network.
+fn checked(text: RuleText) -> PyResult<RuleText> {
+    let own = Names::default().with_rules(" ", |known| text.compile(known).map(drop));
+    match text.compile(&own) {
+        Err(error) if !error.depends_on_vocabulary() => Err(rule_error(&error)),
+        _ => Ok(text),
     }
 }
 
@@ -64,23 +43,15 @@ impl Rules {
     #[staticmethod]
     #[pyo3(signature = (text, *, folder=None, name="the rules"))]
     fn from_toml(text: &str, folder: Option<PathBuf>, name: &str) -> PyResult<Rules> {
-        let (title, name, text) = (name.to_owned(), name.to_owned(), text.to_owned());
-        let text = RuleText { title, name, text, folder }.checked()?;
+        let text = checked(RuleText { folder, ..RuleText::new(name, text) })?;
         Ok(Rules { parts: vec![Part::Text(text)] })
     }
 
     /// The rules of a constraint file.
     #[staticmethod]
     fn from_file(path: PathBuf) -> PyResult<Rules> {
-        let text = text_of(&path, MOST_SETTINGS_BYTES)
-            .map_err(|error| PyOSError::new_err(error.to_string()))?;
-        let text = RuleText {
-            title: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
-            name: path.display().to_string(),
-            text,
-            folder: path.parent().map(Path::to_owned),
-        };
-        Ok(Rules { parts: vec![Part::Text(text.checked()?)] })
+        let text = RuleText::read(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        Ok(Rules { parts: vec![Part::Text(checked(text)?)] })
     }
 
     /// A function of the input and the output. It returns how far the output violates the rule (0
@@ -149,6 +120,28 @@ impl Part {
         }
     }
 
+    fn compile(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        cache: &Cache,
+    ) -> Result<Arc<Compiled>, RuleFileError> {
+        let text = match self {
+            Part::Text(text) => text,
+            Part::Function { name, rule } => {
+                let rule = Python::attach(|py| rule.clone_ref(py));
+                let rule = Callable { rule, vocabulary: Arc::clone(vocabulary) };
+                return Ok(Arc::new(Compiled::of(name, rule)));
+            }
+        };
+        let rules = match text.folder {
+            None => cache.compile(text, vocabulary)?,
+            // The files that they name may have changed since.
+            Some(_) => Arc::new(text.compile(vocabulary)?),
+        };
+        rules.try_programs()?;
+        Ok(rules)
+    }
+
     fn title(&self) -> &str {
         match self {
             Part::Text(text) => &text.title,
@@ -169,8 +162,7 @@ impl Rules {
         }
         let usual = usual.map(|(task, text)| {
             let name = format!("the usual rules of {task}");
-            let (title, text) = (name.clone(), text.to_owned());
-            Rules { parts: vec![Part::Text(RuleText { title, name, text, folder: None })] }
+            Rules { parts: vec![Part::Text(RuleText::new(name, text))] }
         });
         Ok(usual)
     }
@@ -202,23 +194,17 @@ impl Rules {
         }
     }
 
-    /// The rules about outputs in this vocabulary.
-    pub(crate) fn compile(&self, vocabulary: &Arc<Vocabulary>) -> Result<Compiled, RuleFileError> {
-        let mut all: Option<Compiled> = None;
+    /// The rules about outputs in this vocabulary. A cache keeps what is compiled from text alone.
+    pub(crate) fn compile(
+        &self,
+        vocabulary: &Arc<Vocabulary>,
+        cache: &Cache,
+    ) -> Result<Arc<Compiled>, RuleFileError> {
+        let mut all: Option<Arc<Compiled>> = None;
         for part in &self.parts {
-            let rules = match part {
-                Part::Text(text) => {
-                    let rules = text.parse(vocabulary)?;
-                    rules.try_programs()?;
-                    rules
-                }
-                Part::Function { name, rule } => {
-                    let rule = Python::attach(|py| rule.clone_ref(py));
-                    Compiled::of(name, Callable { rule, vocabulary: Arc::clone(vocabulary) })
-                }
-            };
+            let rules = part.compile(vocabulary, cache)?;
             all = Some(match all {
-                Some(all) => all.and(rules),
+                Some(all) => Arc::new(all.and(&rules)),
                 None => rules,
             });
         }

@@ -1,10 +1,12 @@
 //! `cajole.lint`, `cajole.evalb` and `cajole.srl_eval`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cajole_core::Cancel;
 use cajole_infer::limits::MAX_LINE_BYTES;
 use cajole_infer::lint::{Gold, Lint, Look, Names};
+use cajole_rules::{Cache, Vocabulary};
 use cajole_treebank::evalb::{self as trees, Params};
 use cajole_treebank::roles::eval as roles;
 use pyo3::exceptions::PyValueError;
@@ -46,8 +48,11 @@ pub(crate) fn lint(
     let report = interruptible(py, &Cancel::default(), || {
         let mut names = Names::default();
         golds.iter().for_each(|gold| names.add(gold));
-        let vocabulary = names.with_rules(separator, |known| rules.compile(known).map(drop));
-        let compiled = rules.compile(&vocabulary).map_err(|error| rule_error(&error))?;
+        // Nothing else is about just these symbols.
+        let cache = Cache::new(0);
+        let compile = |known: &Arc<Vocabulary>| rules.compile(known, &cache);
+        let vocabulary = names.with_rules(separator, |known| compile(known).map(drop));
+        let compiled = compile(&vocabulary).map_err(|error| rule_error(&error))?;
         let mut lint = Lint::new(&compiled, &vocabulary, examples);
         for gold in &golds {
             lint.add(gold).map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -40,6 +40,11 @@ impl Classes {
         let dfa = Dfa::explore_within(max_states, distinct.len(), start, next, accepts)?;
         Some(Classes { dfa: dfa.trim(), class })
     }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.dfa.bytes() + size_of_val(&*self.class)
+    }
 }
 
 impl Automaton for Classes {

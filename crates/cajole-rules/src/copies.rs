@@ -20,7 +20,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::limits::MOST_ITEMS;
-use crate::pattern::{Text, over_symbols, searching};
+use crate::pattern::{SEARCH_BYTES, Text, over_symbols, searching};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -92,6 +92,11 @@ impl Copies {
             names: config.names,
             glossary: terms,
         })
+    }
+
+    /// The memory that its patterns may take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.patterns.len() * SEARCH_BYTES
     }
 
     /// What the output for `x` must have, without duplicates.

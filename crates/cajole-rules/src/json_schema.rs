@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
+use cajole_files::Place;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -33,6 +34,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 pub struct JsonSchema {
     vocabulary: Arc<Vocabulary>,
     validator: Validator,
+    pattern_bytes: usize,
 }
 
 impl JsonSchema {
@@ -42,17 +44,19 @@ impl JsonSchema {
     /// # Errors
     /// If it is not a schema.
     pub fn new(schema: &Value, vocabulary: &Arc<Vocabulary>) -> Result<Self, String> {
-        let mut n_patterns = 0;
-        walk(schema, &mut |key, value| match (key, value) {
-            ("pattern", _) => n_patterns += 1,
-            ("patternProperties", Value::Object(all)) => n_patterns += all.len(),
-            _ => {}
-        });
+        let n_patterns = n_patterns(schema);
         let size = (MOST_JSON_PATTERN_BYTES / n_patterns.max(1)).min(MAX_PATTERN_BYTES);
         let patterns = PatternOptions::regex().size_limit(size).dfa_size_limit(size);
         let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(schema).map_err(|error| error.to_string())?;
-        Ok(JsonSchema { vocabulary: Arc::clone(vocabulary), validator })
+        // Each pattern itself, and what it remembers while it searches.
+        let pattern_bytes = 2 * size * n_patterns;
+        Ok(JsonSchema { vocabulary: Arc::clone(vocabulary), validator, pattern_bytes })
+    }
+
+    /// The memory that its patterns may take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pattern_bytes
     }
 
     /// The first keyword of a schema that refers to another schema, if there is one. Such
@@ -74,7 +78,7 @@ impl JsonSchema {
             Err(error) => {
                 let at = match error.is_eof() {
                     true => text.len(),
-                    false => offset(text, error.line(), error.column()),
+                    false => Place::from(&error).byte_by_bytes(text),
                 };
                 return vec![(at..at + 1, NOT_JSON, format!("this is no JSON: {error}"))];
             }
@@ -113,6 +117,17 @@ impl Constraint<Subject> for JsonSchema {
     }
 }
 
+/// How many regular expressions a schema has.
+fn n_patterns(schema: &Value) -> usize {
+    let mut n = 0;
+    walk(schema, &mut |key, value| match (key, value) {
+        ("pattern", _) => n += 1,
+        ("patternProperties", Value::Object(all)) => n += all.len(),
+        _ => {}
+    });
+    n
+}
+
 /// Calls `found` with every key of a schema, at any depth, and its value.
 fn walk<'s>(schema: &'s Value, found: &mut dyn FnMut(&'s str, &'s Value)) {
     match schema {
@@ -123,12 +138,6 @@ fn walk<'s>(schema: &'s Value, found: &mut dyn FnMut(&'s str, &'s Value)) {
         Value::Array(all) => all.iter().for_each(|value| walk(value, found)),
         _ => {}
     }
-}
-
-/// The byte at a line and a column, both from 1, where columns count bytes.
-fn offset(text: &str, line: usize, column: usize) -> usize {
-    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len);
-    (before.sum::<usize>() + column.saturating_sub(1)).min(text.len())
 }
 
 /// The bytes of the value that a path leads to in a JSON text.

@@ -74,6 +74,11 @@ impl Lexical {
         Ok(Lexical { vocabulary: Arc::clone(vocabulary), must, must_not, automaton })
     }
 
+    /// The memory that its automaton takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.automaton.as_ref().map_or(0, Classes::bytes)
+    }
+
     fn faults(&self, y: &[Symbol]) -> Vec<Fault> {
         let missing = self.must.iter().filter(|phrase| !phrase.is_in(y)).map(|phrase| Fault {
             at: 0..y.len() + 1,

@@ -4,7 +4,9 @@
 //! or a program that judges outputs. This crate turns it into a
 //! [`Constraint`](cajole_core::Constraint) over the names of the network's symbols.
 //!
-//! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules.
+//! - [`Rules`]: a constraint [file](mod@file), which lists all kinds of rules. [`RuleText`] is one as it
+//!   was written.
+//! - [`Cache`]: compiled rules, for all who want the same ones.
 //! - [`Vocabulary`]: the names of the output symbols.
 //! - [`Subject`]: what rules can see of an input.
 //!
@@ -24,6 +26,7 @@
 //! Networks that write text write pieces of it. Their rules apply to the text: a [`Vocabulary`] of
 //! pieces, from [`read_tokenizer`], knows which bytes each piece writes.
 
+mod cache;
 mod checker;
 mod classes;
 mod consistent;
@@ -48,13 +51,14 @@ mod valid;
 mod vocabulary;
 mod words;
 
+pub use cache::{Cache, Compiled};
 pub use checker::{
     Cause, Checker, CheckerConfig, CheckerError, Judgement, Mode, Pass, Reply, ReplyError, Trouble,
     Verdict, kill_checkers, parse_reply,
 };
 pub use consistent::Consistent;
 pub use copies::{Copies, CopiesConfig};
-pub use file::{OneRule, RuleError, RuleFileError, Rules};
+pub use file::{OneRule, RuleError, RuleFileError, RuleText, Rules};
 pub use formula::{Formula, FormulaError};
 #[cfg(feature = "json-schema")]
 pub use json_schema::JsonSchema;

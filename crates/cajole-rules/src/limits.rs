@@ -1,6 +1,9 @@
 //! How much rules over text and spans may demand. Rules may come with a line or a request, so their
 //! cost is bounded. `SECURITY.md` lists these constants.
 
+/// Bytes of compiled rules that a process keeps, by estimate.
+pub const MOST_COMPILED_BYTES: usize = 256 << 20;
+
 /// Tokens of a statement that `sql` examines: bounds how deep its tree is.
 pub const MOST_SQL_TOKENS: usize = 4096;
 

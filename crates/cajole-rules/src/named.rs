@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, ContextFree, Edit, EditDistance, Regular};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
+use cajole_files::Place;
 
-use crate::ebnf::{self, EbnfError, Place, Problem};
+use crate::ebnf::{self, EbnfError, Problem};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -39,6 +40,11 @@ impl NamedGrammar {
         let grammar = ebnf::grammar(text, start, vocabulary)?;
         Ok(Named::new(ContextFree::new(grammar), vocabulary))
     }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.language.bytes()
+    }
 }
 
 impl NamedRegular {
@@ -50,8 +56,13 @@ impl NamedRegular {
         let language = ebnf::language(text, vocabulary)?;
         let max_states = MAX_STATES.min(MAX_ARCS / vocabulary.len().max(1));
         let dfa = language.automaton_within(vocabulary.len(), max_states);
-        let too_large = || Place::START.error(Problem::TooLarge(max_states, "states"));
+        let too_large = || Problem::TooLarge(max_states, "states").at(Place::START);
         Ok(Named::new(Regular::new(&dfa.ok_or_else(too_large)?), vocabulary))
+    }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.language.bytes()
     }
 }
 

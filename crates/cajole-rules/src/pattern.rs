@@ -142,6 +142,9 @@ pub(crate) fn searching(pattern: &str) -> Result<Regex, String> {
     builder(MOST_SEARCH_BYTES).map_err(|error| error.to_string())
 }
 
+/// The memory that such a pattern may take: itself, and what it remembers while it searches.
+pub(crate) const SEARCH_BYTES: usize = 2 * MOST_SEARCH_BYTES;
+
 /// The innermost error, which says what is wrong in the pattern and where.
 fn root_cause(error: &dyn Error) -> String {
     let mut cause = error;

@@ -23,8 +23,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use cajole_core::constraints::{Spelling, Trie};
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::{ReadError, text_of};
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::{TextError, text_of};
 use serde_json::Value;
 use tokenizers::{Decoder, DecoderWrapper, Tokenizer};
 
@@ -36,7 +36,7 @@ use crate::vocabulary::Vocabulary;
 pub enum TokenizerError {
     /// Its file cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// It is not a tokenizer.
     #[error("{}: {reason}; export it again with `tokenizer.save_pretrained`", path.display())]
     Invalid {

@@ -16,7 +16,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::checker::{Checker, CheckerConfig};
-use crate::pattern::searching;
+use crate::pattern::{SEARCH_BYTES, searching};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
@@ -129,6 +129,11 @@ impl Valid {
         let free = tags.roles().filter(|role| !roles.contains(*role)).collect();
         let spans = SpansInTree { tags: tags.clone(), free };
         Ok(Valid { spans, join, pattern, checksum, checker })
+    }
+
+    /// The memory that its pattern may take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pattern.as_ref().map_or(0, |_| SEARCH_BYTES)
     }
 
     /// What is wrong with a text, and by how much: 1, or NaN if the checker could not say.

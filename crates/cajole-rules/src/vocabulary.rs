@@ -155,6 +155,11 @@ impl Vocabulary {
         self.text(&y[start..end])
     }
 
+    /// The memory that it takes, roughly: names are in two tables, and again in those of tags.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.names.iter().map(|name| 3 * (name.len() + size_of::<String>())).sum()
+    }
+
     /// How many symbols there are.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -59,6 +59,12 @@ impl Words {
         words
     }
 
+    /// The memory that they take, roughly: a table of children and two lists for each node.
+    pub(crate) fn bytes(&self) -> usize {
+        const NODE_BYTES: usize = 256;
+        NODE_BYTES * self.children.len()
+    }
+
     /// Their names, to compile rules over words with.
     pub(crate) fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary

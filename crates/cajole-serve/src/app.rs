@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::Request;
+use cajole_core::Cancel;
 use cajole_infer::engine::Engine;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -40,6 +41,8 @@ pub(crate) struct App {
     pub(crate) logs_inputs: bool,
     max_tokens: usize,
     max_deadline: Duration,
+    /// Never set: the work on an input ends when its client leaves.
+    cancel: Cancel,
     /// Permits to compile rules or parse large bodies.
     heavy: Semaphore,
 }
@@ -74,6 +77,7 @@ impl App {
             logs_inputs: options.logs_inputs,
             max_tokens: options.max_tokens,
             max_deadline: options.max_deadline,
+            cancel: Cancel::default(),
             heavy: Semaphore::new(MOST_COMPILING),
         }
     }
@@ -110,17 +114,17 @@ impl App {
         let model = self.models.find(model.as_deref())?;
         let name = model.name.clone();
         if let Some(network) = model.loaded() {
-            let wanted = self.rulebook.wanted(model, network, &rules)?;
-            let known = wanted.as_ref().map(|wanted| self.rulebook.known(wanted));
+            let wanted = self.rulebook.wanted(network, &rules)?;
+            let known = wanted.as_ref().map(|wanted| wanted.known(network));
             if let None | Some(Some(_)) = known {
-                return Ok(Prepared { model: name, network, rules: known.flatten() });
+                return Ok(Prepared { model: name, network, rules: known.flatten().transpose()? });
             }
         }
         let prepared = self.away(move |app| {
             let model = app.models.find(Some(&name))?;
             let network = app.models.load(model)?;
-            let wanted = app.rulebook.wanted(model, network, &rules)?;
-            let rules = wanted.map(|wanted| app.rulebook.compile(network, wanted)).transpose()?;
+            let wanted = app.rulebook.wanted(network, &rules)?;
+            let rules = wanted.map(|wanted| wanted.compile(network)).transpose()?;
             Ok(Prepared { model: name, network, rules })
         });
         prepared.await?
@@ -131,19 +135,15 @@ impl App {
         &self,
         prepared: &Prepared,
         manner: &Manner,
-        engine: Engine,
+        engine: &Engine,
         extras: Extras,
     ) -> Arc<Terms> {
-        let mut settings = manner.settings(prepared.network, engine);
-        settings.limits.max_tokens = self.max_tokens;
-        settings.limits.deadline = Some(self.max_deadline);
-        Arc::new(Terms {
-            network: prepared.network,
-            rules: prepared.rules.clone(),
-            settings,
-            traces: extras.traces,
-            log_probs: extras.log_probs,
-        })
+        let mut settings = manner.settings(prepared.network, engine.clone()).threads(1);
+        settings.max_tokens = self.max_tokens;
+        settings.deadline = Some(self.max_deadline);
+        settings.cancel = self.cancel.clone();
+        let settings = settings.traces(extras.traces).log_probs(extras.log_probs);
+        Arc::new(Terms { network: prepared.network, rules: prepared.rules.clone(), settings })
     }
 
     /// Queues all inputs of a request.
@@ -176,11 +176,11 @@ impl App {
         let until = until(asked.manner.deadline_ms);
         let prepared = self.prepare(model, asked.rules).await?;
         // Only nudges have steps to explain.
-        let engine = match asked.manner.engine {
-            Engine::Usual if extras.traces => Engine::Gbi,
-            engine => engine,
+        let engine = match &asked.manner.engine {
+            usual if usual.is_usual() && extras.traces => Engine::gbi(),
+            engine => engine.clone(),
         };
-        let terms = self.terms(&prepared, &asked.manner, engine, extras);
+        let terms = self.terms(&prepared, &asked.manner, &engine, extras);
         let waits = Waits { watches, times: asked.manner.times };
         Ok((prepared.model, self.submit(asked.inputs, &terms, waits, until)?))
     }

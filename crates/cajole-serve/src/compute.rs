@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use cajole_core::UnknownParameter;
-use cajole_infer::Ask;
-use cajole_infer::answer::Record;
-use cajole_infer::runnable::Hand;
+use cajole_infer::record::Record;
+use cajole_infer::run::Hand;
 
 use crate::limits::LONG_BYTES;
 use crate::metrics::Metrics;
@@ -52,7 +51,7 @@ fn be_nice() {
 
 fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
     // Memory of the network that was used last.
-    let mut kept: Option<(Network, Box<dyn Hand>)> = None;
+    let mut kept: Option<(Network, Hand<'static>)> = None;
     while let Some(lot) = queue.take(lane) {
         let Some(terms) = lot.first().map(|entry| entry.terms().clone()) else { continue };
         let is_long = lot.iter().any(|entry| LONG_BYTES < entry.bytes());
@@ -64,7 +63,7 @@ fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
             _ => (terms.network, terms.network.hand()),
         };
         // A bug in one lot must not cost the others their thread.
-        let records = catch_unwind(AssertUnwindSafe(|| answer(&mut *hand, inputs, &terms)));
+        let records = catch_unwind(AssertUnwindSafe(|| answer(&mut hand, inputs, &terms)));
         match records {
             Ok(Ok(records)) if records.len() == receipts.len() => {
                 hand_over(receipts, &records, metrics);
@@ -73,7 +72,7 @@ fn work(queue: &Queue<Entry>, lane: Lane, metrics: &Metrics) {
             }
             _ => {
                 metrics.lost();
-                tracing::error!(model = network.task(), "the work on a lot of inputs was lost");
+                tracing::error!(model = network.name(), "the work on a lot of inputs was lost");
                 for receipt in receipts {
                     let lost = receipt.lost();
                     receipt.send(lost);
@@ -93,10 +92,9 @@ fn hand_over(receipts: Vec<Receipt>, records: &[Record], metrics: &Metrics) {
 }
 
 fn answer(
-    hand: &mut dyn Hand,
+    hand: &mut Hand<'_>,
     inputs: Vec<Input>,
     terms: &Terms,
 ) -> Result<Vec<Record>, UnknownParameter> {
-    let ask = Ask::new(terms.rules.as_deref(), &terms.settings).threads(1);
-    hand.answer(inputs, &ask.traces(terms.traces).log_probs(terms.log_probs))
+    hand.answer(inputs, terms.rules.as_ref(), &terms.settings)
 }

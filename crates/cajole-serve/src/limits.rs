@@ -27,9 +27,6 @@ pub const MOST_RULE_BYTES: usize = 64 << 10;
 /// Rules compiled at the same time.
 pub const MOST_COMPILING: usize = 2;
 
-/// Compiled rules that are kept.
-pub const KEPT_RULES: usize = 64;
-
 /// Files that are read from the folder of rules.
 pub const MOST_RULE_FILES: usize = 1024;
 

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use cajole_infer::Registry;
 use cajole_infer::engine::Engine;
-use cajole_infer::{Registry, Runnable};
+use cajole_infer::task::Task;
 use cajole_tasks::Preset;
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use crate::problem::Problem;
 const LISTED_SYMBOLS: usize = 256;
 
 /// A loaded network. It lives as long as the process: threads that answer keep memory for it.
-pub(crate) type Network = &'static dyn Runnable;
+pub(crate) type Network = &'static dyn Task;
 
 /// The models, in the order of the command line; the first is the default.
 pub(crate) struct Models {
@@ -139,15 +140,15 @@ impl Models {
                 return json!({"name": name, "state": "failed", "error": error});
             }
         };
-        let (vocabulary, limits) = (network.vocabulary(), network.limits());
+        let vocabulary = network.vocabulary();
         let symbols = &vocabulary.names()[..vocabulary.len().min(LISTED_SYMBOLS)];
-        let engines = network.engines().into_iter().map(Engine::name);
+        let engines = network.engines().into_iter().chain([Engine::network()]);
         let is_built_in = self.registry.built_in().any(|built_in| built_in == model.source);
         let examples = is_built_in.then(|| examples::of(&model.source));
         json!({
             "name": name,
             "state": "ready",
-            "task": network.task(),
+            "task": network.name(),
             "display": network.display(),
             "separator": vocabulary.separator(),
             "symbols": symbols,
@@ -155,8 +156,8 @@ impl Models {
             "weights": format!("{:016x}", network.fingerprint()),
             "rules": network.usual_rules(),
             "presets": presets(network),
-            "engines": engines.chain(["network"]).collect::<Vec<_>>(),
-            "width": limits.width,
+            "engines": engines.collect::<Vec<_>>(),
+            "width": network.beam().width,
             "max_tokens": self.max_tokens,
             "examples": examples.unwrap_or_default(),
         })

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
+use cajole_files::Place;
 use serde::Serialize;
 
 /// A problem document.
@@ -22,16 +23,9 @@ struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<Position>,
+    position: Option<Place>,
     #[serde(skip)]
     header: Option<(HeaderName, HeaderValue)>,
-}
-
-/// A place in a text, both from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Position {
-    line: usize,
-    column: usize,
 }
 
 fn number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
@@ -181,8 +175,9 @@ impl Problem {
 
     /// Adds the place in that part.
     #[must_use]
-    pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
-        self.0.position = Some(Position { line: line.max(1), column: column.max(1) });
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        let Place { line, column } = place;
+        self.0.position = Some(Place { line: line.max(1), column: column.max(1) });
         self
     }
 

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use cajole_files::{Place, without_place};
 use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
 use cajole_infer::line::Line;
-use cajole_infer::{Changes, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Settings};
 use cajole_tasks::Preset;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
@@ -209,7 +211,7 @@ impl AskBody {
     pub(crate) fn checked(self) -> Result<Asked, Problem> {
         let AskBody { input, inputs, rules, engine, preset, max_steps, patience, width, .. } = self;
         let manner = Manner {
-            engine: engine.unwrap_or(Engine::Usual),
+            engine: engine.unwrap_or(Engine::usual()),
             preset,
             max_steps,
             patience,
@@ -266,7 +268,7 @@ impl StreamQuery {
     /// The rules, and how outputs are made to obey them.
     pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
         let StreamQuery { rules, engine, preset, max_steps, patience, width, .. } = self;
-        let engine = engine.unwrap_or(Engine::Usual);
+        let engine = engine.unwrap_or(Engine::usual());
         let (deadline_ms, times) = (self.deadline_ms, self.times.unwrap_or(true));
         let manner = Manner { engine, preset, max_steps, patience, width, deadline_ms, times };
         let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);
@@ -305,7 +307,7 @@ impl Manner {
     }
 
     /// The settings of engines for a network.
-    pub(crate) fn settings(&self, network: &dyn Runnable, engine: Engine) -> Settings {
+    pub(crate) fn settings(&self, network: &dyn Task, engine: Engine) -> Settings {
         let mut changes = Changes::default();
         changes.preset = self.preset;
         changes.max_steps = self.max_steps;
@@ -377,22 +379,19 @@ pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
 /// Parses a JSON body. An error names the field and the place.
 pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(body).map_err(|error| {
-        let before = &body[..error.valid_up_to()];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        let detail = format!("the body is not UTF-8 from byte {} on", error.valid_up_to());
-        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        Problem::malformed(detail).at(line, 1 + before.len() - start)
+        let at = error.valid_up_to();
+        let detail = format!("the body is not UTF-8 from byte {at} on");
+        Problem::malformed(detail).at(Place::in_bytes(body, at))
     })?;
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path: String = error.path().iter().filter_map(pointer).collect();
         let error = error.into_inner();
-        let problem = Problem::malformed(without_place(&error)).at(error.line(), error.column());
+        let problem = Problem::malformed(without_place(&error)).at(Place::from(&error));
         if path.is_empty() { problem } else { problem.of(path) }
     })?;
-    json.end().map_err(|error| {
-        Problem::malformed(without_place(&error)).at(error.line(), error.column())
-    })?;
+    json.end()
+        .map_err(|error| Problem::malformed(without_place(&error)).at(Place::from(&error)))?;
     Ok(value)
 }
 
@@ -429,14 +428,5 @@ fn pointer(segment: &Segment) -> Option<String> {
         Segment::Seq { index } => Some(format!("/{index}")),
         Segment::Map { key } => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
         Segment::Enum { .. } | Segment::Unknown => None,
-    }
-}
-
-/// The message of an error, without the place, which is reported separately.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((message, _)) => message.to_owned(),
-        None => text,
     }
 }

@@ -3,45 +3,26 @@
 //! Files in the folder of rules belong to the operator, so they may name grammars and start
 //! checkers. Rules in requests may not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use cajole_rules::{RuleFileError, Rules};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
+use cajole_rules::{Cache, RuleFileError, RuleText, Rules};
 
-use crate::limits::{KEPT_RULES, MOST_RULE_BYTES, MOST_RULE_FILES};
-use crate::models::{Model, Network};
+use crate::limits::{MOST_RULE_BYTES, MOST_RULE_FILES};
+use crate::models::Network;
 use crate::problem::Problem;
 use crate::request::RulesAsked;
 
 /// Compiled rules.
 pub(crate) type Compiled = Arc<Rules>;
 
-/// All rules that the server knows or has compiled.
+/// All rules that the server knows. Those that it has compiled are in the [shared](Cache::shared)
+/// cache.
 pub(crate) struct Rulebook {
     folder: Option<PathBuf>,
-    files: RwLock<Arc<BTreeMap<String, RuleFile>>>,
-    compiled: Mutex<HashMap<Key, Compiled>>,
-}
-
-/// A file of rules that requests may name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RuleFile {
-    /// Its text.
-    pub(crate) text: String,
-    path: PathBuf,
-}
-
-/// The cache key of compiled rules.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    model: String,
-    /// The file, if they are from one.
-    path: Option<PathBuf>,
-    text: String,
+    files: RwLock<Arc<BTreeMap<String, RuleText>>>,
 }
 
 /// The rules for a request.
@@ -49,7 +30,7 @@ struct Key {
 pub(crate) struct Wanted {
     /// The field of the request that names them.
     field: &'static str,
-    key: Key,
+    text: RuleText,
 }
 
 /// Why the folder of rules cannot be used.
@@ -76,94 +57,59 @@ impl Rulebook {
     /// With the files of a folder, if there is one.
     pub(crate) fn new(folder: Option<&Path>) -> Result<Rulebook, RulebookError> {
         let files = folder.map(read_folder).transpose()?.unwrap_or_default();
-        Ok(Rulebook {
-            folder: folder.map(Path::to_owned),
-            files: RwLock::new(Arc::new(files)),
-            compiled: Mutex::default(),
-        })
+        Cache::shared().forget_files();
+        Ok(Rulebook { folder: folder.map(Path::to_owned), files: RwLock::new(Arc::new(files)) })
     }
 
     /// The files as they are now.
-    pub(crate) fn files(&self) -> Arc<BTreeMap<String, RuleFile>> {
+    pub(crate) fn files(&self) -> Arc<BTreeMap<String, RuleText>> {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the folder again, and drops compiled rules. If it cannot be read, everything stays as
-    /// it was. Blocks.
+    /// Reads the folder again, and drops what was compiled from files. If it cannot be read,
+    /// everything stays as it was. Blocks.
     pub(crate) fn reload(&self) -> Result<usize, RulebookError> {
         let Some(folder) = &self.folder else { return Ok(0) };
         let files = read_folder(folder)?;
         let n = files.len();
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
-        self.kept().clear();
+        // What they name may have changed as well.
+        Cache::shared().forget_files();
         Ok(n)
     }
 
     /// The rules that a request asks for; `None` if it relies on a model that has none.
     pub(crate) fn wanted(
         &self,
-        model: &Model,
         network: Network,
         asked: &RulesAsked,
     ) -> Result<Option<Wanted>, Problem> {
-        let (field, text, path) = match asked {
-            RulesAsked::Usual => match network.usual_rules() {
-                Some(text) => ("/model", text.to_owned(), None),
-                None => return Ok(None),
-            },
-            RulesAsked::Named(name) => {
-                let RuleFile { text, path } = self.file(name)?;
-                ("/rules/name", text, Some(path))
-            }
-            RulesAsked::Toml(text) => ("/rules/toml", text.clone(), None),
-            RulesAsked::Table(table) => ("/rules/table", text_of_table(table)?, None),
+        if matches!(asked, RulesAsked::Usual) && network.usual_rules().is_none() {
+            return Ok(None);
+        }
+        let field = match asked {
+            RulesAsked::Usual => "/model",
+            RulesAsked::Named(_) => "/rules/name",
+            RulesAsked::Toml(_) => "/rules/toml",
+            RulesAsked::Table(_) => "/rules/table",
         };
-        if path.is_none() && MOST_RULE_BYTES < text.len() {
-            let detail =
-                format!("the rules have {} bytes, more than {MOST_RULE_BYTES}", text.len());
-            return Err(Problem::too_large(detail).of(field));
-        }
-        Ok(Some(Wanted { field, key: Key { model: model.name.clone(), path, text } }))
+        let text = self.text(network, asked)?;
+        check_size(&text, field)?;
+        Ok(Some(Wanted { field, text }))
     }
 
-    /// Rules from the cache.
-    pub(crate) fn known(&self, wanted: &Wanted) -> Option<Compiled> {
-        self.kept().get(&wanted.key).cloned()
+    /// The text of the rules that a request asks for.
+    pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<RuleText, Problem> {
+        let text = match asked {
+            RulesAsked::Usual => network.usual_rules().unwrap_or_default().to_owned(),
+            RulesAsked::Named(name) => return self.file(name),
+            RulesAsked::Toml(text) => text.clone(),
+            RulesAsked::Table(table) => text_of_table(table)?,
+        };
+        Ok(RuleText::new("rules", text))
     }
 
-    /// Compiles rules. Blocks.
-    pub(crate) fn compile(&self, network: Network, wanted: Wanted) -> Result<Compiled, Problem> {
-        if let Some(known) = self.known(&wanted) {
-            return Ok(known);
-        }
-        let Wanted { field, key } = wanted;
-        let folder = key.path.as_deref().and_then(Path::parent);
-        let rules = Rules::parse("rules", &key.text, folder, network.vocabulary());
-        let rules = Arc::new(rules.map_err(|error| problem(&error, field, &key.text))?);
-        let mut kept = self.kept();
-        if KEPT_RULES <= kept.len() {
-            kept.clear();
-        }
-        kept.insert(key, rules.clone());
-        Ok(rules)
-    }
-
-    /// The text of the rules that a request asks for, for `lint`.
-    pub(crate) fn text(&self, network: Network, asked: &RulesAsked) -> Result<Source, Problem> {
-        Ok(match asked {
-            RulesAsked::Usual => {
-                Source { text: network.usual_rules().unwrap_or_default().to_owned(), folder: None }
-            }
-            RulesAsked::Named(name) => {
-                let RuleFile { text, path } = self.file(name)?;
-                Source { text, folder: path.parent().map(Path::to_owned) }
-            }
-            RulesAsked::Toml(text) => Source { text: text.clone(), folder: None },
-            RulesAsked::Table(table) => Source { text: text_of_table(table)?, folder: None },
-        })
-    }
-
-    fn file(&self, name: &str) -> Result<RuleFile, Problem> {
+    fn file(&self, name: &str) -> Result<RuleText, Problem> {
         let files = self.files();
         files.get(name).cloned().ok_or_else(|| {
             let known = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -172,34 +118,38 @@ impl Rulebook {
             Problem::not_found(detail).of("/rules/name")
         })
     }
+}
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Compiled>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+impl Wanted {
+    /// The rules, or what is wrong with them, if that is known already.
+    pub(crate) fn known(&self, network: Network) -> Option<Result<Compiled, Problem>> {
+        let known = Cache::shared().known(&self.text, network.vocabulary())?;
+        Some(known.map_err(|error| self.problem(&error)))
+    }
+
+    /// The rules. Blocks, unless they are known.
+    pub(crate) fn compile(&self, network: Network) -> Result<Compiled, Problem> {
+        let rules = Cache::shared().compile(&self.text, network.vocabulary());
+        rules.map_err(|error| self.problem(&error))
+    }
+
+    fn problem(&self, error: &RuleFileError) -> Problem {
+        let problem = Problem::unprocessable(error.problem()).of(self.field);
+        match error.position(&self.text.text) {
+            Some(place) => problem.at(place),
+            None => problem,
+        }
     }
 }
 
-/// Rules before they are compiled.
-pub(crate) struct Source {
-    /// The text.
-    pub(crate) text: String,
-    /// The folder of the files that they name; `None` if they may name none.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-impl RuleFile {
-    /// Whether it can judge outputs of this network. This starts no programs.
-    pub(crate) fn fits(&self, network: Network) -> bool {
-        let rules = Rules::parse("rules", &self.text, self.path.parent(), network.vocabulary());
-        rules.is_ok()
+/// Errors if rules that a request brings are too long.
+pub(crate) fn check_size(text: &RuleText, field: &str) -> Result<(), Problem> {
+    let bytes = text.text.len();
+    if text.folder.is_some() || bytes <= MOST_RULE_BYTES {
+        return Ok(());
     }
-}
-
-fn problem(error: &RuleFileError, field: &str, text: &str) -> Problem {
-    let problem = Problem::unprocessable(error.problem()).of(field);
-    match error.position(text) {
-        Some((line, column)) => problem.at(line, column),
-        None => problem,
-    }
+    let detail = format!("the rules have {bytes} bytes, more than {MOST_RULE_BYTES}");
+    Err(Problem::too_large(detail).of(field))
 }
 
 fn text_of_table(table: &serde_json::Value) -> Result<String, Problem> {
@@ -208,7 +158,7 @@ fn text_of_table(table: &serde_json::Value) -> Result<String, Problem> {
     })
 }
 
-fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleFile>, RulebookError> {
+fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleText>, RulebookError> {
     let cannot = |path: &Path, source: Box<dyn std::error::Error + Send + Sync>| {
         RulebookError::Read { path: path.display().to_string(), source }
     };
@@ -220,9 +170,8 @@ fn read_folder(folder: &Path) -> Result<BTreeMap<String, RuleFile>, RulebookErro
         if MOST_RULE_FILES <= files.len() {
             return Err(RulebookError::TooMany { path: folder.display().to_string() });
         }
-        let text =
-            text_of(&path, MOST_SETTINGS_BYTES).map_err(|error| cannot(&path, error.into()))?;
-        files.insert(name.to_string_lossy().into_owned(), RuleFile { text, path });
+        let text = RuleText::read(&path).map_err(|error| cannot(&path, error.into()))?;
+        files.insert(name.to_string_lossy().into_owned(), text);
     }
     Ok(files)
 }

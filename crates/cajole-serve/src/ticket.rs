@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use cajole_infer::answer::Record;
-use cajole_infer::engine::{Answer, Status};
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::record::Record;
 use cajole_infer::{Settings, Waiter};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -22,17 +22,12 @@ pub(crate) struct Terms {
     pub(crate) network: Network,
     /// What outputs must satisfy, unless their input says otherwise.
     pub(crate) rules: Option<Compiled>,
-    /// How they are made to obey.
+    /// How inputs are answered.
     pub(crate) settings: Settings,
-    /// Whether records have traces.
-    pub(crate) traces: bool,
-    /// Whether records say how probable outputs are.
-    pub(crate) log_probs: bool,
 }
 
 impl PartialEq for Terms {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (&self.settings, &other.settings);
         let same_rules = match (&self.rules, &other.rules) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (None, None) => true,
@@ -40,8 +35,7 @@ impl PartialEq for Terms {
         };
         std::ptr::addr_eq(self.network, other.network)
             && same_rules
-            && (a.engine, &a.config, &a.limits) == (b.engine, &b.config, &b.limits)
-            && (self.traces, self.log_probs) == (other.traces, other.log_probs)
+            && self.settings == other.settings
     }
 }
 

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cajole_files::Folder;
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::text_of;
+use cajole_files::{Folder, IoError};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::{Network, Trainable, Trained};
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ impl Files<'_> {
                 text.map(Cow::Borrowed)
             }),
         };
-        text.map_err(LoadError::io(&self.path(name)))
+        Ok(text.map_err(IoError::at(&self.path(name)))?)
     }
 
     /// Reads a vocabulary, one entry per line: `expected` different ones, each of them of a `kind`.
@@ -208,7 +208,7 @@ impl Files<'_> {
         let weights = match self {
             Files::Folder(_) => checkpoint::load(&path, net.layout())?,
             Files::BuiltIn(files) => {
-                let bytes = find(files, MODEL_FILE).map_err(LoadError::io(&path))?;
+                let bytes = find(files, MODEL_FILE).map_err(IoError::at(&path))?;
                 checkpoint::from_bytes(&path, bytes, net.layout())?
             }
         };

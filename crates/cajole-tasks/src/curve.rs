@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use cajole_files::Folder;
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::LoadError;

@@ -1,12 +1,10 @@
 //! Why a checkpoint cannot be used, or training cannot continue.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use cajole_files::FileError;
+use cajole_files::{FileError, IoError, TextError};
 use cajole_nn::checkpoint::CheckpointError;
 use cajole_nn::import::ImportError;
-use cajole_treebank::ReadError;
 
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -20,15 +18,10 @@ pub enum LoadError {
     Import(#[from] ImportError),
     /// A text file is missing or cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// A file is missing or cannot be read or written.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// `config.json` is malformed.
     #[error("{path}: {source}", path = path.display())]
     Config {
@@ -130,11 +123,5 @@ impl LoadError {
     /// Any other reason: a message, or an error of your own.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         LoadError::Other(error.into())
-    }
-
-    /// For `map_err`: attaches `path` to an I/O error.
-    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> LoadError + use<> {
-        let path = path.to_owned();
-        move |source| LoadError::Io { path, source }
     }
 }

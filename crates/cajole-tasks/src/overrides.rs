@@ -1,6 +1,7 @@
 //! Single values of settings, overridden by `key.key=value`: a flag of the command line, an argument
 //! of a function.
 
+use cajole_files::Place;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
@@ -75,8 +76,8 @@ pub fn overridden<T: DeserializeOwned>(
 pub(crate) fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, String> {
     let text = toml::to_string(table).map_err(|error| error.to_string())?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let before = error.span().and_then(|at| text.get(..at.start));
-        let line = before.and_then(|before| text.lines().nth(before.matches('\n').count()));
+        let place = error.span().map(|at| Place::in_text(&text, at.start));
+        let line = place.and_then(|place| text.lines().nth(place.line - 1));
         match line.filter(|line| !line.is_empty()) {
             Some(line) => format!("{}, in `{line}`", error.message()),
             None => error.message().to_owned(),

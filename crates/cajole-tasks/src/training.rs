@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cajole_files::Folder;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::text_of;
 use cajole_nn::checkpoint::{
     CheckpointError, MODEL_FILE, Precision, TRAINING_FILE, check_finite, load_training,
     training_to_bytes,
 };
 use cajole_nn::{Example, Progress, TrainConfig, TrainState, Trainable, Trainer};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
-use cajole_treebank::text_of;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -4,8 +4,10 @@
 //! are ignored. `(S(NP*` opens two phrases before its word, `*)` closes one after it. A blank line
 //! ends a sentence; lines that begin with `#` mark document boundaries.
 
-use super::corpus::{Located, Sentence};
-use super::error::{Fault, TreeError, excerpt};
+use cajole_files::{Located, excerpt};
+
+use super::corpus::Sentence;
+use super::error::{Fault, TreeError};
 use super::limits::{MOST_DEPTH, MOST_WORDS};
 use super::tree::{Tree, unescape};
 

@@ -5,15 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 
-/// An item read from a file, with its line number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located<T> {
-    /// The line it begins on, counting from 1.
-    pub line: usize,
-    /// The tree, the sentence or the line.
-    pub item: T,
-}
-
 /// A sentence with its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {

@@ -163,13 +163,3 @@ impl Fault {
         TreeError { line, fault: self }
     }
 }
-
-/// Shortens a text for a message, keeping enough of it to search for.
-pub fn excerpt(text: &str) -> String {
-    const MOST: usize = 60;
-    let line = text.lines().next().unwrap_or_default().trim_end();
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}

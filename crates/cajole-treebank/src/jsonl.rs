@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
+use cajole_files::{Located, without_place};
 use serde::Deserialize;
 
 use super::clean::TRACE;
-use super::corpus::{Located, Sentence};
+use super::corpus::Sentence;
 use super::error::{Fault, TreeError};
 use super::penn::parse_tree;
 use super::tree::Tree;
@@ -98,9 +99,7 @@ fn agree(
 
 /// Drops the line that `serde_json` reports: it is relative to the row, not the file.
 pub(crate) fn json_fault(error: serde_json::Error) -> Fault {
-    let message = error.to_string();
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head);
-    Fault::Json { message: message.to_owned(), column: error.column() }
+    Fault::Json { message: without_place(&error), column: error.column() }
 }
 
 #[cfg(test)]

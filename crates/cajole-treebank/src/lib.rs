@@ -24,17 +24,15 @@ pub mod roles;
 mod scan;
 pub mod shift_reduce;
 mod spellings;
-pub mod text;
 pub mod tokenize;
 pub mod tree;
 
 pub use clean::clean;
-pub use corpus::{Corpus, Located, Problem, Sentence};
+pub use corpus::{Corpus, Problem, Sentence};
 pub use counts::percent;
 pub use error::{Fault, TreeError};
 pub use limits::MOST_DEPTH;
 pub use pretty::Pretty;
 pub use read::{ReadError, read};
-pub use text::{Lines, text_of};
 pub use tokenize::tokenize;
 pub use tree::Tree;

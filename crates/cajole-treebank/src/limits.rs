@@ -1,23 +1,5 @@
-//! How much a reader accepts: bytes, line length, nesting, sentences.
-//!
-//! Files come from strangers, and a few megabytes of gzip can hold gigabytes. Every reader checks
-//! these limits while it reads, before it builds anything from what it read. They are far above what
-//! real files need.
-
-/// Bytes of a corpus, after decompression: the text is held in memory as a whole.
-pub const MOST_CORPUS_BYTES: u64 = 256 << 20;
-
-/// Bytes of a file that a person writes: settings, rules, grammars, parameters.
-pub const MOST_SETTINGS_BYTES: u64 = 4 << 20;
-
-/// Bytes of a vocabulary of a checkpoint.
-pub const MOST_VOCABULARY_BYTES: u64 = 64 << 20;
-
-/// Bytes of a file of word vectors, after decompression. It is read line by line.
-pub const MOST_VECTORS_BYTES: u64 = 8 << 30;
-
-/// Bytes of a line.
-pub const MOST_LINE_BYTES: usize = 1 << 20;
+//! How much of a corpus a reader accepts: nesting, sentences, words. How many bytes it reads is limited
+//! by [`cajole_files::limits`].
 
 /// Brackets within one another; deeper trees are rejected when read or built.
 pub const MOST_DEPTH: usize = 1000;
@@ -27,9 +9,3 @@ pub const MOST_SENTENCES: usize = 1_000_000;
 
 /// Words of a sentence in a format with one row per word.
 pub const MOST_WORDS: usize = 100_000;
-
-/// How many times its size a gzipped file may expand to. Text rarely exceeds 20.
-pub const MOST_EXPANSION: u64 = 100;
-
-/// Bytes that any gzipped file may hold, whatever its own size: small files can be repetitive.
-pub(crate) const UNPACKED_BYTES: u64 = 4 << 20;

@@ -8,8 +8,9 @@
 //! do not balance, reading resumes at the next line that begins with a bracket, because treebanks
 //! indent the continuation lines of a tree.
 
-use super::corpus::Located;
-use super::error::{Fault, TreeError, excerpt};
+use cajole_files::{Located, excerpt};
+
+use super::error::{Fault, TreeError};
 use super::limits::MOST_DEPTH;
 use super::scan::{Scan, Token};
 use super::tree::{Tree, unescape};

@@ -1,58 +1,28 @@
 //! Reads any treebank file; the name determines the format.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, TextError, text_of};
+
 use super::clean::clean;
-use super::corpus::{Corpus, Located, Problem, Sentence};
+use super::corpus::{Corpus, Problem, Sentence};
 use super::error::{Fault, TreeError};
-use super::limits::{
-    MOST_CORPUS_BYTES, MOST_EXPANSION, MOST_LINE_BYTES, MOST_SENTENCES, MOST_WORDS,
-};
-use super::text::text_of;
+use super::limits::{MOST_SENTENCES, MOST_WORDS};
 use super::{conll2012, jsonl, penn};
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is missing or cannot be read.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the file system said.
-        source: io::Error,
-    },
-    /// Its name ends in `.gz`, but it cannot be decompressed.
-    #[error("{path} is damaged or not gzipped: {source}", path = path.display())]
-    Gzip {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: io::Error,
-    },
-    /// It is too large.
-    #[error("{path} holds more than {most} bytes of text: split it", path = path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        most: u64,
-    },
+    /// It cannot be read as text.
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// It has too many sentences.
     #[error("{path} has more than {MOST_SENTENCES} sentences: split it", path = path.display())]
     TooMany {
         /// The file.
         path: PathBuf,
-    },
-    /// A line is too long.
-    #[error("{path}:{line}: a line of more than {MOST_LINE_BYTES} bytes", path = path.display())]
-    LongLine {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
     },
     /// A sentence is too long.
     #[error("{path}:{line}: a sentence of more than {MOST_WORDS} words", path = path.display())]
@@ -60,25 +30,6 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
         /// The line that is one too many, from 1.
-        line: usize,
-    },
-    /// It is gzipped and holds suspiciously much.
-    #[error(
-        "{path} holds more than {MOST_EXPANSION} times its size: if you trust it, unpack it first",
-        path = path.display()
-    )]
-    Expands {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is not UTF-8.
-    #[error("{path}:{line}: not UTF-8, see byte {offset} of the file", path = path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The offset of the first invalid byte, from 0.
-        offset: usize,
-        /// Its line, from 1.
         line: usize,
     },
     /// Its name does not end like any supported format.
@@ -298,11 +249,11 @@ mod tests {
         let whole = gzip(&b"(A b)\n".repeat(100));
         check_refused("a.ptb.gz", &whole[..whole.len() - 3], "damaged or not gzipped");
         let missing = read(Path::new("no such folder/a.ptb")).unwrap_err();
-        assert!(matches!(missing, ReadError::Io { .. }), "{missing}");
+        assert!(matches!(missing, ReadError::Text(TextError::Io(_))), "{missing}");
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("b.ptb");
         fs::create_dir(&folder).unwrap();
-        assert!(matches!(read(&folder), Err(ReadError::Io { .. })));
+        assert!(matches!(read(&folder), Err(ReadError::Text(TextError::Io(_)))));
     }
 
     #[test]

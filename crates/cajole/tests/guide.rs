@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cajole::core::Cancel;
 use cajole::infer::engine::Engine;
 use cajole::infer::line::Line;
-use cajole::infer::{Ask, Registry, Settings};
+use cajole::infer::{Registry, Settings};
 use cajole::prelude::*;
 #[cfg(all(feature = "json-schema", feature = "sql"))]
 use cajole::rules::Vocabulary;
@@ -77,10 +77,10 @@ fn lines_without_the_command_line() -> Tested {
     fs::write(folder.path().join("rules.toml"), "arithmetic = 'count(out, \"+\") <= 9'\n")?;
     std::env::set_current_dir(folder.path())?;
     let network = Registry::standard().open("expressions")?;
-    let rules = Rules::read("rules.toml".as_ref(), network.vocabulary())?;
-    let settings = Settings::of(&*network).by(Engine::Gbi);
+    let rules = Arc::new(Rules::read("rules.toml".as_ref(), network.vocabulary())?);
+    let settings = Settings::of(&*network).by(Engine::gbi());
     let line = Line::parse(1, r#"{"input": "a + b * c"}"#.to_owned())?.unwrap();
-    let records = network.answer(vec![Ok(line)], &Ask::new(Some(&rules), &settings))?;
+    let records = network.answer(vec![Ok(line)], Some(&rules), &settings)?;
     println!("{}", records[0].to_json(false));
     assert_eq!(records[0].to_json(false)["status"], "satisfied");
     Ok(())

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use cajole_files::{FileError, Folder};
-use cajole_infer::Ask;
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
 use cajole_infer::line::LineError;
@@ -30,7 +29,7 @@ pub(crate) struct Compare {
     asking: Asking,
 
     /// Only these engines [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = asking::engine())]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = asking::EngineParser)]
     engines: Vec<Engine>,
 
     /// Only the first N lines
@@ -56,12 +55,13 @@ const FILES: [&str; 3] = ["compare.json", "compare.md", "compare.html"];
 pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
     let engines = match what.engines.is_empty() {
         true => network.engines(),
         false => what.engines.clone(),
     };
-    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let settings = what.asking.settings(&*network, Engine::gbi())?;
     let screen = Screen::new();
     let source = what.asking.source(&what.input)?;
     let name = source.name.clone();
@@ -69,7 +69,6 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
         bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
     }
-    let ask = Ask::new(rules.as_ref(), &settings);
     // Find out that nothing can be written before anything is computed.
     let folder = what.out.as_deref().map(|out| folder(out, what.overwrite)).transpose()?;
     if let Some(folder) = &folder {
@@ -77,7 +76,7 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
     }
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
     let of = Options::new(rules_name, engines).shown(what.shown);
-    let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
+    let (report, bad) = network.compare(rules.as_ref(), &settings, &of, &lines, &screen)?;
     if let (0, Some((line, error))) = (report.rows.first().map_or(0, |row| row.total), bad.first())
     {
         if matches!(error, LineError::Unmeasured { .. }) {

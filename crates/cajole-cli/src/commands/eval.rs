@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use cajole_core::Symbol;
 use cajole_experiments::transduction::TransductionConfig;
+use cajole_infer::Opened;
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
-use cajole_infer::{Ask, Opened};
 use cajole_report::{Cell, Figure, Row, Table};
 use cajole_tasks::Watch;
 use cajole_tasks::transduction::Splits;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::explain::line_of;
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines};
 
@@ -54,17 +54,17 @@ enum Split {
 pub(crate) fn run(what: &Eval, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, Engine::gbi())?;
     let screen = Screen::new();
     let (name, lines, unreadable) = inputs(what, &network, &screen)?;
     if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
         bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
     }
-    let ask = Ask::new(rules.as_ref(), &settings);
     let rules_name = file.map_or_else(|| "their own rules".to_owned(), |file| file.title);
-    let of = Options::new(&rules_name, [Engine::Gbi]);
-    let (report, bad) = network.compare(&ask, &of, &lines, &screen)?;
+    let of = Options::new(&rules_name, [Engine::gbi()]);
+    let (report, bad) = network.compare(rules.as_ref(), &settings, &of, &lines, &screen)?;
     for (line, error) in &bad {
         screen.say(&format!("passed over: {name}:{line}: {error}"));
     }
@@ -93,7 +93,7 @@ fn inputs(
         let (lines, bad) = lines(source, None, what.asking.max_tokens, screen)?;
         return Ok((name, lines, bad));
     }
-    if network.task() != "transduction" {
+    if network.name() != "transduction" {
         bail!("give a file of lines with right outputs: only the transducer has some built in");
     }
     let config: TransductionConfig =

@@ -1,20 +1,22 @@
 //! `cajole explain`: how single inputs are repaired, step by step.
 
+use std::sync::Arc;
+
 use anyhow::bail;
 use cajole_core::Symbol;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::Tally;
 use cajole_infer::line::LineError;
-use cajole_infer::runnable::Each;
+use cajole_infer::run::Each;
 use cajole_infer::source::{Listed, Numbered};
-use cajole_infer::{Ask, Opened, Settings};
+use cajole_infer::{Opened, Settings};
 use cajole_rules::Rules;
 use cajole_serve::examples;
 use cajole_tasks::transduction::{Splits, Text, parse, transduce};
 use serde_json::{Value, json};
 
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::screen;
 use crate::source::{check_bad, check_measured, warn_of_time};
 
@@ -41,9 +43,10 @@ const SHOWN: usize = 3;
 pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, "transducer")?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::Gbi)?;
-    let is_transducer = network.task() == "transduction";
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, Engine::gbi())?;
+    let is_transducer = network.name() == "transduction";
     let inputs = match (what.inputs.is_empty(), is_transducer) {
         (false, true) => what.inputs.iter().map(|text| with_right_output(text)).collect(),
         (false, false) => what.inputs.clone(),
@@ -59,8 +62,8 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
             screen::complain_of(error);
         }
     };
-    let ask = Ask::new(rules.as_ref(), &settings).traces(true);
-    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+    let settings = settings.traces(true);
+    let mut put = |records: Vec<cajole_infer::record::Record>| {
         for record in records {
             if session.json {
                 print(&record.to_line(true))?;
@@ -77,7 +80,7 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
         Ok(())
     };
     let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &told };
-    network.infer_each(&ask, each)?;
+    network.infer_each(rules.as_ref(), &settings, each)?;
     warn_of_time(Tally::get(&tally.timed_out));
     check_measured(Tally::get(&tally.unmeasured))?;
     check_bad(Tally::get(&tally.bad), "explained")
@@ -93,7 +96,7 @@ fn listed(inputs: &[String]) -> Listed {
 pub(super) fn show_example(
     network: &Opened,
     built_in: &str,
-    rules: Option<&Rules>,
+    rules: Option<&Arc<Rules>>,
     settings: &Settings,
 ) -> anyhow::Result<()> {
     let inputs: Vec<String> = examples::of(built_in)
@@ -104,18 +107,18 @@ pub(super) fn show_example(
         })
         .collect();
     let mut studies = Vec::new();
-    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+    let mut put = |records: Vec<cajole_infer::record::Record>| {
         for answer in records.iter().flat_map(|record| record.answers.iter().flatten()) {
             let failing = answer.trace.as_ref().filter(|_| answer.answer.g_before != 0.0);
             studies.extend(failing.map(|trace| trace.study.clone()));
         }
         Ok(())
     };
-    let ask = Ask::new(rules, settings).traces(true);
+    let settings = settings.clone().traces(true);
     let tally = Tally::default();
     let mut lines = listed(&inputs);
     let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &|_| {} };
-    network.infer_each(&ask, each)?;
+    network.infer_each(rules, &settings, each)?;
     let Some(mut study) = studies.into_iter().next() else {
         return screen::print("\nNothing here needs a repair, nor does any built-in example.");
     };
@@ -141,13 +144,13 @@ pub(super) fn line_of(x: &[Symbol]) -> String {
 /// The first, the middle and the last of the test inputs that the transducer gets wrong.
 fn some_failures(
     network: &Opened,
-    rules: Option<&Rules>,
+    rules: Option<&Arc<Rules>>,
     settings: &Settings,
 ) -> anyhow::Result<Vec<String>> {
     let inputs: Vec<String> = Splits::new(0).test.iter().map(|x| line_of(x)).collect();
-    let settings = settings.clone().by(Engine::Network);
+    let settings = settings.clone().by(Engine::network());
     let mut failing = Vec::new();
-    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+    let mut put = |records: Vec<cajole_infer::record::Record>| {
         for record in records {
             let is_failing = record.answers.iter().flatten().any(|a| a.answer.g_before != 0.0);
             failing.extend(is_failing.then(|| inputs[record.line as usize - 1].clone()));
@@ -157,7 +160,7 @@ fn some_failures(
     let tally = Tally::default();
     let mut lines = listed(&inputs);
     let each = Each { source: &mut lines, put: &mut put, tally: &tally, told: &|_| {} };
-    network.infer_each(&Ask::new(rules, &settings), each)?;
+    network.infer_each(rules, &settings, each)?;
     let every = failing.len().div_ceil(SHOWN).max(1);
     Ok(failing.into_iter().step_by(every).collect())
 }

@@ -4,10 +4,9 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cajole_infer::Ask;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
-use cajole_infer::runnable::Stream;
+use cajole_infer::run::Stream;
 use cajole_infer::sink::Opened;
 use cajole_tasks::Watch;
 use serde_json::json;
@@ -76,7 +75,7 @@ pub(crate) struct Infer {
     pub(super) asking: Asking,
 
     /// How outputs are made to obey
-    #[arg(long, value_name = "ENGINE", default_value = "usual", value_parser = asking::engine())]
+    #[arg(long, value_name = "ENGINE", default_value = "usual", value_parser = asking::EngineParser)]
     pub(super) engine: Engine,
 
     /// Add the trace of every repair to its record (gbi)
@@ -98,19 +97,19 @@ const DEFAULT: &str = "transducer";
 pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open(session, DEFAULT)?;
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, what.engine)?;
-    let ask = Ask::new(rules.as_ref(), &settings).strict(what.strict);
-    let ask = ask.times(!what.no_times).traces(what.explain);
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, what.engine.clone())?.strict(what.strict);
+    let settings = settings.times(!what.no_times).traces(what.explain);
     // Find all errors before an output is created or replaced.
-    network.answer(Vec::new(), &ask)?;
+    network.check(&settings)?;
     let mut source = what.asking.source(&what.input)?;
     let out = what.output.file()?;
     let Opened { mut sink, last, tally } = match out {
         None => Opened::stream(stdout()),
         Some(out) => {
             let (input, asking, model) = (&what.input, &what.asking, what.asking.model(DEFAULT));
-            let note = note::note(input, model, asking, &*network, file.as_ref(), &ask)?;
+            let note = note::note(input, model, asking, &*network, file.as_ref(), &settings)?;
             session.interrupt.cancels(&settings.cancel);
             session.interrupt.advise(&format!(
                 ": {} is whole up to here, and the same command with --resume goes on",
@@ -130,7 +129,7 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
         None => screen.advance(Tally::get(&tally.lines), &progress(&tally)),
     };
     let stream = Stream { source: &mut source, sink: &mut sink, tally: &tally, told: &told };
-    let ended = network.infer(&ask, stream);
+    let ended = network.infer(rules.as_ref(), &settings, stream);
     screen.end();
     ended?;
     sink.finish()?;

@@ -1,6 +1,7 @@
 //! `cajole lint`: what rules say about outputs that are known to be right.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use cajole_infer::compare::Options;
@@ -8,14 +9,15 @@ use cajole_infer::engine::Engine;
 use cajole_infer::limits::MAX_TOKENS;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
-use cajole_infer::{Ask, Changes, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Changes, Settings};
 use cajole_report::Report;
-use cajole_rules::{Rules, Vocabulary};
+use cajole_rules::{RuleText, Rules, Vocabulary};
 use cajole_tasks::Watch;
 use serde_json::Value;
 
 use crate::Session;
-use crate::asking::RuleFile;
+use crate::asking;
 use crate::range::{MOST_SHOWN, within};
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines, open};
@@ -68,9 +70,9 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let split = Some(separator.to_owned()).filter(|_| !what.text);
     let look = Look { by: what.by.clone(), verbs: what.verbs, separator: split };
     let screen = Screen::new();
-    let file = RuleFile::read(&what.constraint)?;
+    let file = RuleText::read(&what.constraint)?;
     match what.text {
-        true => file.parse(Vocabulary::bytes())?.try_programs()?,
+        true => file.compile(Vocabulary::bytes())?.try_programs()?,
         false => check_rules(&file, separator)?,
     }
     let network = what
@@ -95,11 +97,11 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     let vocabulary = match what.text {
         true => Vocabulary::bytes(),
         false => {
-            of_symbols = names.with_rules(separator, |known| file.parse(known).map(drop));
+            of_symbols = names.with_rules(separator, |known| file.compile(known).map(drop));
             &of_symbols
         }
     };
-    let rules = file.compile(vocabulary)?;
+    let rules = asking::compile(&file, vocabulary)?;
     let mut lint = Linter::new(&rules, vocabulary, what.examples);
     each(what, &look, None, |gold| Ok(lint.add(gold)?))?;
     let report = lint.report(&what.constraint.display().to_string());
@@ -128,26 +130,26 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
 
 /// A network that must obey the rules.
 struct Obeying<'a> {
-    network: &'a dyn Runnable,
-    rules: Rules,
+    network: &'a dyn Task,
+    rules: Arc<Rules>,
     rules_name: String,
     settings: Settings,
 }
 
 impl<'a> Obeying<'a> {
-    fn new(network: &'a dyn Runnable, file: &RuleFile) -> anyhow::Result<Self> {
-        let rules = file.parse(network.vocabulary())?;
-        let settings = Changes::default().settings(network, Engine::Gbi)?;
+    fn new(network: &'a dyn Task, file: &RuleText) -> anyhow::Result<Self> {
+        let rules = Arc::new(file.compile(network.vocabulary())?);
+        let settings = Changes::default().settings(network, Engine::gbi())?;
         Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
     }
 
     /// The effect on the outputs, file by file.
     fn on(&self, files: &[PathBuf], screen: &Screen) -> anyhow::Result<Vec<Report>> {
-        let ask = Ask::new(Some(&self.rules), &self.settings);
-        let of = Options::new(&self.rules_name, [Engine::Gbi]);
+        let of = Options::new(&self.rules_name, [Engine::gbi()]);
         let of_file = |path: &PathBuf| {
             let (lines, _) = lines(open(path)?, None, MAX_TOKENS, screen)?;
-            let (report, bad) = self.network.compare(&ask, &of, &lines, screen)?;
+            let (report, bad) =
+                self.network.compare(Some(&self.rules), &self.settings, &of, &lines, screen)?;
             for (line, error) in bad {
                 screen.say(&format!("passed over: {}:{line}: {error}", path.display()));
             }
@@ -159,9 +161,9 @@ impl<'a> Obeying<'a> {
 
 /// Finds errors in the rules that do not depend on the data, and checkers that cannot run, before
 /// all data is read for its symbols.
-fn check_rules(file: &RuleFile, separator: &str) -> anyhow::Result<()> {
-    let own = Names::default().with_rules(separator, |known| file.parse(known).map(drop));
-    match file.parse(&own) {
+fn check_rules(file: &RuleText, separator: &str) -> anyhow::Result<()> {
+    let own = Names::default().with_rules(separator, |known| file.compile(known).map(drop));
+    match file.compile(&own) {
         Err(error) if !error.depends_on_vocabulary() => Err(error.into()),
         Err(_) => Ok(()),
         Ok(rules) => Ok(rules.try_programs()?),

@@ -3,11 +3,10 @@
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 
-use cajole_infer::Ask;
-use cajole_infer::answer::{Answered, Record};
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
-use cajole_infer::runnable::Each;
+use cajole_infer::record::{Answered, Record};
+use cajole_infer::run::Each;
 use cajole_infer::source::Source;
 use cajole_treebank::{Pretty, penn};
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use super::explain::show_example;
 use super::infer::{self, Infer};
 use crate::Session;
-use crate::asking::Asking;
+use crate::asking::{self, Asking};
 use crate::output::Output;
 use crate::screen;
 use crate::source::{check_bad, check_measured, files, only, warn_of_time};
@@ -54,9 +53,9 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         return infer::run(&to_file(what)?, session);
     }
     let file = what.asking.rule_file(&*network)?;
-    let rules = file.as_ref().map(|file| file.compile(network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::Gbi)?;
-    let ask = Ask::new(rules.as_ref(), &settings).traces(what.explain);
+    let rules =
+        file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
+    let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
     let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
     let mut is_repaired = false;
     for path in files(&what.files) {
@@ -66,7 +65,7 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
         let mut put = |records: Vec<Record>| records.iter().try_for_each(|r| printer.print(r));
         let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
         let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
-        network.infer_each(&ask, each)?;
+        network.infer_each(rules.as_ref(), &settings, each)?;
         is_repaired |= printer.is_repaired;
         printer.blanks(Tally::get(&tally.lines) + 1)?;
         bad += Tally::get(&tally.bad);
@@ -87,7 +86,7 @@ fn to_file(what: &Parse) -> anyhow::Result<Infer> {
         input: only(&what.files)?.to_owned(),
         output: what.output.clone(),
         asking: what.asking.clone().or_model("parser"),
-        engine: Engine::Gbi,
+        engine: Engine::gbi(),
         explain: what.explain,
         strict: false,
         no_times: true,

@@ -141,7 +141,7 @@ impl Serve {
 
     fn token(&self) -> anyhow::Result<Option<Token>> {
         let Some(path) = &self.token_file else { return Ok(None) };
-        let text = cajole_treebank::text_of(path, MOST_TOKEN_BYTES)?;
+        let text = cajole_files::text_of(path, MOST_TOKEN_BYTES)?;
         let token = Token::new(&text).with_context(|| format!("in {}", path.display()))?;
         Ok(Some(token))
     }

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use cajole_core::constraints::MOST_FOLLOWED;
+use cajole_files::limits as files;
 use cajole_infer::limits::*;
 use cajole_nn::settings::MOST_SIZE;
 use cajole_rules::limits as rules;
 use cajole_serve::limits as served;
-use cajole_treebank::limits as files;
+use cajole_treebank::limits as corpora;
 
 #[test]
 fn the_table_of_limits_is_right() {
@@ -31,11 +32,12 @@ fn the_table_of_limits_is_right() {
         ("MOST_CORPUS_BYTES", files::MOST_CORPUS_BYTES),
         ("MOST_VOCABULARY_BYTES", files::MOST_VOCABULARY_BYTES),
         ("MOST_VECTORS_BYTES", files::MOST_VECTORS_BYTES),
-        ("MOST_DEPTH", files::MOST_DEPTH as u64),
-        ("MOST_SENTENCES", files::MOST_SENTENCES as u64),
-        ("MOST_WORDS", files::MOST_WORDS as u64),
+        ("MOST_DEPTH", corpora::MOST_DEPTH as u64),
+        ("MOST_SENTENCES", corpora::MOST_SENTENCES as u64),
+        ("MOST_WORDS", corpora::MOST_WORDS as u64),
         ("MOST_EXPANSION", files::MOST_EXPANSION),
         ("MOST_SIZE", MOST_SIZE as u64),
+        ("MOST_COMPILED_BYTES", rules::MOST_COMPILED_BYTES as u64),
         ("MOST_SQL_TOKENS", rules::MOST_SQL_TOKENS as u64),
         ("MOST_SCHEMA_TOKENS", rules::MOST_SCHEMA_TOKENS as u64),
         ("MOST_JSON_ERRORS", rules::MOST_JSON_ERRORS as u64),
@@ -57,7 +59,6 @@ fn the_table_of_limits_is_right() {
         ("MOST_STEPS_EXPLAINED", served::MOST_STEPS_EXPLAINED as u64),
         ("MOST_RULE_BYTES", served::MOST_RULE_BYTES as u64),
         ("MOST_COMPILING", served::MOST_COMPILING as u64),
-        ("KEPT_RULES", served::KEPT_RULES as u64),
         ("MOST_RULE_FILES", served::MOST_RULE_FILES as u64),
         ("MOST_HEAD_BYTES", served::MOST_HEAD_BYTES as u64),
         ("MOST_CONNECTIONS", served::MOST_CONNECTIONS as u64),

@@ -108,6 +108,13 @@ impl Dfa {
         self.distance_to_accept.len()
     }
 
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.first_arc)
+            + size_of_val(&*self.arcs)
+            + size_of_val(&*self.distance_to_accept)
+    }
+
     /// The same language without dead ends: whatever [`next`](Automaton::next) allows can be
     /// completed.
     ///

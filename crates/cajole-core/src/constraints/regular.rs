@@ -57,6 +57,12 @@ impl Regular {
         });
         Regular { successors: successors.collect(), dfa }
     }
+
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        let successors = self.successors.iter().map(|successors| size_of_val(&**successors));
+        self.dfa.bytes() + size_of_val(&*self.successors) + successors.sum::<usize>()
+    }
 }
 
 impl EditDistance for Regular {

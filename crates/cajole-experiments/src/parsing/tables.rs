@@ -130,7 +130,7 @@ fn notes(config: &ParsingConfig) -> Vec<String> {
 
 /// Widths of the masked beams that supply feasible candidates.
 fn masked_widths(config: &Config) -> Vec<String> {
-    let width = |source: &Source| match source {
+    let width = |source: &Search| match source {
         Search::Masked { width } => Some(width.to_string()),
         _ => None,
     };

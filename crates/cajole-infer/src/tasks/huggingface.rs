@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::text_of;
 use cajole_nn::import::ImportError;
 use cajole_nn::import::huggingface::{Family, family_of, foreign};
 use cajole_tasks::checkpoint::LoadError;
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
 use serde_json::Value;
 
-use super::{Labels, Writer};
-use crate::task::Task;
+use super::{labels, writer};
 
 /// The task of a folder that `save_pretrained` wrote; `None` if it is another kind of folder.
 ///
@@ -29,8 +28,8 @@ pub(crate) fn task_of(folder: &Path) -> Option<Result<String, LoadError>> {
         return None;
     }
     let task = family_of(folder).map(|family| match family {
-        Family::Encoder => Labels::NAME.to_owned(),
-        Family::EncoderDecoder => Writer::NAME.to_owned(),
+        Family::Encoder => labels::NAME.to_owned(),
+        Family::EncoderDecoder => writer::NAME.to_owned(),
     });
     Some(task.map_err(LoadError::from))
 }

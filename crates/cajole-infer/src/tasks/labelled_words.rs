@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Span, TagSet, TagSetError};
-use cajole_nn::models::transformer::Pieces;
 use cajole_report::Piece;
 use cajole_rules::{Subject, Vocabulary};
 use cajole_tasks::checkpoint::LoadError;
@@ -15,9 +14,9 @@ use cajole_tasks::words::Tokens;
 use cajole_treebank::tokenize;
 use serde_json::{Map, Value, json};
 
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError, list};
 use crate::study;
-use crate::task::{Case, Output};
 
 /// A tokenizer, and the labels that words get.
 pub struct LabelledWords {
@@ -65,14 +64,14 @@ impl LabelledWords {
     ///
     /// # Errors
     /// If it has no words, a word has no piece, or there are too many.
-    pub fn read(&self, line: &Line) -> Result<Case<Pieces>, LineError> {
+    pub fn read(&self, line: &Line) -> Result<Case, LineError> {
         let words = self.words(line)?;
         line.check_length(&words)?;
         let input = self.tokens.read_words(&words).map_err(LineError::other)?;
         line.check_length(&input.pieces)?;
         let gold = line.gold().map(|gold| self.gold(gold, words.len())).transpose()?;
         let value = json!(words);
-        Ok(Case { input, subject: Subject::new(words, value), gold })
+        Ok(Case::new(input, Subject::new(words, value)).with_gold(gold))
     }
 
     /// The labelled spans of an output; without BIO tags, every word with a label.
@@ -142,7 +141,7 @@ impl LabelledWords {
     }
 
     /// Every word with its label.
-    pub fn pieces<I>(&self, case: &Case<I>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    pub fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         let word = |t: usize| case.subject.symbols.get(t).map_or("", String::as_str);
         let shown = |t: usize| match self.vocabulary.name(y[t]) {
             "O" => word(t).to_owned(),
@@ -160,7 +159,7 @@ impl LabelledWords {
     }
 
     /// F1 of labelled spans.
-    pub fn score<I>(&self, outputs: &[Output<'_, I>]) -> (&'static str, f64) {
+    pub fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         let (mut right, mut said, mut wanted) = (0, 0, 0);
         for (case, y) in outputs {
             let Some(gold) = &case.gold else { continue };

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use cajole_core::Symbol;
+use cajole_core::{Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_nn::import::huggingface::Folder;
 use cajole_nn::models::transformer::{EncoderTagger, Pieces};
 use cajole_nn::{Tagging, Trained};
@@ -15,15 +16,18 @@ use cajole_tasks::Presets;
 use cajole_tasks::checkpoint::LoadError;
 use serde_json::{Map, Value};
 
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Display, Output, Search, Task};
+use crate::solver::{Network, Solver, solver};
+use crate::task::{Display, Task};
 
 use super::labelled_words::LabelledWords;
 use super::tags;
 
 type Net = Trained<Tagging<EncoderTagger>>;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "labels";
 
 /// A network that gives every word a label.
 pub struct Labels {
@@ -48,14 +52,22 @@ impl Labels {
     }
 }
 
-impl Task for Labels {
-    const NAME: &'static str = "labels";
-    const DISPLAY: Display = Display::Roles;
+impl Network for Labels {
     type Model = Net;
     type Input = Pieces;
 
-    fn model(&self) -> &Net {
+    fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for Labels {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn display(&self) -> Display {
+        Display::Roles
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -70,33 +82,33 @@ impl Task for Labels {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Pieces>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let case = self.words.read(line)?;
-        self.model.net.net.check(&case.input).map_err(LineError::other)?;
+        self.model.net.net.check(case.input::<Pieces>()).map_err(LineError::other)?;
         Ok(vec![case])
     }
 
-    fn about(&self, case: &Case<Pieces>) -> Map<String, Value> {
+    fn about(&self, case: &Case) -> Map<String, Value> {
         self.words.about(&case.subject)
     }
 
-    fn record(&self, case: &Case<Pieces>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {
         self.words.record(&case.subject, y)
     }
 
-    fn pieces(&self, case: &Case<Pieces>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         self.words.pieces(case, y, blamed)
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        tags::engines()
+    fn searches(&self) -> Vec<Search> {
+        tags::searches()
     }
 
-    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
-        Some(tags::rival(&self.model.net.tags, rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
-    fn score(&self, outputs: &[Output<'_, Pieces>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         self.words.score(outputs)
     }
 }

@@ -20,4 +20,4 @@ pub use pairs::Pairs;
 pub use parsing::Parsing;
 pub use srl::Roles;
 pub use transduction::Transduction;
-pub use writer::{Writer, search_as};
+pub use writer::{Writer, beam, rank_by};

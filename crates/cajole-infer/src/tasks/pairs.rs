@@ -1,7 +1,9 @@
 //! Users' own pairs: symbols in, symbols out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
+use cajole_core::Search;
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -11,10 +13,15 @@ use cajole_tasks::pairs::spelling::MOST_SYMBOLS;
 use serde_json::Value;
 
 use super::sequences;
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use crate::case::Case;
 use crate::line::{Line, LineError};
-use crate::task::{Case, Search, Task};
+use crate::plan::{Plan, Plans};
+use crate::settings::Settings;
+use crate::solver::{Network, Solver, solver};
+use crate::task::Task;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "pairs";
 
 /// A network for pairs.
 pub struct Pairs {
@@ -46,13 +53,18 @@ impl Pairs {
     }
 }
 
-impl Task for Pairs {
-    const NAME: &'static str = "pairs";
+impl Network for Pairs {
     type Model = Net;
     type Input = Vec<Token>;
 
-    fn model(&self) -> &Net {
+    fn model(&self) -> &Self::Model {
         &self.pairs.model
+    }
+}
+
+impl Task for Pairs {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -67,7 +79,7 @@ impl Task for Pairs {
         fingerprint(self.pairs.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Vec<Token>>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let value = line.input()?;
         let most = line.max_tokens();
         let symbols = self.symbols("input", &value, most)?;
@@ -77,19 +89,19 @@ impl Task for Pairs {
         let known = |gold: Vec<String>| gold.iter().map(|s| self.vocabulary.symbol(s)).collect();
         let gold = gold.and_then(known);
         let input = self.pairs.tokens(&symbols);
-        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold }])
+        Ok(vec![Case::new(input, Subject::new(symbols, value)).with_gold(gold)])
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+    fn searches(&self) -> Vec<Search> {
+        sequences::usual_searches()
+    }
+
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
     /// Searches that follow the rules are as accurate on pairs as nudging, in fewer passes.
-    fn usual_engine(&self, follows: &dyn Fn() -> bool) -> Engine {
-        if follows() { Engine::Auto } else { Engine::Gbi }
-    }
-
-    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
-        Some(sequences::rival(rival, limits))
+    fn usual_plans(&self, settings: &Settings) -> Plans {
+        Plans { followed: Plan::auto(settings), otherwise: Some(Plan::gbi(settings)) }
     }
 }

@@ -1,8 +1,10 @@
 //! Parsing: sentences in, shift-reduce commands and their trees out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
-use cajole_core::Symbol;
+use cajole_core::decoders::{Beam, Sampled};
+use cajole_core::{Search, Symbol};
 use cajole_nn::models::{SequenceNetwork, Token};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -12,16 +14,19 @@ use cajole_treebank::evalb::Params;
 use serde_json::{Map, Value, json};
 
 use super::sequences;
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Display, Output, Search, Task};
+use crate::solver::{Network, Solver, solver};
+use crate::task::{Display, Task};
 
 /// Width of the beam that sentences are parsed with.
 const WIDTH: usize = 5;
 
 /// Width of the masked beam, as in the experiment.
 const MASKED_WIDTH: usize = 9;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "parsing";
 
 /// A parser.
 pub struct Parsing {
@@ -56,14 +61,22 @@ impl Parsing {
     }
 }
 
-impl Task for Parsing {
-    const NAME: &'static str = "parsing";
-    const DISPLAY: Display = Display::Tree;
+impl Network for Parsing {
     type Model = Net;
     type Input = Read;
 
-    fn model(&self) -> &Net {
+    fn model(&self) -> &Self::Model {
         &self.parser.model
+    }
+}
+
+impl Task for Parsing {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn display(&self) -> Display {
+        Display::Tree
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -82,11 +95,11 @@ impl Task for Parsing {
         fingerprint(self.parser.model.weights())
     }
 
-    fn limits(&self) -> Limits {
-        Limits { width: WIDTH, masked_width: MASKED_WIDTH, ..Limits::default() }
+    fn beam(&self) -> Beam {
+        Beam::of(WIDTH)
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&sentence.leaves)?;
         let tokens = self.parser.lexicon.tokens(&sentence.leaves());
@@ -94,11 +107,11 @@ impl Task for Parsing {
         // The network cannot write a label that it does not know: such a tree has no right output.
         let gold = sentence.gold.as_ref().and_then(|tree| self.parser.commands.encode(tree).ok());
         let subject = Subject::new(words.clone(), json!(words)).with_tree(sentence.gold.clone());
-        Ok(vec![Case { input: Read { tokens, sentence }, subject, gold }])
+        Ok(vec![Case::new(Read { tokens, sentence }, subject).with_gold(gold)])
     }
 
-    fn record(&self, case: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
-        let (tree, repairs) = self.parser.tree(y, &case.input.sentence.leaves());
+    fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {
+        let (tree, repairs) = self.parser.tree(y, &case.input::<Read>().sentence.leaves());
         Map::from_iter([
             ("output".to_owned(), json!(self.vocabulary.text(y))),
             ("tree".to_owned(), json!(tree.to_string())),
@@ -106,19 +119,19 @@ impl Task for Parsing {
         ])
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+    fn searches(&self) -> Vec<Search> {
+        sequences::searches(MASKED_WIDTH, sequences::EXPANSIONS, Sampled::default())
     }
 
-    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
-        Some(sequences::rival(rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
     /// evalb's F1.
-    fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         let params = Params::collins();
         let scores = outputs.iter().filter_map(|(case, y)| {
-            let gold = case.input.sentence.gold.as_ref()?;
+            let gold = case.input::<Read>().sentence.gold.as_ref()?;
             Some(metric::score(&self.parser, y, gold, &params))
         });
         ("F1", scores.sum::<metric::Score>().f1())

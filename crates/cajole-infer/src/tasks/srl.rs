@@ -5,11 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::constraints::Brackets;
-use cajole_core::decoders::tags::{
-    AStar, DoublingTags, Exact, Heuristic, MaskedTags, Penalties, SamplingTags, Tagged,
-};
-use cajole_core::decoders::{Beam, InTurn};
-use cajole_core::{Config, Decoder, Symbol};
+use cajole_core::decoders::{Beam, Ranking};
+use cajole_core::{ConstrainedDecoder, Decoder, DoesNotFit, Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_report::Piece;
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
@@ -20,13 +18,17 @@ use cajole_treebank::roles::show::Bracketing;
 use cajole_treebank::roles::{Argument, Proposition, Sentence, nodes};
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use super::tags;
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Display, Output, Search, Task};
+use crate::solver::{Network, Solver, solver};
+use crate::task::{Display, Task};
 
 /// The most prefixes that A* makes for one input before it gives up, as in the experiment.
 const AGENDA_LIMIT: usize = 200_000;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "srl";
 
 /// A predicate whose arguments are wanted.
 #[derive(Clone, Debug)]
@@ -69,7 +71,7 @@ impl Roles {
         sentence: Sentence,
         tree_from: Option<&str>,
         rules: &Rules,
-    ) -> Result<Vec<Case<Asked>>, SplitError> {
+    ) -> Result<Vec<Case>, SplitError> {
         let unmarked = self.tagger.vocabulary.unmarked(&sentence)?;
         let Sentence { tokens, tree, propositions, .. } = sentence;
         let brackets = rules.only_spans().zip(tree.as_ref()).map(|((reading, _), tree)| {
@@ -87,21 +89,47 @@ impl Roles {
             let subject = subject.with_tree(tree.clone());
             let gold = Some(&tags).filter(|tags| !tags.is_empty());
             let gold = gold.and_then(|tags| self.tagger.vocabulary.symbols(tags));
-            Case { input: Asked { instance, lemma, tree_from: tree_from.clone() }, subject, gold }
+            Case::new(Asked { instance, lemma, tree_from: tree_from.clone() }, subject)
+                .with_gold(gold)
         };
         Ok(propositions.into_iter().map(case).collect())
     }
 }
 
-impl Task for Roles {
-    const NAME: &'static str = "srl";
-    const DISPLAY: Display = Display::Roles;
-    const IS_ONE_A_LINE: bool = false;
+impl Network for Roles {
     type Model = Net;
     type Input = Asked;
 
-    fn model(&self) -> &Net {
+    fn model(&self) -> &Self::Model {
         &self.tagger.model
+    }
+
+    /// AllenNLP's taggers add up probabilities, not their logarithms.
+    fn decoder(&self, _: Beam) -> Box<dyn Decoder<Net> + '_> {
+        Box::new(self.tagger.viterbi())
+    }
+
+    fn search<'a>(
+        &'a self,
+        search: &Search,
+        _: Ranking,
+        rules: &'a Rules,
+    ) -> Result<Box<dyn ConstrainedDecoder<Net> + 'a>, DoesNotFit> {
+        self.tagger.search(search, rules.only_spans().map(|(_, free)| free))
+    }
+}
+
+impl Task for Roles {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn display(&self) -> Display {
+        Display::Roles
+    }
+
+    fn is_one_a_line(&self) -> bool {
+        false
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -120,12 +148,7 @@ impl Task for Roles {
         fingerprint(self.tagger.model.weights())
     }
 
-    /// AllenNLP's taggers add up probabilities, not their logarithms.
-    fn decoder(&self, _: Beam) -> Box<dyn Decoder<Net> + '_> {
-        Box::new(self.tagger.viterbi())
-    }
-
-    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Asked>>, LineError> {
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case>, LineError> {
         let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
         line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
@@ -135,8 +158,8 @@ impl Task for Roles {
         self.cases_of(sentence, tree_from, rules).map_err(LineError::other)
     }
 
-    fn about(&self, case: &Case<Asked>) -> Map<String, Value> {
-        let Asked { instance, lemma, tree_from } = &case.input;
+    fn about(&self, case: &Case) -> Map<String, Value> {
+        let Asked { instance, lemma, tree_from } = case.input();
         let fields = [
             ("predicate", Some(json!(instance.features.predicate))),
             ("lemma", Some(json!(lemma))),
@@ -146,7 +169,7 @@ impl Task for Roles {
         fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    fn record(&self, case: &Case<Asked>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {
         let tokens = &case.subject.symbols;
         let arguments = self.tagger.vocabulary.arguments(y).into_iter();
         let arguments: Vec<Value> = arguments
@@ -161,9 +184,9 @@ impl Task for Roles {
         ])
     }
 
-    fn pieces(&self, case: &Case<Asked>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         let arguments = self.tagger.vocabulary.arguments(y);
-        let predicate = case.input.instance.features.predicate;
+        let predicate = case.input::<Asked>().instance.features.predicate;
         let shown = Bracketing {
             tokens: &case.subject.symbols,
             predicate,
@@ -173,61 +196,34 @@ impl Task for Roles {
         shown.pieces().into_iter().map(|(text, wrong)| Piece { text, wrong }).collect()
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        let rivals = [Rival::Beam, Rival::Masked, Rival::Astar, Rival::Exact, Rival::Sample];
-        let rivals = rivals.map(Engine::Rival).into_iter();
-        [Engine::Gbi].into_iter().chain(rivals).chain([Engine::Auto]).collect()
+    fn searches(&self) -> Vec<Search> {
+        let usual = tags::searches().into_iter();
+        let spans = [Search::Spans { repeated: 0.0 }];
+        let own = |search| match search {
+            Search::Astar { .. } => Search::Astar { limit: AGENDA_LIMIT },
+            other => other,
+        };
+        usual.map(own).chain(spans).collect()
     }
 
-    /// All are searches over one matrix of log-probabilities.
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        rules: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
-        let tags = &self.tagger.vocabulary.tags;
-        let lists = DoublingTags { from: limits.beam_from, to: limits.beam_to };
-        Some(match (rival, rules.only_spans()) {
-            (Rival::Exact | Rival::Masked, Some((_, free))) => {
-                Box::new(Tagged { tags, search: Exact { free } })
-            }
-            (Rival::Astar, Some(_)) => {
-                let penalties = Penalties { syntax: f32::INFINITY, ..Penalties::default() };
-                let mut search = AStar::new(tags, penalties);
-                search.agenda_limit = AGENDA_LIMIT;
-                search.heuristic = Heuristic::Viterbi;
-                Box::new(Tagged { tags, search })
-            }
-            (Rival::Astar, None) => return None,
-            (Rival::Masked, None) => Box::new(Tagged { tags, search: MaskedTags::default() }),
-            // The exact optimum if the rules are an automaton; else the best on a long list.
-            (Rival::Exact, None) => {
-                let masked = Tagged { tags, search: MaskedTags::default() };
-                let searches: Vec<Search<'a, Net>> =
-                    vec![Box::new(masked), Box::new(Tagged { tags, search: lists })];
-                Box::new(InTurn { searches })
-            }
-            (Rival::Beam, _) => Box::new(Tagged { tags, search: lists }),
-            (Rival::Sample, _) => {
-                let samples = limits.samples;
-                let search = SamplingTags { samples, temperature: 1.0, seed: 1 };
-                Box::new(Tagged { tags, search })
-            }
-        })
+    /// A* has a heuristic here.
+    fn rivals(&self) -> Vec<Search> {
+        let is_other = |s: &Search| !matches!(s, Search::BlackBox { .. } | Search::Spans { .. });
+        self.searches().into_iter().filter(is_other).collect()
     }
 
-    /// The best output that satisfies, under the current weights.
-    fn sources<'a>(&'a self, config: &Config, rules: &'a Rules) -> Option<Vec<Search<'a, Net>>> {
-        let free = rules.only_spans().map(|(_, free)| free);
-        Some(self.tagger.sources(config, free))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
     /// srl-eval's F1.
-    fn score(&self, outputs: &[Output<'_, Asked>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         let mut total = Score::default();
         for (case, y) in outputs.iter().filter(|(case, _)| case.gold.is_some()) {
-            total += Score::of(&case.input.instance.gold, &self.tagger.vocabulary.arguments(y));
+            total += Score::of(
+                &case.input::<Asked>().instance.gold,
+                &self.tagger.vocabulary.arguments(y),
+            );
         }
         ("F1", total.f1())
     }

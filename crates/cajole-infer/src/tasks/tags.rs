@@ -1,37 +1,19 @@
-//! What all networks that give every position a tag share: their searches. Use it for a
+//! The searches of networks that give every position a tag. Use it for a
 //! [`Task`](crate::task::Task) of your own.
 
-use cajole_core::TagScorer;
-use cajole_core::constraints::TagSet;
-use cajole_core::decoders::InTurn;
-use cajole_core::decoders::tags::{DoublingTags, MaskedTags, SamplingTags, Tagged};
+use cajole_core::Search;
 
-use crate::engine::{Limits, Rival};
-use crate::task::Search;
+/// Outputs that exact search lists where rules cannot be followed tag by tag.
+const LONG_LIST: usize = 64;
 
-pub use super::sequences::engines;
-
-/// The searches of networks that give every position a tag: all go over one matrix of
-/// log-probabilities.
-pub fn rival<'a, M: TagScorer + 'a>(
-    tags: &'a TagSet,
-    rival: Rival,
-    limits: &Limits,
-) -> Search<'a, M> {
-    let lists =
-        Tagged { tags, search: DoublingTags { from: limits.beam_from, to: limits.beam_to } };
-    let masked = Tagged { tags, search: MaskedTags::default() };
-    match rival {
-        Rival::Masked => Box::new(masked),
-        Rival::Beam => Box::new(lists),
-        // The exact optimum if the rules are an automaton; else the best on a long list.
-        Rival::Exact | Rival::Astar => {
-            let searches: Vec<Search<'a, M>> = vec![Box::new(masked), Box::new(lists)];
-            Box::new(InTurn { searches })
-        }
-        Rival::Sample => {
-            let search = SamplingTags { samples: limits.samples, temperature: 1.0, seed: 1 };
-            Box::new(Tagged { tags, search })
-        }
-    }
+/// The searches that fit. All go over one matrix of log-probabilities.
+pub fn searches() -> Vec<Search> {
+    let usual = Search::all().into_iter();
+    let fits = usual.filter(|search| !matches!(search, Search::Spans { .. } | Search::Network));
+    fits.map(|search| match search {
+        Search::Astar { .. } => Search::Astar { limit: LONG_LIST },
+        Search::Exact { .. } => Search::Exact { limit: LONG_LIST },
+        other => other,
+    })
+    .collect()
 }

@@ -12,9 +12,9 @@ use cajole_tasks::pairs::Score;
 use cajole_tasks::words::Tokens;
 use serde_json::{Map, Value, json};
 
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError, list};
 use crate::study;
-use crate::task::{Case, Output};
 
 /// A tokenizer, and what its pieces write.
 pub struct Texts {
@@ -32,12 +32,6 @@ pub struct ReadText {
     pub right: Option<String>,
     /// The same in pieces, if it can be written.
     pub gold: Option<Vec<Symbol>>,
-}
-
-/// The right output of an input, where it is kept.
-pub trait Right {
-    /// The right output.
-    fn right(&self) -> Option<&str>;
 }
 
 impl Texts {
@@ -110,11 +104,15 @@ impl Texts {
             .collect()
     }
 
-    /// The share of characters that need no edit.
-    pub fn score<I: Right>(&self, outputs: &[Output<'_, I>]) -> (&'static str, f64) {
+    /// The share of characters that need no edit. `right` finds the right output of a case, if it is known.
+    pub fn score<'c>(
+        &self,
+        outputs: &[Output<'c>],
+        right: impl Fn(&'c Case) -> Option<&'c str>,
+    ) -> (&'static str, f64) {
         let mut total = Score::default();
         for (case, y) in outputs {
-            let Some(gold) = case.input.right() else { continue };
+            let Some(gold) = right(case) else { continue };
             let gold: Vec<String> = gold.chars().map(String::from).collect();
             let text = self.vocabulary.text(y);
             let ends = text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]);
@@ -124,8 +122,8 @@ impl Texts {
     }
 
     /// Whether an output is the right text: it may be written in other pieces.
-    pub fn is_right<I: Right>(&self, case: &Case<I>, y: &[Symbol]) -> Option<bool> {
-        Some(self.vocabulary.text(y) == case.input.right()?)
+    pub fn is_right(&self, right: Option<&str>, y: &[Symbol]) -> Option<bool> {
+        Some(self.vocabulary.text(y) == right?)
     }
 }
 

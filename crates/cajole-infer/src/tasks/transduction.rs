@@ -1,18 +1,22 @@
 //! The paper's synthetic transduction: letters in, letters out.
 
+use cajole_files::fingerprint;
 use std::sync::Arc;
 
-use cajole_core::Symbol;
+use cajole_core::{Search, Symbol};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::Presets;
 use cajole_tasks::transduction::{ALPHABET, Net, USUAL_RULES};
 use serde_json::Value;
 
 use super::sequences;
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use crate::case::Case;
 use crate::line::{Line, LineError, list};
-use crate::task::{Case, Search, Task};
+use crate::solver::{Network, Solver, solver};
+use crate::task::Task;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "transduction";
 
 /// A transducer.
 pub struct Transduction {
@@ -35,13 +39,18 @@ impl Transduction {
     }
 }
 
-impl Task for Transduction {
-    const NAME: &'static str = "transduction";
+impl Network for Transduction {
     type Model = Net;
     type Input = Vec<Symbol>;
 
-    fn model(&self) -> &Net {
+    fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for Transduction {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -60,7 +69,7 @@ impl Task for Transduction {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let value = line.input()?;
         line.check_length(value.as_str().unwrap_or_default().chars())?;
         let symbols = self.letters("input", &value)?;
@@ -69,18 +78,18 @@ impl Task for Transduction {
             let unknown = || LineError::UnknownInput { symbol: letter.clone() };
             self.vocabulary.symbol(letter).ok_or_else(unknown)
         };
-        let input = symbols.iter().map(symbol).collect::<Result<_, _>>()?;
+        let input: Vec<Symbol> = symbols.iter().map(symbol).collect::<Result<_, _>>()?;
         let gold = line.gold().map(|gold| self.letters("output", gold)).transpose()?;
         // A right output that the network cannot write is no use for comparison.
         let gold = gold.and_then(|gold| self.vocabulary.read(&gold.concat()).ok());
-        Ok(vec![Case { input, subject: Subject::new(symbols, value), gold }])
+        Ok(vec![Case::new(input, Subject::new(symbols, value)).with_gold(gold)])
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+    fn searches(&self) -> Vec<Search> {
+        sequences::usual_searches()
     }
 
-    fn rival<'a>(&'a self, rival: Rival, _: &'a Rules, limits: &Limits) -> Option<Search<'a, Net>> {
-        Some(sequences::rival(rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 }

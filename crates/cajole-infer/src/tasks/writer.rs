@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use cajole_core::Symbol;
+use cajole_core::decoders::{Beam, Ranking, Sampled};
+use cajole_core::{Search, Symbol};
+use cajole_files::fingerprint;
 use cajole_nn::Trained;
 use cajole_nn::import::huggingface::{Beams, Folder};
 use cajole_nn::models::Token;
@@ -17,19 +19,23 @@ use cajole_tasks::writer::TextWriter;
 use cajole_tasks::{Checkpoint, Presets};
 use serde_json::{Map, Value};
 
-use super::texts::{ReadText, Right, Texts};
+use super::texts::{ReadText, Texts};
 use super::{huggingface, sequences};
-use crate::engine::{Engine, Limits, Rival};
-use crate::fingerprint;
+use crate::case::{Case, Output};
 use crate::line::{Line, LineError};
-use crate::task::{Case, Output, Search, Task};
+use crate::solver::{Network, Solver, solver};
+use crate::task::Task;
+
+/// The task's name in checkpoints.
+pub(crate) const NAME: &str = "writer";
 
 /// A network that reads a text and writes another.
 pub struct Writer {
     model: Trained<EncoderDecoder>,
     texts: Texts,
     presets: Presets,
-    limits: Limits,
+    beam: Beam,
+    sampled: Sampled,
     remarks: Vec<String>,
 }
 
@@ -47,10 +53,9 @@ impl std::borrow::Borrow<[Token]> for Read {
     }
 }
 
-impl Right for Read {
-    fn right(&self) -> Option<&str> {
-        self.gold.as_deref()
-    }
+/// The right output of a case.
+fn right(case: &Case) -> Option<&str> {
+    case.input::<Read>().gold.as_deref()
 }
 
 impl Writer {
@@ -66,7 +71,9 @@ impl Writer {
         let folder = Folder::open(path)?;
         let (net, weights) = folder.encoder_decoder()?;
         let mut writer = Writer::new(Trained::new(net, weights), path)?;
-        search_as(folder.beams()?, &mut writer.limits, &mut writer.presets);
+        let beams = folder.beams()?;
+        rank_by(beams.ranking, &mut writer.presets);
+        (writer.beam, writer.sampled) = (beam(beams), beams.sampled);
         writer.remarks = folder.remarks();
         Ok(writer)
     }
@@ -80,25 +87,34 @@ impl Writer {
         let (reads, writes) = (config.reads.symbols, config.writes.symbols);
         let texts = Texts::new(Tokens::open(folder, writes)?, reads, writes)?;
         let presets = Presets::built_in(Presets::WRITER);
-        Ok(Writer { model, texts, presets, limits: Limits::default(), remarks: Vec::new() })
+        let (beam, sampled) = (Beam::of(1), Sampled::default());
+        Ok(Writer { model, texts, presets, beam, sampled, remarks: Vec::new() })
     }
 }
 
-/// Searches as `generate` does with a folder.
-pub fn search_as(beams: Beams, limits: &mut Limits, presets: &mut Presets) {
-    let Beams { width, ranking, sampled } = beams;
-    (limits.width, limits.ranking, limits.sampled) = (width, ranking, sampled);
+/// The beam with which `generate` searches in a folder.
+pub fn beam(Beams { width, ranking, .. }: Beams) -> Beam {
+    Beam { width, ranking }
+}
+
+/// Ranks outputs in this way in all presets.
+pub fn rank_by(ranking: Ranking, presets: &mut Presets) {
     let Presets { paper, best, small, .. } = presets;
     [paper, best, small].into_iter().for_each(|preset| preset.ranking = ranking);
 }
 
-impl Task for Writer {
-    const NAME: &'static str = "writer";
+impl Network for Writer {
     type Model = Trained<EncoderDecoder>;
     type Input = Read;
 
     fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for Writer {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -117,48 +133,43 @@ impl Task for Writer {
         &self.presets
     }
 
-    fn limits(&self) -> Limits {
-        self.limits.clone()
+    fn beam(&self) -> Beam {
+        self.beam
     }
 
     fn fingerprint(&self) -> u64 {
         fingerprint(self.model.weights())
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
         let pieces: Vec<Token> = pieces.into_iter().map(Token::from).collect();
         self.model.net.check(&pieces).map_err(LineError::other)?;
-        Ok(vec![Case { input: Read { pieces, gold }, subject, gold: written }])
+        Ok(vec![Case::new(Read { pieces, gold }, subject).with_gold(written)])
     }
 
-    fn record(&self, _: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, _: &Case, y: &[Symbol]) -> Map<String, Value> {
         self.texts.record(y)
     }
 
-    fn pieces(&self, case: &Case<Read>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         self.texts.pieces(y, case.gold.as_deref(), blamed)
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+    fn searches(&self) -> Vec<Search> {
+        sequences::searches(sequences::MASKED_WIDTH, sequences::EXPANSIONS, self.sampled)
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, Self::Model>> {
-        Some(sequences::rival(rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
     /// The same text may be written in other pieces.
-    fn is_right(&self, case: &Case<Read>, y: &[Symbol]) -> Option<bool> {
-        self.texts.is_right(case, y)
+    fn is_right(&self, case: &Case, y: &[Symbol]) -> Option<bool> {
+        self.texts.is_right(right(case), y)
     }
 
-    fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
-        self.texts.score(outputs)
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
+        self.texts.score(outputs, right)
     }
 }

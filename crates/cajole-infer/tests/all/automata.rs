@@ -7,7 +7,7 @@ use cajole_core::constraints::Automaton;
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
-use cajole_infer::{Ask, Registry, Settings};
+use cajole_infer::{Registry, Settings};
 use cajole_rules::{Rules, Subject};
 
 /// Rules that count how often they are asked for an automaton.
@@ -38,16 +38,16 @@ fn an_automaton_is_built_once_for_an_input() {
     let network = Registry::standard().open("expressions").unwrap();
     let length = "arithmetic = 'len(out) = 3 * len(in) - 4'";
     let lines = ["a * b * c", "h - g - f - e - d - c - b - a"];
-    for engine in network.engines().into_iter().chain([Engine::Usual]) {
+    for engine in network.engines().into_iter().chain([Engine::usual()]) {
         for is_followed in [true, false] {
             let n_built = Arc::new(AtomicUsize::new(0));
             let rules = Rules::parse("here", length, None, network.vocabulary()).unwrap();
             let counted = Counted { rules, n_built: Arc::clone(&n_built), is_followed };
-            let rules = Rules::of("counted", counted);
-            let settings = Settings::of(&*network).by(engine);
+            let rules = Arc::new(Rules::of("counted", counted));
+            let settings = Settings::of(&*network).by(engine.clone());
             let lines = (1..).zip(lines).map(|(i, line)| Line::parse(i, line.to_owned()));
             let lines = lines.map(|line| Ok(line.unwrap().unwrap())).collect();
-            let records = network.answer(lines, &Ask::new(Some(&rules), &settings)).unwrap();
+            let records = network.answer(lines, Some(&rules), &settings).unwrap();
             let answers = records.iter().flat_map(|record| record.answers.as_ref().unwrap());
             assert!(answers.clone().all(|answer| 0.0 < answer.answer.g_before));
             let (n_built, n) = (n_built.load(Ordering::Relaxed), answers.count());

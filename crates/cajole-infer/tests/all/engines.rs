@@ -1,14 +1,21 @@
 //! Every engine on the built-in networks, checked by independent predicates and sums.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cajole_core::corpus::BATCH;
-use cajole_core::{Candidate, Constraint, Search, Symbol};
-use cajole_infer::answer::Answering;
-use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
+use cajole_core::decoders::Ranking;
+use cajole_core::{Constraint, Search, Symbol};
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::case::Case;
+use cajole_infer::driver::Driver;
+use cajole_infer::engine::Engine;
+use cajole_infer::input::Input;
 use cajole_infer::line::Line;
-use cajole_infer::task::{Case, Task};
-use cajole_infer::worker::Worker;
+use cajole_infer::lines::Answering;
+use cajole_infer::solver::Network;
+use cajole_infer::task::Task;
 use cajole_infer::{Roles, Settings, Transduction};
 use cajole_rules::Rules;
 use cajole_tasks::Checkpoint;
@@ -36,46 +43,49 @@ divide-by = "lengths"
 "#;
 
 /// All of them, whether or not they make a difference for a network.
-const ENGINES: [Engine; 7] = [
-    Engine::Gbi,
-    Engine::Rival(Rival::Beam),
-    Engine::Rival(Rival::Masked),
-    Engine::Rival(Rival::Astar),
-    Engine::Rival(Rival::Exact),
-    Engine::Rival(Rival::Sample),
-    Engine::Auto,
-];
+const ENGINES: [&str; 7] = ["gbi", "beam", "masked", "astar", "exact", "sample", "auto"];
+
+fn engine(name: &str) -> Engine {
+    name.parse().unwrap()
+}
+
+/// Rules for the outputs of a task.
+fn parsed(text: &str, folder: Option<&Path>, task: &dyn Task) -> Arc<Rules> {
+    Arc::new(Rules::parse("here", text, folder, task.vocabulary()).unwrap())
+}
 
 fn transducer() -> Transduction {
     Transduction::new(Net::built_in())
 }
 
-/// The task's settings, with this engine and these limits.
-fn settings<T: Task>(task: &T, engine: Engine, limits: &Limits) -> Settings {
-    let mut settings = Settings::of(task).by(engine);
-    settings.limits = limits.clone();
-    settings
+/// The task's settings, with this engine.
+fn settings(task: &dyn Task, name: &str) -> Settings {
+    Settings::of(task).by(engine(name))
 }
 
 /// The answer to a line with one input.
-fn answer<T: Task>(answering: &mut Answering<'_, T>, line: &str) -> Answer {
+fn answer(answering: &mut Answering<'_>, line: &str) -> Answer {
     let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
     answering.answer(vec![Ok(line)]).remove(0).answers.unwrap().remove(0).answer
 }
 
-fn first<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>) -> Candidate {
-    worker.firsts(&[case], &[0], |_| None).remove(0).unwrap().output
+/// The network's own output, and whether it satisfies as far as the driver knows.
+fn first(driver: &mut Driver<'_>, case: &Case, rules: &Rules) -> Answer {
+    driver.own_outputs(&mut [Input::new(case, rules, 0)]).remove(0)
 }
 
-fn log_prob<T: Task>(worker: &mut Worker<'_, T>, case: &Case<T::Input>, y: &[Symbol]) -> f32 {
-    worker.log_probs(&[(case, y)]).remove(0).unwrap()
+fn log_prob(driver: &mut Driver<'_>, case: &Case, y: &[Symbol]) -> f32 {
+    driver.log_probs(&[(case, y)]).remove(0).unwrap()
 }
 
-/// Limits that differ from the usual ones.
-fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
-    let mut limits = Limits::default();
-    change(&mut limits);
-    limits
+/// Settings with other numbers of these searches.
+fn with_searches(mut settings: Settings, searches: &[Search]) -> Settings {
+    for search in searches {
+        for own in settings.searches.iter_mut().filter(|own| own.is_like(search)) {
+            own.clone_from(search);
+        }
+    }
+    settings
 }
 
 /// Inputs of all lengths, most of them longer than what the network was trained on.
@@ -111,7 +121,7 @@ fn is_full(input: &str, output: &str) -> bool {
     rest.is_empty() && count_g(input, output) == 0.0 && output.len() == length
 }
 
-fn cases<T: Task>(task: &T, rules: &Rules, line: &str) -> Vec<Case<T::Input>> {
+fn cases(task: &dyn Task, rules: &Rules, line: &str) -> Vec<Case> {
     let line = Line::parse(1, line.to_owned()).unwrap().unwrap();
     task.cases(&line, rules).unwrap()
 }
@@ -134,26 +144,33 @@ fn check_answer(answer: &Answer, name: &str, holds: bool, g: f32) {
 }
 
 /// Runs every engine on every input; returns how many the network itself fails on.
-fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize, limits: &Limits) -> usize {
+fn check_engines(
+    text: &str,
+    holds: fn(&str, &str) -> bool,
+    n: usize,
+    searches: &[Search],
+) -> usize {
     let task = transducer();
-    let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
+    let rules = parsed(text, None, &task);
     let before = task.fingerprint();
-    let all = ENGINES.map(|engine| settings(&task, engine, limits));
-    let mut worker = Worker::new(&task, &all[0]).unwrap();
-    let mut answering = all.each_ref().map(|s| Answering::new(&task, Some(&rules), s).unwrap());
+    let all = ENGINES.map(|engine| with_searches(settings(&task, engine), searches));
+    let mut driver = Driver::new(&task, &all[0]).unwrap();
+    let mut answering =
+        all.each_ref().map(|s| Answering::new(&task, Some(rules.clone()), s).unwrap());
     let mut failures = 0;
     for input in inputs(n) {
         let case = &cases(&task, &rules, &input)[0];
-        let first = first(&mut worker, case);
+        let first = first(&mut driver, case, &rules);
         let own = task.vocabulary().text(&first.output);
-        let is_failure = first.capped || !holds(&input, &own);
+        let is_cut_off = first.g_before != 0.0 && holds(&input, &own);
+        let is_failure = is_cut_off || !holds(&input, &own);
         failures += usize::from(is_failure);
         let mut probable = Vec::new();
         for (engine, answering) in ENGINES.into_iter().zip(&mut answering) {
             let answer = answer(answering, &input);
             let output = task.vocabulary().text(&answer.output);
-            let name = format!("{} on {input} gives {output}", engine.name());
-            let is_cut = output == own && first.capped;
+            let name = format!("{engine} on {input} gives {output}");
+            let is_cut = output == own && is_cut_off;
             let g = match is_cut && holds(&input, &output) {
                 true => 1.0 / output.len() as f32,
                 false => rules.check(&case.subject, &answer.output).total(),
@@ -162,17 +179,17 @@ fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize, limits: &L
             if !is_failure {
                 assert_eq!((output, answer.passes), (own.clone(), 0), "{name}");
             } else if answer.status == Status::Satisfied {
-                probable.push((engine, log_prob(&mut worker, case, &answer.output)));
+                probable.push((engine, log_prob(&mut driver, case, &answer.output)));
             }
         }
-        let of = |wanted: Engine| probable.iter().find(|(e, _)| *e == wanted).map(|(_, p)| *p);
+        let of = |wanted: &str| probable.iter().find(|(e, _)| *e == wanted).map(|(_, p)| *p);
         let best = probable.iter().map(|(_, p)| *p).fold(f32::NEG_INFINITY, f32::max);
-        for engine in [Engine::Rival(Rival::Exact), Engine::Auto] {
+        for engine in ["exact", "auto"] {
             if let Some(p) = of(engine) {
-                assert!(best - 1e-3 <= p, "{engine:?} on {input}: {probable:?}");
+                assert!(best - 1e-3 <= p, "{engine} on {input}: {probable:?}");
             }
         }
-        assert_eq!(of(Engine::Auto).is_some(), !probable.is_empty(), "{input}: {probable:?}");
+        assert_eq!(of("auto").is_some(), !probable.is_empty(), "{input}: {probable:?}");
     }
     assert_eq!(task.fingerprint(), before, "W is as it was");
     failures
@@ -180,26 +197,27 @@ fn check_engines(text: &str, holds: fn(&str, &str) -> bool, n: usize, limits: &L
 
 #[test]
 fn engines_obey_the_rule_of_the_paper() {
-    let failures = check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 42, &Limits::default());
+    let failures = check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 42, &[]);
     assert!(0 < failures && failures < 42, "{failures}");
 }
 
 #[test]
 fn engines_obey_all_that_is_known() {
-    let failures = check_engines(FULL, is_full, 28, &Limits::default());
+    let failures = check_engines(FULL, is_full, 28, &[]);
     assert!(0 < failures && failures < 28, "{failures}");
 }
 
 #[test]
 fn a_search_that_comes_to_its_limit_proves_nothing() {
-    let limits = limits(|limits| (limits.expansions, limits.masked_width) = (8, 1));
-    check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 28, &limits);
+    let short =
+        [Search::Exact { limit: 8 }, Search::Astar { limit: 8 }, Search::Masked { width: 1 }];
+    check_engines(COUNT, |x, y| count_g(x, y) == 0.0, 28, &short);
 }
 
 #[test]
 fn the_distance_is_that_of_the_paper() {
     let task = transducer();
-    let rules = Rules::parse("here", COUNT, None, task.vocabulary()).unwrap();
+    let rules = parsed(COUNT, None, &task);
     for (input, output) in [("azbz", "aaa"), ("azbz", "aa"), ("az", ""), ("bz", "aaaazb")] {
         let case = &cases(&task, &rules, input)[0];
         let y = task.vocabulary().read(output).unwrap();
@@ -212,20 +230,24 @@ fn the_distance_is_that_of_the_paper() {
 fn who_runs_out_of_time_says_so_and_gives_the_best_there_is() {
     let task = transducer();
     let unlikely = "arithmetic = 'len(out) = 31 + 3 * len(in)'\nsquared = true";
-    let rules = Rules::parse("here", unlikely, None, task.vocabulary()).unwrap();
-    let limits = limits(|limits| limits.deadline = Some(Duration::ZERO));
-    let all = ENGINES.map(|engine| settings(&task, engine, &limits));
-    let mut answering = all.each_ref().map(|s| Answering::new(&task, Some(&rules), s).unwrap());
+    let rules = parsed(unlikely, None, &task);
+    let all = ENGINES.map(|engine| {
+        let mut settings = settings(&task, engine);
+        settings.deadline = Some(Duration::ZERO);
+        settings
+    });
+    let mut answering =
+        all.each_ref().map(|s| Answering::new(&task, Some(rules.clone()), s).unwrap());
     for input in inputs(10) {
         for (engine, answering) in ENGINES.into_iter().zip(&mut answering) {
             let answer = answer(answering, &input);
             let length = (31 + 3 * input.len()).abs_diff(answer.output.len()) as f32;
-            let name = engine.name();
+            let name = engine;
             assert_eq!(answer.g_after, length * length, "{name}: {answer:?}");
             assert!(answer.g_after <= answer.g_before, "{name}: {answer:?}");
             let expected = if answer.g_after == 0.0 { Status::Satisfied } else { Status::TimedOut };
             assert_eq!(answer.status, expected, "{name}: {answer:?}");
-            let is_beam = engine == Engine::Rival(Rival::Beam);
+            let is_beam = engine == "beam";
             assert!(!is_beam || answer.status == Status::TimedOut, "no beam is that wide at once");
         }
     }
@@ -234,14 +256,16 @@ fn who_runs_out_of_time_says_so_and_gives_the_best_there_is() {
 #[test]
 fn the_inputs_of_a_line_share_its_time() {
     let task = transducer();
-    let rules = Rules::parse("here", "must-have = [\"a\"]", None, task.vocabulary()).unwrap();
+    let rules = parsed("must-have = [\"a\"]", None, &task);
     let inputs = vec!["azbz"; 3 * BATCH];
     let cases: Vec<_> = inputs.iter().map(|x| cases(&task, &rules, x).remove(0)).collect();
-    let cases: Vec<_> = cases.iter().collect();
     let n_late = |deadline: Duration, lines: &[usize]| {
-        let settings = settings(&task, Engine::Gbi, &limits(|l| l.deadline = Some(deadline)));
-        let firsts = Worker::new(&task, &settings).unwrap().firsts(&cases, lines, |_| None);
-        firsts.into_iter().filter(|first| first.as_ref().unwrap().is_late()).count()
+        let mut settings = settings(&task, "gbi");
+        settings.deadline = Some(deadline);
+        let both = cases.iter().zip(lines);
+        let mut inputs: Vec<_> = both.map(|(case, line)| Input::new(case, &rules, *line)).collect();
+        let own = Driver::new(&task, &settings).unwrap().own_outputs(&mut inputs);
+        own.into_iter().filter(|own| own.status == Status::TimedOut).count()
     };
     let (one, each) = (vec![0; 3 * BATCH], (0..3 * BATCH).collect::<Vec<_>>());
     let moment = Duration::from_nanos(1);
@@ -256,15 +280,13 @@ const IMPOSSIBLE: &str = "arithmetic = 'len(out) > 1000 and count(out, \"a\") < 
 #[test]
 fn auto_ends_when_its_time_is_up() {
     let task = transducer();
-    let rules = Rules::parse("here", IMPOSSIBLE, None, task.vocabulary()).unwrap();
+    let rules = parsed(IMPOSSIBLE, None, &task);
     // A busy machine gets some time for work in progress.
     let deadline = Duration::from_secs(2);
-    let limits = limits(|limits| {
-        limits.deadline = Some(deadline);
-        (limits.expansions, limits.beam_to) = (usize::MAX, 1 << 20);
-    });
-    let settings = settings(&task, Engine::Auto, &limits);
-    let mut answering = Answering::new(&task, Some(&rules), &settings).unwrap();
+    let endless = [Search::Exact { limit: usize::MAX }, Search::Beam { from: 2, to: 1 << 20 }];
+    let mut settings = with_searches(settings(&task, "auto"), &endless);
+    settings.deadline = Some(deadline);
+    let mut answering = Answering::new(&task, Some(rules), &settings).unwrap();
     let started = Instant::now();
     let answer = answer(&mut answering, "azazbz");
     let elapsed = started.elapsed();
@@ -275,22 +297,22 @@ fn auto_ends_when_its_time_is_up() {
 #[test]
 fn auto_does_not_search_again_in_vain() {
     let task = transducer();
-    let rules = Rules::parse("here", IMPOSSIBLE, None, task.vocabulary()).unwrap();
-    let few = limits(|limits| (limits.expansions, limits.beam_to) = (64, 8));
+    let rules = parsed(IMPOSSIBLE, None, &task);
+    let few = [Search::Exact { limit: 64 }, Search::Beam { from: 2, to: 8 }];
     let passes = |engine, has_sources: bool| {
-        let mut settings = settings(&task, engine, &few);
+        let mut settings = with_searches(settings(&task, engine), &few);
         settings.config.schedule.max_steps = 3;
         settings.config.restarts.clear();
         if !has_sources {
             settings.config.sources.clear();
         }
-        let mut answering = Answering::new(&task, Some(&rules), &settings).unwrap();
+        let mut answering = Answering::new(&task, Some(rules.clone()), &settings).unwrap();
         answer(&mut answering, "azazbz").passes
     };
-    let searches = [Rival::Masked, Rival::Exact, Rival::Beam].map(Engine::Rival);
+    let searches = ["masked", "exact", "beam"];
     let alone: usize = searches.into_iter().map(|engine| passes(engine, true)).sum();
-    assert_eq!(passes(Engine::Auto, true), alone + passes(Engine::Gbi, false));
-    assert!(passes(Engine::Gbi, false) < passes(Engine::Gbi, true), "sources search too");
+    assert_eq!(passes("auto", true), alone + passes("gbi", false));
+    assert!(passes("gbi", false) < passes("gbi", true), "sources search too");
 }
 
 #[test]
@@ -300,14 +322,14 @@ fn sources_leave_time_for_steps() {
     // A program that rejects everything, and no automaton says so.
     let script = "while read -r line; do echo '{\\\"loss\\\": 1}'; done";
     let text = format!("checker = {{ command = ['sh', '-c', \"{script}\"] }}");
-    let here = std::path::Path::new(".");
-    let rules = Rules::parse("here", &text, Some(here), task.vocabulary()).unwrap();
+    let here = Path::new(".");
+    let rules = parsed(&text, Some(here), &task);
     let deadline = Duration::from_secs(2);
-    let limits = limits(|limits| limits.deadline = Some(deadline));
-    let mut settings = settings(&task, Engine::Gbi, &limits);
+    let mut settings = settings(&task, "gbi");
+    settings.deadline = Some(deadline);
     settings.config.sources = vec![Search::BlackBox { limit: usize::MAX }];
     settings.config.schedule.max_steps = usize::MAX;
-    let mut answering = Answering::new(&task, Some(&rules), &settings).unwrap();
+    let mut answering = Answering::new(&task, Some(rules), &settings).unwrap();
     let answer = answer(&mut answering, "azazbz");
     assert_eq!(answer.status, Status::TimedOut);
     let trace = answer.trace.unwrap();
@@ -319,11 +341,11 @@ fn sources_leave_time_for_steps() {
 #[test]
 fn a_cancelled_input_keeps_the_best_so_far() {
     let task = transducer();
-    let rules = Rules::parse("here", IMPOSSIBLE, None, task.vocabulary()).unwrap();
-    let mut settings = settings(&task, Engine::Gbi, &Limits::default());
+    let rules = parsed(IMPOSSIBLE, None, &task);
+    let mut settings = settings(&task, "gbi");
     settings.config.sources.clear();
     settings.config.schedule.max_steps = usize::MAX;
-    let mut answering = Answering::new(&task, Some(&rules), &settings).unwrap();
+    let mut answering = Answering::new(&task, Some(rules), &settings).unwrap();
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
@@ -357,18 +379,13 @@ fn is_valid(tags: &[&str]) -> bool {
 }
 
 /// `log p` of each tag at each position, read off outputs that differ from one in one position.
-fn scores(
-    worker: &mut Worker<'_, Roles>,
-    case: &Case<<Roles as Task>::Input>,
-    n: usize,
-    k: usize,
-) -> (f32, Vec<Vec<f32>>) {
+fn scores(driver: &mut Driver<'_>, case: &Case, n: usize, k: usize) -> (f32, Vec<Vec<f32>>) {
     let base = vec![0 as Symbol; n];
-    let p = log_prob(worker, case, &base);
+    let p = log_prob(driver, case, &base);
     let mut with = |t: usize, symbol: usize| {
         let mut y = base.clone();
         y[t] = symbol as Symbol;
-        log_prob(worker, case, &y) - p
+        log_prob(driver, case, &y) - p
     };
     (p, (0..n).map(|t| (0..k).map(|symbol| with(t, symbol)).collect()).collect())
 }
@@ -379,10 +396,11 @@ fn tags_that_obey_are_the_most_probable_of_all_that_do() {
     let names: Vec<&str> = task.vocabulary().names().iter().map(String::as_str).collect();
     let text = "[[all]]\nbio = true\n[[all]]\nunique-roles = ['ARG0', 'ARG1']\n\
                 [[all]]\nspans-in-tree = 'phrasal'\nfree-roles = ['V']\n";
-    let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
-    let all = ENGINES.map(|engine| settings(&task, engine, &task.limits()));
-    let mut worker = Worker::new(&task, &all[0]).unwrap();
-    let mut answering = all.each_ref().map(|s| Answering::new(&task, Some(&rules), s).unwrap());
+    let rules = parsed(text, None, &task);
+    let all = ENGINES.map(|engine| settings(&task, engine));
+    let mut driver = Driver::new(&task, &all[0]).unwrap();
+    let mut answering =
+        all.each_ref().map(|s| Answering::new(&task, Some(rules.clone()), s).unwrap());
     let mut failures = 0;
     for (tree, phrases) in [
         ("(S (NP (DT the) (NN dog)) (VP (VBD saw)))", vec![(0, 3), (0, 2), (2, 3)]),
@@ -393,7 +411,7 @@ fn tags_that_obey_are_the_most_probable_of_all_that_do() {
         for predicate in 0..3 {
             let line = json!({"tree": tree, "predicates": [predicate]}).to_string();
             let case = &cases(&task, &rules, &line)[0];
-            let (base, scores) = scores(&mut worker, case, 3, names.len());
+            let (base, scores) = scores(&mut driver, case, 3, names.len());
             let holds = |tags: &[&str]| {
                 let spans = spans(tags);
                 let is_first = |(i, span): (usize, &(&str, usize, usize))| {
@@ -416,19 +434,18 @@ fn tags_that_obey_are_the_most_probable_of_all_that_do() {
                     best = p;
                 }
             }
-            let first = first(&mut worker, case);
+            let first = first(&mut driver, case, &rules);
             let named =
                 |y: &[Symbol]| -> Vec<&str> { y.iter().map(|&s| names[s as usize]).collect() };
             failures += usize::from(!holds(&named(&first.output)));
             for (engine, answering) in ENGINES.into_iter().zip(&mut answering) {
                 let answer = answer(answering, &line);
                 let tags = named(&answer.output);
-                let name = format!("{} on {line}: {tags:?}", engine.name());
+                let name = format!("{engine} on {line}: {tags:?}");
                 assert_eq!(answer.status == Status::Satisfied, holds(&tags), "{name}");
-                let p = log_prob(&mut worker, case, &answer.output);
+                let p = log_prob(&mut driver, case, &answer.output);
                 assert!(p <= best + 1e-3 || !holds(&tags), "{name}: {p} beats {best}");
-                let is_exact = [Rival::Exact, Rival::Masked].map(Engine::Rival).contains(&engine);
-                if is_exact || engine == Engine::Auto {
+                if ["exact", "masked", "auto"].contains(&engine) {
                     assert!(best - 1e-3 <= p, "{name}: {p} is less than {best}");
                 }
             }
@@ -440,16 +457,15 @@ fn tags_that_obey_are_the_most_probable_of_all_that_do() {
 #[test]
 fn all_sources_of_a_preset_that_fit_the_rules_are_asked() {
     let task = Roles::new(RoleTagger::built_in());
-    let n_sources = |text: &str, sources: &[Source]| {
-        let rules = Rules::parse("here", text, None, task.vocabulary()).unwrap();
-        let mut config = Settings::of(&task).config;
-        config.sources = sources.to_vec();
-        task.sources(&config, &rules).unwrap().len()
+    let n_sources = |text: &str, sources: &[Search]| {
+        let rules = parsed(text, None, &task);
+        let fits = |search: &&Search| task.search(search, Ranking::Total, &rules).is_ok();
+        sources.iter().filter(fits).count()
     };
     let (spans, masked) = (Search::Spans { repeated: 3.0 }, Search::Masked { width: 1 });
     let all = [spans, masked, Search::BlackBox { limit: 64 }];
     let only_spans = "spans-in-tree = 'phrasal'";
     let roles = "unique-roles = ['ARG0', 'ARG1']";
     assert_eq!((n_sources(only_spans, &all), n_sources(roles, &all)), (3, 2));
-    assert_eq!((n_sources(only_spans, &[spans]), n_sources(roles, &[spans])), (1, 0));
+    assert_eq!((n_sources(only_spans, &all[..1]), n_sources(roles, &all[..1])), (1, 0));
 }

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cajole_core::decoders::Beam;
+use cajole_core::decoders::{Beam, Ranking};
 use cajole_core::{
-    BackendError, ConstrainedDecoder, Decoder, Found, Pass, Session, Sought, Symbol,
+    BackendError, ConstrainedDecoder, Decoder, DoesNotFit, Found, Pass, Search, Session, Sought,
+    Symbol,
 };
-use cajole_infer::answer::Answering;
-use cajole_infer::engine::{Answer, Engine, Limits, Rival, Status};
+use cajole_infer::answer::{Answer, Status};
+use cajole_infer::case::Case;
+use cajole_infer::engine::Engine;
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::task::{Case, Search, Task};
+use cajole_infer::lines::Answering;
+use cajole_infer::solver::{Network, Solver, solver};
+use cajole_infer::task::Task;
 use cajole_infer::{Settings, Transduction};
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::transduction::{Net, USUAL_RULES, parse};
@@ -66,7 +70,7 @@ impl<D: Decoder<Net>> Decoder<Net> for FrailSearch<'_, D> {
     }
 }
 
-impl ConstrainedDecoder<Net> for FrailSearch<'_, Search<'_, Net>> {
+impl ConstrainedDecoder<Net> for FrailSearch<'_, Box<dyn ConstrainedDecoder<Net> + '_>> {
     fn search(
         &self,
         at: &mut Session<'_, Net>,
@@ -78,8 +82,7 @@ impl ConstrainedDecoder<Net> for FrailSearch<'_, Search<'_, Net>> {
     }
 }
 
-impl Task for Frail {
-    const NAME: &'static str = "frail";
+impl Network for Frail {
     type Model = Net;
     type Input = Vec<Symbol>;
 
@@ -87,35 +90,45 @@ impl Task for Frail {
         self.own.model()
     }
 
-    fn vocabulary(&self) -> &Arc<Vocabulary> {
-        Task::vocabulary(&self.own)
-    }
-
-    fn presets(&self) -> &Presets {
-        Task::presets(&self.own)
-    }
-
-    fn fingerprint(&self) -> u64 {
-        Task::fingerprint(&self.own)
-    }
-
     fn decoder(&self, beam: Beam) -> Box<dyn Decoder<Net> + '_> {
         self.n_decoders.fetch_add(1, Ordering::Relaxed);
         Box::new(FrailSearch { own: self.own.decoder(beam), input: &self.input })
     }
 
-    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case<Vec<Symbol>>>, LineError> {
+    fn search<'a>(
+        &'a self,
+        search: &Search,
+        ranking: Ranking,
+        rules: &'a Rules,
+    ) -> Result<Box<dyn ConstrainedDecoder<Net> + 'a>, DoesNotFit> {
+        let own = self.own.search(search, ranking, rules)?;
+        Ok(Box::new(FrailSearch { own, input: &self.input }))
+    }
+}
+
+impl Task for Frail {
+    fn name(&self) -> &'static str {
+        "frail"
+    }
+
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.own.vocabulary()
+    }
+
+    fn presets(&self) -> &Presets {
+        self.own.presets()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.own.fingerprint()
+    }
+
+    fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case>, LineError> {
         self.own.cases(line, rules)
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        rules: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, Net>> {
-        let own = self.own.rival(rival, rules, limits)?;
-        Some(Box::new(FrailSearch { own, input: &self.input }))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 }
 
@@ -127,12 +140,11 @@ const INPUTS: [&str; 4] = [
     "azbzazbzazbzazbzazbzazbzazbzazbzazbz",
 ];
 
-fn answers(input: &str, engine: Engine) -> Vec<Answer> {
+fn answers(input: &str, engine: &str) -> Vec<Answer> {
     let task = Frail::new(input);
-    let rules = Rules::parse("here", USUAL_RULES, None, Task::vocabulary(&task)).unwrap();
-    let settings = Settings::of(&task).by(engine);
-    let mut answering =
-        Answering::new(&task, Some(&rules), &settings).unwrap().with_log_probs(true);
+    let rules = Rules::parse("here", USUAL_RULES, None, task.vocabulary()).unwrap();
+    let settings = Settings::of(&task).by(engine.parse().unwrap()).log_probs(true);
+    let mut answering = Answering::new(&task, Some(Arc::new(rules)), &settings).unwrap();
     let lines = (1..).zip(INPUTS).map(|(i, text)| Line::parse(i, text.to_owned()));
     let lines = lines.map(|line| Ok(line.unwrap().unwrap())).collect();
     let records = answering.answer(lines).into_iter();
@@ -141,14 +153,13 @@ fn answers(input: &str, engine: Engine) -> Vec<Answer> {
 
 #[test]
 fn an_input_that_fails_costs_nobody_else() {
-    let rivals = [Rival::Masked, Rival::Beam, Rival::Exact, Rival::Sample].map(Engine::Rival);
-    for engine in [Engine::Gbi, Engine::Network].into_iter().chain(rivals) {
+    for engine in ["gbi", "network", "masked", "beam", "exact", "sample"] {
         let (fine, frail) = (answers("bz", engine), answers(INPUTS[1], engine));
         for (i, (fine, frail)) in fine.iter().zip(&frail).enumerate() {
             assert!(0.0 < fine.g_before, "{} needs a repair", INPUTS[i]);
             if i == 1 {
                 let expected = match engine {
-                    Engine::Network => (Status::Unchanged, None),
+                    "network" => (Status::Unchanged, None),
                     _ => (Status::Failed, Some(BackendError::new("too much"))),
                 };
                 assert_eq!((frail.status, frail.failure.clone()), expected, "{engine:?}");
@@ -164,7 +175,7 @@ fn an_input_that_fails_costs_nobody_else() {
 #[test]
 fn a_thread_needs_two_decoders_however_many_sets_it_repairs() {
     let task = Frail::new("bz");
-    let settings = Settings::of(&task).by(Engine::Gbi);
+    let settings = Settings::of(&task).by(Engine::gbi());
     let mut answering = Answering::new(&task, None, &settings).unwrap();
     // Each line has rules of its own and is repaired alone.
     let line = |i: u64| {

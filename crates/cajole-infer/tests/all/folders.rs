@@ -3,10 +3,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use cajole_infer::engine::{Engine, Rival, Status};
+use cajole_core::Search;
+use cajole_infer::answer::Status;
+use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
-use cajole_infer::{Ask, Opened, Registry, Settings};
+use cajole_infer::{Opened, Registry, Settings};
 use cajole_rules::Rules;
 use cajole_testing::folders::{LABELS, LETTERS, write_labels, write_writer};
 use serde_json::{Value, json};
@@ -22,6 +25,10 @@ arithmetic = 'count(out, "B-PER") + count(out, "B-ORG") <= 2'
 [[all]]
 consistent = true
 "#;
+
+fn engine(name: &str) -> Engine {
+    name.parse().unwrap()
+}
 
 fn folder(write: fn(&Path, u64), seed: u64) -> (TempDir, Opened) {
     let dir = tempfile::tempdir().unwrap();
@@ -45,10 +52,10 @@ fn lines(texts: &[String]) -> Vec<Line> {
 
 /// The records of these lines, all at once.
 fn records(network: &Opened, rules: &str, engine: Engine, texts: &[String]) -> Vec<Value> {
-    let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
+    let rules = Arc::new(Rules::parse("here", rules, None, network.vocabulary()).unwrap());
     let settings = settings(network, engine);
     let lines = lines(texts).into_iter().map(Ok).collect();
-    let records = network.answer(lines, &Ask::new(Some(&rules), &settings)).unwrap();
+    let records = network.answer(lines, Some(&rules), &settings).unwrap();
     records.iter().map(|record| record.to_json(false)).collect()
 }
 
@@ -86,9 +93,9 @@ fn of_different_words(n: usize) -> Vec<String> {
 #[test]
 fn writers_write_what_the_rules_allow() {
     let (_dir, network) = folder(write_writer, 5);
-    assert_eq!(network.task(), "writer");
+    assert_eq!(network.name(), "writer");
     let texts = texts(24);
-    let own = records(&network, PAIRS, Engine::Network, &texts);
+    let own = records(&network, PAIRS, Engine::network(), &texts);
     let is_pairs = |text: &str| {
         let letters: Vec<char> = text.chars().collect();
         letters
@@ -102,14 +109,14 @@ fn writers_write_what_the_rules_allow() {
         assert_eq!(record["g_after"] == json!(0.0), is_pairs(output), "{text}: {record}");
         assert!(output.chars().count() < 13 && output.chars().all(|c| LETTERS.contains(c)));
     }
-    for engine in [Engine::Gbi, Engine::Rival(Rival::Masked), Engine::Auto] {
-        for record in records(&network, PAIRS, engine, &texts) {
-            assert_eq!(record["status"], "satisfied", "{}: {record}", engine.name());
+    for engine in [Engine::gbi(), engine("masked"), Engine::auto()] {
+        for record in records(&network, PAIRS, engine.clone(), &texts) {
+            assert_eq!(record["status"], "satisfied", "{engine}: {record}");
             assert!(is_pairs(record["output"].as_str().unwrap()), "{record}");
         }
     }
-    for rival in [Rival::Beam, Rival::Exact, Rival::Sample] {
-        for record in records(&network, PAIRS, Engine::Rival(rival), &texts) {
+    for name in ["beam", "exact", "sample"] {
+        for record in records(&network, PAIRS, engine(name), &texts) {
             let is_satisfied = record["status"] == "satisfied";
             assert_eq!(is_satisfied, is_pairs(record["output"].as_str().unwrap()), "{record}");
         }
@@ -119,13 +126,13 @@ fn writers_write_what_the_rules_allow() {
 #[test]
 fn labels_obey_rules_over_words() {
     let (_dir, network) = folder(write_labels, 3);
-    assert_eq!(network.task(), "labels");
+    assert_eq!(network.name(), "labels");
     assert!(network.vocabulary().names().iter().eq(LABELS));
     let sentences = sentences(24);
-    let own = records(&network, AT_MOST, Engine::Network, &sentences);
+    let own = records(&network, AT_MOST, Engine::network(), &sentences);
     let failures = own.iter().filter(|record| record["g_before"] != json!(0.0)).count();
     assert!(6 < failures, "{failures} of 24 fail");
-    for record in records(&network, AT_MOST, Engine::Gbi, &sentences) {
+    for record in records(&network, AT_MOST, Engine::gbi(), &sentences) {
         assert_eq!(record["status"], "satisfied", "{record}");
         let tags: Vec<&str> = record["output"].as_str().unwrap().split(' ').collect();
         let tokens = record["tokens"].as_array().unwrap();
@@ -145,16 +152,15 @@ fn labels_obey_rules_over_words() {
 #[test]
 fn text_is_split_into_words_and_words_into_pieces() {
     let (_dir, network) = folder(write_labels, 3);
-    let engine = Engine::Network;
-    let of_text = records(&network, AT_MOST, engine, &["Ann paid Bob.".to_owned()]);
+    let of_text = records(&network, AT_MOST, Engine::network(), &["Ann paid Bob.".to_owned()]);
     assert_eq!(of_text[0]["tokens"], json!(["Ann", "paid", "Bob", "."]));
     let tokens = json!({"tokens": ["Ann", "paid", "Bob", "."]}).to_string();
-    let of_tokens = records(&network, AT_MOST, engine, &[tokens]);
+    let of_tokens = records(&network, AT_MOST, Engine::network(), &[tokens]);
     assert_eq!(of_text[0]["output"], of_tokens[0]["output"]);
     let gold = json!({"input": "a b", "gold": "O X"}).to_string();
-    let bad = &records(&network, AT_MOST, engine, &[gold])[0];
+    let bad = &records(&network, AT_MOST, Engine::network(), &[gold])[0];
     assert!(bad["error"].as_str().unwrap().contains("\"X\""), "{bad}");
-    let long = records(&network, AT_MOST, engine, &["a ".repeat(63)]);
+    let long = records(&network, AT_MOST, Engine::network(), &["a ".repeat(63)]);
     assert!(long[0]["error"].as_str().unwrap().contains("at most 64"), "{}", long[0]);
 }
 
@@ -164,13 +170,15 @@ fn outputs_do_not_depend_on_threads_or_batches() {
     let jobs: [Job; 2] = [(write_writer, PAIRS, texts(20)), (write_labels, AT_MOST, sentences(20))];
     for (write, rules, texts) in jobs {
         let (_dir, network) = folder(write, 3);
-        let rules = Rules::parse("here", rules, None, network.vocabulary()).unwrap();
-        let settings = settings(&network, Engine::Gbi);
+        let rules = Arc::new(Rules::parse("here", rules, None, network.vocabulary()).unwrap());
+        let settings = settings(&network, Engine::gbi());
         let at = |threads: usize, batch: usize| -> Vec<Value> {
-            let ask = Ask::new(Some(&rules), &settings).threads(threads);
+            let settings = settings.clone().threads(threads);
             let lines = lines(&texts);
             let answered = lines.chunks(batch).flat_map(|some| {
-                network.answer(some.iter().cloned().map(Ok).collect(), &ask).unwrap()
+                network
+                    .answer(some.iter().cloned().map(Ok).collect(), Some(&rules), &settings)
+                    .unwrap()
             });
             answered.map(|record| record.to_json(false)).collect()
         };
@@ -184,17 +192,17 @@ fn outputs_do_not_depend_on_threads_or_batches() {
 fn comparisons_know_texts_that_are_right() {
     let (_dir, network) = folder(write_writer, 5);
     let inputs = texts(12);
-    let own = records(&network, PAIRS, Engine::Network, &inputs);
+    let own = records(&network, PAIRS, Engine::network(), &inputs);
     let lines = inputs
         .iter()
         .zip(&own)
         .map(|(text, record)| json!({"input": text, "output": record["output"]}).to_string());
     let lines = self::lines(&lines.collect::<Vec<_>>());
-    let rules = Rules::parse("here", PAIRS, None, network.vocabulary()).unwrap();
-    let settings = settings(&network, Engine::Gbi);
-    let ask = Ask::new(Some(&rules), &settings);
+    let rules = Arc::new(Rules::parse("here", PAIRS, None, network.vocabulary()).unwrap());
+    let settings = settings(&network, Engine::gbi());
     let of = cajole_infer::compare::Options::new("pairs", network.engines()).shown(3);
-    let (report, bad) = network.compare(&ask, &of, &lines, &cajole_tasks::Silent).unwrap();
+    let (report, bad) =
+        network.compare(Some(&rules), &settings, &of, &lines, &cajole_tasks::Silent).unwrap();
     assert!(bad.is_empty());
     assert_eq!(report.rows[0].figure(cajole_report::Figure::WholeExact), 100.0);
     assert_eq!(network.measure(), "characters");
@@ -257,7 +265,7 @@ fn labels_need_not_be_tags() {
     });
     let network = open(dir.path()).unwrap();
     let rules = "arithmetic = 'count(out, \"NOUN\") = 2'\n";
-    for record in records(&network, rules, Engine::Gbi, &of_different_words(16)) {
+    for record in records(&network, rules, Engine::gbi(), &of_different_words(16)) {
         assert_eq!(record["status"], json!(Status::Satisfied), "{record}");
         let output = record["output"].as_str().unwrap();
         assert_eq!(output.split(' ').filter(|tag| *tag == "NOUN").count(), 2);
@@ -279,7 +287,7 @@ fn generating(settings: &Value) -> (TempDir, Opened) {
 }
 
 fn outputs(network: &Opened, texts: &[String]) -> Vec<String> {
-    let records = records(network, PAIRS, Engine::Network, texts);
+    let records = records(network, PAIRS, Engine::network(), texts);
     records.iter().map(|record| record["output"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -324,7 +332,7 @@ fn settings_of_generation_are_obeyed() {
     let (_dir, network) = generating(&json!({"repetition_penalty": 50.0}));
     assert_ne!(outputs(&network, &texts), own);
     let (_dir, network) = generating(&json!({"num_beams": 4, "early_stopping": "never"}));
-    assert_eq!(network.limits().width, 4);
+    assert_eq!(network.beam().width, 4);
     assert_ne!(outputs(&network, &texts), own);
 }
 
@@ -345,8 +353,9 @@ fn settings_that_are_not_obeyed_are_named() {
         !remarks.contains("diversity") && remarks.contains("generation_config.json"),
         "{remarks}"
     );
-    let sampled = network.limits().sampled;
-    assert_eq!((sampled.top_k, sampled.temperature), (3, 0.5));
+    let sample = network.searches().into_iter().find(|search| search.name() == "sample");
+    let Some(Search::Sample { from, .. }) = sample else { panic!("it has samples") };
+    assert_eq!((from.top_k, from.temperature), (3, 0.5));
 }
 
 #[test]
@@ -354,7 +363,7 @@ fn plain_lines_and_fields_are_the_same_text() {
     let (_dir, network) = folder(write_writer, 5);
     for text in [" ab", "  dab", "cab "] {
         let field = json!({"input": text}).to_string();
-        let records = records(&network, PAIRS, Engine::Network, &[text.to_owned(), field]);
+        let records = records(&network, PAIRS, Engine::network(), &[text.to_owned(), field]);
         assert_eq!(records[0]["output"], records[1]["output"], "{text:?}");
     }
 }
@@ -383,7 +392,7 @@ fn weights_that_overflow_are_failures() {
         .for_each(|value| value.copy_from_slice(&3e38f32.to_le_bytes()));
     fs::write(path, bytes).unwrap();
     let network = open(dir.path()).unwrap();
-    let record = &records(&network, PAIRS, Engine::Network, &texts(1))[0];
+    let record = &records(&network, PAIRS, Engine::network(), &texts(1))[0];
     assert_eq!(record["status"], "failed", "{record}");
     assert!(record.to_string().contains("overflow"), "{record}");
 }

@@ -4,18 +4,24 @@
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::Mutex;
 
-use cajole_infer::engine::{Engine, Rival};
+use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::limits::MAX_LINE_BYTES;
-use cajole_infer::runnable::{Each, Stream};
+use cajole_infer::run::{Each, Stream};
 use cajole_infer::sink::Sink;
 use cajole_infer::source::Source;
-use cajole_infer::{Ask, Opened, Registry, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Opened, Registry, Settings};
 use cajole_rules::Rules;
 use cajole_tasks::transduction::USUAL_RULES as COUNT;
 use serde_json::{Value, json};
+
+fn engine(name: &str) -> Engine {
+    name.parse().unwrap()
+}
 
 fn transducer() -> Opened {
     Registry::standard().open("transducer").unwrap()
@@ -36,17 +42,12 @@ impl Ran {
     }
 }
 
-/// The network's usual settings, with this engine.
-fn settings(network: &dyn Runnable, engine: Engine) -> Settings {
-    Settings::of(network).by(engine)
+/// The network's usual settings on two threads, without times.
+fn settings(network: &dyn Task, engine: Engine) -> Settings {
+    Settings::of(network).by(engine).threads(2)
 }
 
-/// Without times, on two threads.
-fn ask<'a>(rules: &'a Rules, settings: &'a Settings) -> Ask<'a> {
-    Ask::new(Some(rules), settings).threads(2)
-}
-
-fn run(network: &dyn Runnable, ask: &Ask<'_>, lines: &[u8]) -> Ran {
+fn run(network: &dyn Task, rules: Option<&Arc<Rules>>, settings: &Settings, lines: &[u8]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     let mut source = Source::of("lines".to_owned(), Cursor::new(lines.to_vec())).unwrap();
@@ -56,13 +57,13 @@ fn run(network: &dyn Runnable, ask: &Ask<'_>, lines: &[u8]) -> Ran {
         told.lock().unwrap().extend(error.map(ToString::to_string));
     };
     let stream = Stream { source: &mut source, sink: &mut sink, tally: &tally, told: &tell };
-    let ended = network.infer(ask, stream);
+    let ended = network.infer(rules, settings, stream);
     sink.finish().unwrap();
     Ran { bytes: fs::read(&path).unwrap(), told: told.into_inner().unwrap(), ended, tally }
 }
 
-fn rules(network: &dyn Runnable, text: &str) -> Rules {
-    Rules::parse("here", text, None, network.vocabulary()).unwrap()
+fn rules(network: &dyn Task, text: &str) -> Arc<Rules> {
+    Arc::new(Rules::parse("here", text, None, network.vocabulary()).unwrap())
 }
 
 /// Short lines, and now and then one that takes a hundred times as long.
@@ -82,11 +83,10 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
     let before = task.fingerprint();
     let lines = uneven(170);
     let text = lines.join("\n");
-    for engine in [Engine::Gbi, Engine::Rival(Rival::Sample), Engine::Auto] {
+    for engine in [Engine::gbi(), engine("sample"), Engine::auto()] {
         let ran = |threads| {
-            let settings = settings(&*task, engine);
-            let ask = ask(&rules, &settings).threads(threads);
-            let ran = run(&*task, &ask, text.as_bytes());
+            let settings = settings(&*task, engine.clone()).threads(threads);
+            let ran = run(&*task, Some(&rules), &settings, text.as_bytes());
             ran.ended.as_ref().unwrap();
             ran
         };
@@ -113,19 +113,13 @@ fn any_number_of_threads_gives_the_same_bytes_in_order() {
 }
 
 /// The records of lines that are asked for all at once are those of lines asked for one by one.
-fn check_batches(
-    network: &dyn Runnable,
-    text: &str,
-    engine: Engine,
-    lines: &[String],
-) -> Vec<Value> {
+fn check_batches(network: &dyn Task, text: &str, engine: Engine, lines: &[String]) -> Vec<Value> {
     let rules = rules(network, text);
-    let settings = settings(network, engine);
-    let ask = ask(&rules, &settings).traces(true).log_probs(true);
-    let all = run(network, &ask, lines.join("\n").as_bytes()).records();
+    let settings = settings(network, engine).traces(true).log_probs(true);
+    let all = run(network, Some(&rules), &settings, lines.join("\n").as_bytes()).records();
     assert_eq!(all.len(), lines.len());
     for (line, together) in lines.iter().zip(&all) {
-        let mut alone = run(network, &ask, line.as_bytes()).records().remove(0);
+        let mut alone = run(network, Some(&rules), &settings, line.as_bytes()).records().remove(0);
         alone["line"] = together["line"].clone();
         assert_eq!(alone, *together, "{line}");
     }
@@ -135,7 +129,7 @@ fn check_batches(
 #[test]
 fn what_stands_in_a_batch_does_not_matter() {
     let lines: Vec<String> = uneven(100).into_iter().filter(|line| !line.is_empty()).collect();
-    let records = check_batches(&*transducer(), COUNT, Engine::Gbi, &lines);
+    let records = check_batches(&*transducer(), COUNT, Engine::gbi(), &lines);
     assert!(records.iter().all(|record| record["log_prob"].is_number()), "{records:?}");
 }
 
@@ -159,7 +153,7 @@ fn nor_does_it_for_other_networks() {
     for (name, rules) in [("parser", None), ("tagger", Some("spans-in-tree = 'phrasal'"))] {
         let network = registry.open(name).unwrap();
         let rules = rules.or(network.usual_rules()).unwrap();
-        check_batches(&*network, rules, Engine::Gbi, &sentences);
+        check_batches(&*network, rules, Engine::gbi(), &sentences);
     }
 }
 
@@ -180,7 +174,7 @@ fn the_usual_engine_searches_where_rules_of_pairs_can_be_followed() {
     for (text, searches) in texts {
         let records = |engine| check_batches(&*network, text, engine, &lines);
         let (usual, auto, gbi) =
-            (records(Engine::Usual), records(Engine::Auto), records(Engine::Gbi));
+            (records(Engine::usual()), records(Engine::auto()), records(Engine::gbi()));
         for (i, searches) in searches.into_iter().enumerate() {
             assert_eq!(usual[i], if searches { &auto } else { &gbi }[i], "{text}: {}", lines[i]);
             assert_ne!(auto[i], gbi[i], "{text}: {}", lines[i]);
@@ -192,7 +186,7 @@ fn the_usual_engine_searches_where_rules_of_pairs_can_be_followed() {
 fn a_cancelled_run_takes_no_more_lines() {
     let task = transducer();
     let rules = rules(&*task, COUNT);
-    let settings = settings(&*task, Engine::Gbi);
+    let settings = settings(&*task, Engine::gbi());
     let text = uneven(2000).join("\n");
     let mut source = Source::of("lines".to_owned(), Cursor::new(text.into_bytes())).unwrap();
     let tally = Tally::default();
@@ -203,7 +197,7 @@ fn a_cancelled_run_takes_no_more_lines() {
         Ok(())
     };
     let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &|_| {} };
-    let ended = task.infer_each(&ask(&rules, &settings), each);
+    let ended = task.infer_each(Some(&rules), &settings, each);
     assert!(matches!(ended, Err(InferError::Interrupted)), "{ended:?}");
     assert!(0 < n && n < 1900, "{n} lines were answered");
 }
@@ -246,11 +240,10 @@ fn bad_lines_cost_only_themselves() {
         text.extend_from_slice(line);
         text.extend(format!("\n{good}\n").into_bytes());
     }
-    let settings = settings(&*task, Engine::Gbi);
-    let ask = ask(&rules, &settings);
-    let ran = run(&*task, &ask, &text);
+    let settings = settings(&*task, Engine::gbi());
+    let ran = run(&*task, Some(&rules), &settings, &text);
     ran.ended.as_ref().unwrap();
-    let mut expected = run(&*task, &ask, good.as_bytes()).records().remove(0);
+    let mut expected = run(&*task, Some(&rules), &settings, good.as_bytes()).records().remove(0);
     let records = ran.records();
     assert_eq!(records.len(), 2 * bad_lines().len());
     for (i, (_, said)) in bad_lines().iter().enumerate() {
@@ -277,10 +270,10 @@ fn a_strict_run_stops_at_the_first_bad_line() {
     let quick = vec!["az"; 200];
     let lines = [&quick[..130], &[slow.as_str(); 20], &["q"], &quick, &["r"], &quick];
     let text = lines.concat().join("\n");
-    let settings = settings(&*task, Engine::Gbi);
+    let settings = settings(&*task, Engine::gbi());
     for threads in [1, 4] {
-        let ask = ask(&rules, &settings).strict(true).threads(threads);
-        let ran = run(&*task, &ask, text.as_bytes());
+        let settings = settings.clone().strict(true).threads(threads);
+        let ran = run(&*task, Some(&rules), &settings, text.as_bytes());
         let error = ran.ended.as_ref().unwrap_err().to_string();
         assert!(error.starts_with("lines:151: ") && error.contains("\"q\""), "{error}");
         let records = ran.records();
@@ -305,16 +298,16 @@ fn empty_and_endless_inputs_are_answered() {
 }
 
 /// Each line has its record, good or bad; the last is too long.
-fn check_answered(task: &dyn Runnable, lines: &[String]) {
+fn check_answered(task: &dyn Task, lines: &[String]) {
     let rules = rules(task, task.usual_rules().unwrap_or("pattern = '.*'"));
     for engine in task.engines() {
         let settings = settings(task, engine);
-        let ran = run(task, &ask(&rules, &settings), lines.join("\n").as_bytes());
+        let ran = run(task, Some(&rules), &settings, lines.join("\n").as_bytes());
         ran.ended.as_ref().unwrap();
         let records = ran.records();
-        assert_eq!(records.len(), lines.len(), "{}: {records:?}", task.task());
+        assert_eq!(records.len(), lines.len(), "{}: {records:?}", task.name());
         let last = records[lines.len() - 1]["error"].to_string();
-        assert!(last.contains("more than 256 "), "{}: {last}", task.task());
+        assert!(last.contains("more than 256 "), "{}: {last}", task.name());
     }
 }
 
@@ -322,8 +315,7 @@ fn check_answered(task: &dyn Runnable, lines: &[String]) {
 fn a_line_may_bring_its_own_rules() {
     let task = transducer();
     let rules = rules(&*task, COUNT);
-    let settings = settings(&*task, Engine::Rival(Rival::Masked));
-    let ask = ask(&rules, &settings);
+    let settings = settings(&*task, engine("masked"));
     let lines = [
         json!({"input": "azbz"}),
         json!({"input": "azbz", "constraint": {"arithmetic": "len(out) = 7"}}),
@@ -333,14 +325,14 @@ fn a_line_may_bring_its_own_rules() {
     ];
     let text = lines.each_ref().map(ToString::to_string).join("\n");
     let output = |record: &Value| record["output"].as_str().unwrap().to_owned();
-    let records = run(&*task, &ask, text.as_bytes()).records();
+    let records = run(&*task, Some(&rules), &settings, text.as_bytes()).records();
     assert!(records.iter().all(|record| record["status"] == "satisfied"), "{records:?}");
     assert_eq!(output(&records[0]).matches('a').count(), 3);
     assert_eq!(output(&records[1]).len(), 7);
     assert!(output(&records[2]).contains("bbbb"));
     assert_eq!(output(&records[3]), output(&records[0]));
     assert_eq!(output(&records[4]), output(&records[1]));
-    let ran = run(&*task, &Ask::new(None, &settings).threads(2), text.as_bytes());
+    let ran = run(&*task, None, &settings, text.as_bytes());
     let bad: Vec<bool> = ran.records().iter().map(|r| r["status"] == "bad-line").collect();
     assert_eq!(bad, [true, false, false, true, false]);
     assert!(ran.told[0].contains("no rules"), "{:?}", ran.told);
@@ -350,14 +342,15 @@ fn a_line_may_bring_its_own_rules() {
 fn every_line_may_bring_rules_that_no_other_brings() {
     let task = transducer();
     let usual = rules(&*task, COUNT);
-    let settings = settings(&*task, Engine::Gbi);
+    let settings = settings(&*task, Engine::gbi());
     // More rule sets than are kept, one after the other: the last of a batch must not evict the
     // first while those are in use.
     let rule =
         |i: usize| json!({"arithmetic": format!("len(out) >= {}", i % 3), "name": i.to_string()});
     let line = |i| json!({"input": "azbz", "constraint": rule(i)}).to_string() + "\n";
-    let ask = ask(&usual, &settings).threads(1);
-    let ran = run(&*task, &ask, (0..700).map(line).collect::<String>().as_bytes());
+    let settings = settings.threads(1);
+    let ran =
+        run(&*task, Some(&usual), &settings, (0..700).map(line).collect::<String>().as_bytes());
     ran.ended.as_ref().unwrap();
     let records = ran.records();
     assert_eq!(records.len(), 700);
@@ -380,8 +373,8 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
             line["constraint"] = own.clone();
             line.to_string()
         });
-        let settings = settings(&*task, Engine::Rival(Rival::Exact));
-        run(&*task, &ask(rules, &settings), lines.join("\n").as_bytes()).records()
+        let settings = settings(&*task, engine("exact"));
+        run(&*task, Some(rules), &settings, lines.join("\n").as_bytes()).records()
     };
     let by_line = records(&others, json!(phrasal));
     assert_eq!(by_line, records(&spans, Value::Null));
@@ -392,7 +385,7 @@ fn rules_of_a_line_are_those_that_its_tree_is_read_for() {
 }
 
 /// A rule whose script approves of everything, but does `$then` for one input.
-fn checked(folder: &Path, task: &dyn Runnable, then: &str) -> Rules {
+fn checked(folder: &Path, task: &dyn Task, then: &str) -> Arc<Rules> {
     let script = format!(
         "while read -r line; do case $line in \
          *'\"input\":\"bzaz\"'*) {then} ;; *) echo '{{\"loss\": 0}}' ;; esac; done"
@@ -404,7 +397,7 @@ fn checked(folder: &Path, task: &dyn Runnable, then: &str) -> Rules {
          [[all]]\nchecker = {{command = ['sh', '{}'], timeout-ms = 1500, max-reply-bytes = 4096}}\n",
         script.display()
     );
-    Rules::parse("here", &text, Some(folder), task.vocabulary()).unwrap()
+    Arc::new(Rules::parse("here", &text, Some(folder), task.vocabulary()).unwrap())
 }
 
 #[test]
@@ -417,8 +410,8 @@ fn a_checker_that_fails_costs_only_its_own_input() {
     let of = |then: &str| {
         let rules = checked(folder.path(), &*task, then);
         let config = task.presets().paper.clone();
-        let settings = Settings::with(&*task, config).by(Engine::Gbi);
-        let ran = run(&*task, &ask(&rules, &settings), text.as_bytes());
+        let settings = Settings::with(&*task, config).by(Engine::gbi());
+        let ran = run(&*task, Some(&rules), &settings.threads(2), text.as_bytes());
         ran.ended.as_ref().unwrap();
         (ran.records(), Tally::get(&ran.tally.unmeasured))
     };

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
-use cajole_infer::{Ask, Opened, Registry, Settings, Waiter};
+use cajole_infer::{Opened, Registry, Settings, Waiter};
 use cajole_rules::Rules;
 use serde_json::{Map, Value};
 
@@ -40,15 +40,14 @@ impl Waiter for Client {
 
 fn answer(network: &Opened, clients: &[Arc<Client>]) -> Vec<Value> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
-    let rules = rules.unwrap();
-    let settings = Settings::of(&**network).by(Engine::Gbi);
-    let ask = Ask::new(Some(&rules), &settings).traces(true);
+    let rules = Arc::new(rules.unwrap());
+    let settings = Settings::of(&**network).by(Engine::gbi()).traces(true);
     let line = |(i, client): (usize, &Arc<Client>)| {
         let line = Line::parse(1 + i as u64, FAILING.to_owned()).unwrap().unwrap();
         Ok(line.with_waiter(client.clone()))
     };
     let lines = clients.iter().enumerate().map(line).collect();
-    let records = network.answer(lines, &ask).unwrap();
+    let records = network.answer(lines, Some(&rules), &settings).unwrap();
     records.iter().map(|record| record.to_json(false)).collect()
 }
 

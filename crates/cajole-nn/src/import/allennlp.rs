@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use cajole_files::{IoError, read_regular};
 use flate2::read::GzDecoder;
 
-use super::{ImportError, Tensors, damaged, io, missing, read_file, torch};
+use super::{ImportError, Tensors, damaged, missing, torch};
 
 const CONFIG: &str = "config.json";
 const VOCABULARY: &str = "vocabulary";
@@ -36,7 +37,7 @@ impl Archive {
     /// If a file is missing or damaged.
     pub fn read(path: &Path) -> Result<Archive, ImportError> {
         if !path.is_dir() {
-            return Archive::from_bytes(path, &read_file(path)?);
+            return Archive::from_bytes(path, &read_regular(path)?);
         }
         let mut files = folder(path)?;
         // The directory of a training run may lack it.
@@ -82,12 +83,12 @@ fn folder(path: &Path) -> Result<Files, ImportError> {
         if !folder.is_dir() {
             continue;
         }
-        for entry in fs::read_dir(&folder).map_err(|e| io(&folder, e))? {
-            let entry = entry.map_err(|e| io(&folder, e))?;
+        for entry in fs::read_dir(&folder).map_err(IoError::at(&folder))? {
+            let entry = entry.map_err(IoError::at(&folder))?;
             let Ok(base) = entry.file_name().into_string() else { continue };
             let name = if inner.is_empty() { base } else { format!("{inner}/{base}") };
             if is_wanted(&name) && entry.path().is_file() {
-                files.insert(name, read_file(&entry.path())?);
+                files.insert(name, read_regular(&entry.path())?);
             }
         }
     }

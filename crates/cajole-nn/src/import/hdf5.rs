@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use cajole_files::read_regular;
 use hdf5_reader::error::Error;
 use hdf5_reader::{Datatype, Hdf5File, OpenOptions};
 
-use super::{ImportError, Tensor, check_finite, check_shape, damaged, missing, read_file};
+use super::{ImportError, Tensor, check_finite, check_shape, damaged, missing};
 
 /// An HDF5 file, held in memory.
 pub struct Hdf5 {
@@ -22,7 +23,7 @@ impl Hdf5 {
     /// # Errors
     /// If it cannot be read or is not HDF5.
     pub fn open(path: &Path) -> Result<Hdf5, ImportError> {
-        Hdf5::from_bytes(path, read_file(path)?)
+        Hdf5::from_bytes(path, read_regular(path)?)
     }
 
     /// Opens a file from its bytes; `path` is used in error messages.

@@ -23,6 +23,8 @@ pub mod torch_transformer;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use cajole_files::IoError;
+
 /// A row-major tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -40,13 +42,8 @@ pub type Tensors = BTreeMap<String, Tensor>;
 #[non_exhaustive]
 pub enum ImportError {
     /// An I/O error.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The underlying error.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// Truncated, or in another format.
     #[error("{path} is damaged or of another format: {problem}", path = path.display())]
     Damaged {
@@ -166,14 +163,6 @@ fn check_shape(
         expected: expected.to_vec(),
         found: found.to_vec(),
     })
-}
-
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ImportError> {
-    crate::regular::read(path).map_err(|source| io(path, source))
-}
-
-pub(crate) fn io(path: &Path, source: std::io::Error) -> ImportError {
-    ImportError::Io { path: path.to_owned(), source }
 }
 
 pub(crate) fn damaged(path: &Path, problem: impl ToString) -> ImportError {

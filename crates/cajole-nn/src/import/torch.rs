@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
+use cajole_files::read_regular;
 use half::{bf16, f16};
 use zip::ZipArchive;
 
 use super::pickle::{self, Cursor, Dtype, Fault, Heap, Strided, Value};
-use super::{ImportError, Tensor, Tensors, damaged, missing, read_file};
+use super::{ImportError, Tensor, Tensors, damaged, missing};
 
 /// Magic bytes of the zip format.
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -33,7 +34,7 @@ const MAX_NAME: usize = 1024;
 /// # Errors
 /// If the file cannot be read, is damaged, or holds objects other than tensors and containers.
 pub fn read(path: &Path) -> Result<Tensors, ImportError> {
-    from_bytes(path, &read_file(path)?)
+    from_bytes(path, &read_regular(path)?)
 }
 
 /// Reads the tensors of a checkpoint from its bytes; `path` is used in error messages.

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use cajole_core::{Config, Objective, Search};
-use cajole_infer::engine::{Engine, Limits, Rival};
+use cajole_core::decoders::Sampled;
+use cajole_core::{Config, Model, Objective, Search};
+use cajole_infer::case::Case;
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::task::{Case, Search, Task, Together};
+use cajole_infer::solver::{Network, Solver, solver};
+use cajole_infer::task::{Task, Together};
 use cajole_infer::{sequences, tags};
 use cajole_rules::{Rules, Subject, Vocabulary};
 use cajole_tasks::{Preset, Presets};
@@ -15,11 +17,50 @@ use super::backend::{Backend, Item};
 use super::stepper::PyStepper;
 use super::tagger::PyTagger;
 
+/// The most prefixes that a search extends: passes cost more here than elsewhere.
+pub(super) const EXPANSIONS: usize = 256;
+
 /// A network in PyTorch with the names of its symbols.
 pub(crate) struct Torch<M> {
     model: M,
     vocabulary: Arc<Vocabulary>,
     presets: Presets,
+}
+
+/// A kind of network in PyTorch.
+pub(crate) trait TorchModel: Model<Input = Item> + Send {
+    /// The task's name.
+    const NAME: &'static str;
+
+    /// The Python object that computes.
+    fn backend(&self) -> &Backend;
+
+    /// The searches that fit.
+    fn searches() -> Vec<Search>;
+}
+
+impl TorchModel for PyTagger {
+    const NAME: &'static str = "tagging";
+
+    fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    fn searches() -> Vec<Search> {
+        tags::searches()
+    }
+}
+
+impl TorchModel for PyStepper {
+    const NAME: &'static str = "sequences";
+
+    fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    fn searches() -> Vec<Search> {
+        sequences::searches(sequences::MASKED_WIDTH, EXPANSIONS, Sampled::default())
+    }
 }
 
 impl<M> Torch<M> {
@@ -29,7 +70,8 @@ impl<M> Torch<M> {
         let cheap = |config: Config| {
             config.with(|config| {
                 config.width = 1;
-                config.sources = vec![Search::Masked { width: 5 }, Search::BlackBox { limit: 256 }];
+                config.sources =
+                    vec![Search::Masked { width: 5 }, Search::BlackBox { limit: EXPANSIONS }];
                 if let Objective::Contrast { otherwise, .. } = &mut config.objective {
                     *otherwise = 1;
                 }
@@ -54,29 +96,18 @@ pub(super) fn together(backend: &Backend) -> Together {
     together
 }
 
-/// The input of a line, which must be JSON that the network's `prepare` takes.
-fn cases(backend: &Backend, line: &Line, gold: &Vocabulary) -> Result<Vec<Case<Item>>, LineError> {
-    let value = line.input()?;
-    let prepared = backend.prepare(&value).map_err(|failure| LineError::other(failure.to_string()));
-    let (object, symbols, size, cap) = prepared?;
-    line.check_length(&symbols)?;
-    let gold = line.gold().and_then(|right| match right {
-        serde_json::Value::Array(names) => {
-            names.iter().map(|name| gold.symbol(name.as_str()?)).collect()
-        }
-        text => gold.read(text.as_str()?).ok(),
-    });
-    let (input, subject) = (Item { object, size, cap }, Subject::new(symbols, value));
-    Ok(vec![Case { input, subject, gold }])
-}
-
-impl Task for Torch<PyTagger> {
-    const NAME: &'static str = "tagging";
-    type Model = PyTagger;
+impl<M: TorchModel> Network for Torch<M> {
+    type Model = M;
     type Input = Item;
 
-    fn model(&self) -> &PyTagger {
+    fn model(&self) -> &M {
         &self.model
+    }
+}
+
+impl<M: TorchModel> Task for Torch<M> {
+    fn name(&self) -> &'static str {
+        M::NAME
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -84,7 +115,7 @@ impl Task for Torch<PyTagger> {
     }
 
     fn fingerprint(&self) -> u64 {
-        self.model.backend.fingerprint
+        self.model.backend().fingerprint
     }
 
     fn presets(&self) -> &Presets {
@@ -92,72 +123,31 @@ impl Task for Torch<PyTagger> {
     }
 
     fn together(&self) -> Together {
-        together(&self.model.backend)
+        together(self.model.backend())
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
-        cases(&self.model.backend, line, &self.vocabulary)
+    /// The input of a line must be JSON that the network's `prepare` takes.
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
+        let value = line.input()?;
+        let prepared = self.model.backend().prepare(&value);
+        let (object, symbols, size, cap) =
+            prepared.map_err(|error| LineError::other(error.to_string()))?;
+        line.check_length(&symbols)?;
+        let gold = line.gold().and_then(|right| match right {
+            serde_json::Value::Array(names) => {
+                names.iter().map(|name| self.vocabulary.symbol(name.as_str()?)).collect()
+            }
+            text => self.vocabulary.read(text.as_str()?).ok(),
+        });
+        let subject = Subject::new(symbols, value);
+        Ok(vec![Case::new(Item { object, size, cap }, subject).with_gold(gold)])
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        tags::engines()
+    fn searches(&self) -> Vec<Search> {
+        M::searches()
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, PyTagger>> {
-        Some(tags::rival(&self.model.tags, rival, limits))
-    }
-}
-
-impl Task for Torch<PyStepper> {
-    const NAME: &'static str = "sequences";
-    type Model = PyStepper;
-    type Input = Item;
-
-    fn model(&self) -> &PyStepper {
-        &self.model
-    }
-
-    fn vocabulary(&self) -> &Arc<Vocabulary> {
-        &self.vocabulary
-    }
-
-    fn fingerprint(&self) -> u64 {
-        self.model.backend.fingerprint
-    }
-
-    fn presets(&self) -> &Presets {
-        &self.presets
-    }
-
-    fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        limits.expansions = 256;
-        limits
-    }
-
-    fn together(&self) -> Together {
-        together(&self.model.backend)
-    }
-
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
-        cases(&self.model.backend, line, &self.vocabulary)
-    }
-
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
-    }
-
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, PyStepper>> {
-        Some(sequences::rival(rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 }

@@ -5,13 +5,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use cajole_core::decoders::{Beam, Sampled};
 use cajole_core::{Search, Symbol};
-use cajole_infer::engine::{Engine, Limits, Rival};
+use cajole_infer::case::{Case, Output};
 use cajole_infer::labelled_words::LabelledWords;
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::task::{Case, Display, Output, Search, Task, Together};
-use cajole_infer::texts::{ReadText, Right, Texts};
-use cajole_infer::{FolderSettings, Pieces, Tokens, Writing, search_as, sequences, tags};
+use cajole_infer::solver::{Network, Solver, solver};
+use cajole_infer::task::{Display, Task, Together};
+use cajole_infer::texts::{ReadText, Texts};
+use cajole_infer::{FolderSettings, Pieces, Tokens, Writing, beam, rank_by, sequences, tags};
 use cajole_report::Piece;
 use cajole_rules::{Rules, Vocabulary};
 use cajole_tasks::Presets;
@@ -23,10 +25,7 @@ use serde_json::{Map, Value, json};
 use super::backend::{Backend, Item};
 use super::stepper::PyStepper;
 use super::tagger::PyTagger;
-use super::task::together;
-
-/// The most prefixes that a search extends: passes cost more here than elsewhere.
-const MOST_EXPANDED: usize = 256;
+use super::task::{EXPANSIONS, together};
 
 /// The settings in a folder, for the Python half.
 pub(super) fn settings<'py>(
@@ -54,7 +53,7 @@ fn presets(text: &str, moves: &[String]) -> Presets {
         config.moves = moves.to_vec();
         for source in &mut config.sources {
             if let Search::BlackBox { limit } = source {
-                *limit = MOST_EXPANDED.min(*limit);
+                *limit = EXPANSIONS.min(*limit);
             }
         }
     }
@@ -73,10 +72,9 @@ impl std::borrow::Borrow<Item> for Read {
     }
 }
 
-impl Right for Read {
-    fn right(&self) -> Option<&str> {
-        self.gold.as_deref()
-    }
+/// The right output of a case.
+fn right(case: &Case) -> Option<&str> {
+    case.input::<Read>().gold.as_deref()
 }
 
 /// The input of a network of PyTorch: pieces, and the first of each word.
@@ -92,7 +90,8 @@ pub(crate) struct TorchWriter {
     model: PyStepper,
     texts: Texts,
     presets: Presets,
-    limits: Limits,
+    beam: Beam,
+    sampled: Sampled,
     remarks: Vec<String>,
 }
 
@@ -109,9 +108,8 @@ impl TorchWriter {
         let texts =
             Texts::new(Tokens::open(folder, writing.writes)?, writing.reads, writing.writes)?;
         let mut presets = presets(Presets::WRITER, &moves);
-        let mut limits = Limits::default();
-        limits.expansions = MOST_EXPANDED;
-        search_as(writing.beams, &mut limits, &mut presets);
+        rank_by(writing.beams.ranking, &mut presets);
+        let (beam, sampled) = (beam(writing.beams), writing.beams.sampled);
         let mut remarks = settings.remarks();
         remarks.retain(|remark| max_length.is_none() || !remark.contains("\"max_length\""));
         // The folder is a temporary one.
@@ -121,19 +119,25 @@ impl TorchWriter {
             model: PyStepper::writer(backend, writing),
             texts,
             presets,
-            limits,
+            beam,
+            sampled,
             remarks,
         })
     }
 }
 
-impl Task for TorchWriter {
-    const NAME: &'static str = "writer";
+impl Network for TorchWriter {
     type Model = PyStepper;
     type Input = Read;
 
-    fn model(&self) -> &PyStepper {
+    fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for TorchWriter {
+    fn name(&self) -> &'static str {
+        "writer"
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -148,8 +152,8 @@ impl Task for TorchWriter {
         &self.presets
     }
 
-    fn limits(&self) -> Limits {
-        self.limits.clone()
+    fn beam(&self) -> Beam {
+        self.beam
     }
 
     fn remarks(&self) -> &[String] {
@@ -165,42 +169,37 @@ impl Task for TorchWriter {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Read>>, LineError> {
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
         let ReadText { pieces, subject, right: gold, gold: written } = self.texts.read(line)?;
         let mut item = item(&self.model.backend, &pieces, &[])?;
         if let Some(writing) = &self.model.writing {
             item.cap = writing.cap;
         }
-        Ok(vec![Case { input: Read { item, gold }, subject, gold: written }])
+        Ok(vec![Case::new(Read { item, gold }, subject).with_gold(written)])
     }
 
-    fn record(&self, _: &Case<Read>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, _: &Case, y: &[Symbol]) -> Map<String, Value> {
         self.texts.record(y)
     }
 
-    fn pieces(&self, case: &Case<Read>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         self.texts.pieces(y, case.gold.as_deref(), blamed)
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        sequences::engines()
+    fn searches(&self) -> Vec<Search> {
+        sequences::searches(sequences::MASKED_WIDTH, EXPANSIONS, self.sampled)
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, PyStepper>> {
-        Some(sequences::rival(rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
-    fn is_right(&self, case: &Case<Read>, y: &[Symbol]) -> Option<bool> {
-        self.texts.is_right(case, y)
+    fn is_right(&self, case: &Case, y: &[Symbol]) -> Option<bool> {
+        self.texts.is_right(right(case), y)
     }
 
-    fn score(&self, outputs: &[Output<'_, Read>]) -> (&'static str, f64) {
-        self.texts.score(outputs)
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
+        self.texts.score(outputs, right)
     }
 }
 
@@ -224,14 +223,22 @@ impl TorchLabels {
     }
 }
 
-impl Task for TorchLabels {
-    const NAME: &'static str = "labels";
-    const DISPLAY: Display = Display::Roles;
+impl Network for TorchLabels {
     type Model = PyTagger;
     type Input = Item;
 
-    fn model(&self) -> &PyTagger {
+    fn model(&self) -> &Self::Model {
         &self.model
+    }
+}
+
+impl Task for TorchLabels {
+    fn name(&self) -> &'static str {
+        "labels"
+    }
+
+    fn display(&self) -> Display {
+        Display::Roles
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -250,38 +257,34 @@ impl Task for TorchLabels {
         together(&self.model.backend)
     }
 
-    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case<Item>>, LineError> {
-        let Case { input: Pieces { pieces, firsts, .. }, subject, gold } = self.words.read(line)?;
-        let input = item(&self.model.backend, &pieces, &firsts)?;
-        Ok(vec![Case { input, subject, gold }])
+    fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
+        let read = self.words.read(line)?;
+        let Pieces { pieces, firsts, .. } = read.input();
+        let item = item(&self.model.backend, pieces, firsts)?;
+        Ok(vec![Case::new(item, read.subject.clone()).with_gold(read.gold)])
     }
 
-    fn about(&self, case: &Case<Item>) -> Map<String, Value> {
+    fn about(&self, case: &Case) -> Map<String, Value> {
         self.words.about(&case.subject)
     }
 
-    fn record(&self, case: &Case<Item>, y: &[Symbol]) -> Map<String, Value> {
+    fn record(&self, case: &Case, y: &[Symbol]) -> Map<String, Value> {
         self.words.record(&case.subject, y)
     }
 
-    fn pieces(&self, case: &Case<Item>, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
+    fn pieces(&self, case: &Case, y: &[Symbol], blamed: &[Range<usize>]) -> Vec<Piece> {
         self.words.pieces(case, y, blamed)
     }
 
-    fn engines(&self) -> Vec<Engine> {
-        tags::engines()
+    fn searches(&self) -> Vec<Search> {
+        tags::searches()
     }
 
-    fn rival<'a>(
-        &'a self,
-        rival: Rival,
-        _: &'a Rules,
-        limits: &Limits,
-    ) -> Option<Search<'a, PyTagger>> {
-        Some(tags::rival(&self.model.tags, rival, limits))
+    fn solver(&self) -> Box<dyn Solver + '_> {
+        solver(self)
     }
 
-    fn score(&self, outputs: &[Output<'_, Item>]) -> (&'static str, f64) {
+    fn score(&self, outputs: &[Output<'_>]) -> (&'static str, f64) {
         self.words.score(outputs)
     }
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::{Automaton, Element, Grammar, Language, Production, State};
+use cajole_files::Place;
 
 use super::parse::{Expression, Rule, Times};
-use super::{EbnfError, Place, Problem};
+use super::{EbnfError, Problem};
 use crate::limits::MOST_PATTERN_STATES;
 use crate::pattern;
 use crate::vocabulary::Vocabulary;
@@ -20,14 +21,14 @@ pub(super) fn grammar(
     let mut numbers = HashMap::new();
     for (number, rule) in rules.iter().enumerate() {
         if numbers.insert(rule.name, number).is_some() {
-            return Err(rule.place.error(Problem::DefinedTwice(rule.name.to_owned())));
+            return Err(Problem::DefinedTwice(rule.name.to_owned()).at(rule.place));
         }
     }
     let start = match start {
         None => 0,
         Some(name) => *numbers
             .get(name)
-            .ok_or_else(|| Place::START.error(Problem::UndefinedRule(name.to_owned())))?,
+            .ok_or_else(|| Problem::UndefinedRule(name.to_owned()).at(Place::START))?,
     };
     let n_variables = rules.len();
     let productions = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn grammar(
     }
     let place = rules[start].place;
     let grammar = Grammar::new(vocabulary.len(), start, compiler.productions);
-    grammar.map_err(|problem| place.error(problem.into()))
+    grammar.map_err(|problem| Problem::from(problem).at(place))
 }
 
 struct Compiler<'a> {
@@ -76,10 +77,10 @@ impl Compiler<'_> {
         match expression {
             Expression::Rule(place, name) => match self.numbers.get(name) {
                 Some(&number) => body.push(Element::Variable(number)),
-                None => return Err(place.error(Problem::UndefinedRule((*name).to_owned()))),
+                None => return Err(Problem::UndefinedRule((*name).to_owned()).at(*place)),
             },
             Expression::Quoted(place, text) => {
-                let word = self.vocabulary.read(text).map_err(|e| place.error(e.into()))?;
+                let word = self.vocabulary.read(text).map_err(|e| Problem::from(e).at(*place))?;
                 body.extend(word.into_iter().map(Element::Symbol));
             }
             Expression::Pattern(place, text) => body.push(self.pattern(*place, text)?),
@@ -137,12 +138,12 @@ impl Compiler<'_> {
     /// A variable for all texts that match a regular expression: one for each of its states.
     fn pattern(&mut self, place: Place, text: &str) -> Result<Element, EbnfError> {
         if !self.vocabulary.is_text() {
-            return Err(place.error(Problem::NoText(text.to_owned())));
+            return Err(Problem::NoText(text.to_owned()).at(place));
         }
         let dfa = pattern::over_symbols(text, pattern::Text::Unicode, self.vocabulary)
-            .map_err(|error| place.error(error.into()))?;
+            .map_err(|error| Problem::from(error).at(place))?;
         if MOST_PATTERN_STATES < self.n_states + dfa.n_states() {
-            return Err(place.error(Problem::TooLarge(MOST_PATTERN_STATES, "states")));
+            return Err(Problem::TooLarge(MOST_PATTERN_STATES, "states").at(place));
         }
         let first = self.n_variables;
         self.n_variables += dfa.n_states();
@@ -204,7 +205,7 @@ pub(super) fn language(
     let any = if vocabulary.is_text() { CHARACTERS.len() } else { 1 };
     match size(pattern, any) <= MAX_ELEMENTS {
         true => strings(pattern, vocabulary),
-        false => Err(Place::START.error(Problem::TooLarge(MAX_ELEMENTS, "elements"))),
+        false => Err(Problem::TooLarge(MAX_ELEMENTS, "elements").at(Place::START)),
     }
 }
 
@@ -214,13 +215,13 @@ fn strings(pattern: &Expression<'_>, vocabulary: &Vocabulary) -> Result<Language
     };
     Ok(match pattern {
         Expression::Rule(place, name) => {
-            return Err(place.error(Problem::RuleInPattern((*name).to_owned())));
+            return Err(Problem::RuleInPattern((*name).to_owned()).at(*place));
         }
         Expression::Quoted(place, text) => {
-            Language::word(&vocabulary.read(text).map_err(|e| place.error(e.into()))?)
+            Language::word(&vocabulary.read(text).map_err(|e| Problem::from(e).at(*place))?)
         }
         Expression::Pattern(place, text) => {
-            return Err(place.error(Problem::NoText((*text).to_owned())));
+            return Err(Problem::NoText((*text).to_owned()).at(*place));
         }
         Expression::Any if vocabulary.is_text() => any_character(),
         Expression::Any => Language::Any,

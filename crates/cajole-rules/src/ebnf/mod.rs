@@ -29,6 +29,7 @@ mod scan;
 mod tests;
 
 use cajole_core::constraints::{Grammar, GrammarError, Language};
+use cajole_files::Place;
 
 use crate::pattern::PatternError;
 use crate::vocabulary::{UnknownSymbol, Vocabulary};
@@ -76,30 +77,6 @@ pub struct EbnfError {
     pub problem: Problem,
 }
 
-/// A place in a text, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The line.
-    pub line: usize,
-    /// The character within it.
-    pub column: usize,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-impl Place {
-    /// The first character.
-    pub(crate) const START: Place = Place { line: 1, column: 1 };
-
-    pub(crate) fn error(self, problem: Problem) -> EbnfError {
-        EbnfError { place: self, problem }
-    }
-}
-
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -142,6 +119,13 @@ pub enum Problem {
     /// A pattern with too many elements, or an automaton with too many states.
     #[error("the pattern needs more than {0} {1}")]
     TooLarge(usize, &'static str),
+}
+
+impl Problem {
+    /// Attaches a place.
+    pub(crate) fn at(self, place: Place) -> EbnfError {
+        EbnfError { place, problem: self }
+    }
 }
 
 /// The maximum nesting depth of brackets.

@@ -1,7 +1,9 @@
 //! Parses tokens into expressions, by recursive descent with a depth limit.
 
+use cajole_files::Place;
+
 use super::scan::{Kind, Token, tokens};
-use super::{EbnfError, MAX_DEPTH, Place, Problem};
+use super::{EbnfError, MAX_DEPTH, Problem};
 
 /// `name = body`.
 #[derive(Debug)]
@@ -137,7 +139,7 @@ impl<'t> Parser<'t> {
         expected: &'static str,
     ) -> Result<Expression<'t>, EbnfError> {
         if MAX_DEPTH <= depth {
-            return Err(place.error(Problem::TooDeep));
+            return Err(Problem::TooDeep.at(place));
         }
         let inner = self.alternatives(depth + 1)?;
         if self.takes(close) { Ok(inner) } else { Err(self.expected(expected)) }
@@ -192,7 +194,7 @@ impl<'t> Parser<'t> {
     }
 
     fn expected(&self, expected: &'static str) -> EbnfError {
-        self.place().error(Problem::Expected { expected, found: self.kind().describe() })
+        Problem::Expected { expected, found: self.kind().describe() }.at(self.place())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Splits text into tokens.
 
-use super::{EbnfError, Place, Problem};
+use cajole_files::Place;
+
+use super::{EbnfError, Problem};
 
 /// A token and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +85,7 @@ impl<'t> Scanner<'t> {
             }
             c => {
                 let (expected, found) = ("a rule, a terminal or a bracket", format!("{c:?}"));
-                Err(self.place.error(Problem::Expected { expected, found }))
+                Err(Problem::Expected { expected, found }.at(self.place))
             }
         }
     }
@@ -99,7 +101,7 @@ impl<'t> Scanner<'t> {
             }
             None => {
                 let shown = quote.to_string() + line;
-                Err(self.place.error(Problem::Unclosed(shown)))
+                Err(Problem::Unclosed(shown).at(self.place))
             }
         }
     }
@@ -118,7 +120,7 @@ impl<'t> Scanner<'t> {
                 let whole = self.take(end + 2);
                 Ok(Kind::Pattern(&whole[1..=end]))
             }
-            None => Err(self.place.error(Problem::Unclosed(format!("/{line}")))),
+            None => Err(Problem::Unclosed(format!("/{line}")).at(self.place)),
         }
     }
 
@@ -132,7 +134,7 @@ impl<'t> Scanner<'t> {
                 self.take(end);
             } else if self.rest.starts_with("(*") {
                 let Some(end) = self.rest[2..].find("*)") else {
-                    return Err(self.place.error(Problem::Unclosed("(*".to_owned())));
+                    return Err(Problem::Unclosed("(*".to_owned()).at(self.place));
                 };
                 self.take(end + 4);
             } else {
@@ -144,12 +146,7 @@ impl<'t> Scanner<'t> {
     /// Consumes the next `len` bytes.
     fn take(&mut self, len: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(len);
-        for c in taken.chars() {
-            match c {
-                '\n' => self.place = Place { line: self.place.line + 1, column: 1 },
-                _ => self.place.column += 1,
-            }
-        }
+        self.place = self.place.after(taken);
         self.rest = rest;
         taken
     }

@@ -1,5 +1,6 @@
 //! Compiles tables of a constraint file to constraints.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,10 +8,10 @@ use cajole_core::constraints::{
     All, Any, Automaton, PREDICATE_ROLES, RoleSet, SpansInTree, TagSet, Weighted,
 };
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_files::limits::MOST_SETTINGS_BYTES;
+use cajole_files::{Place, text_of};
 use cajole_treebank::roles::Reading;
 use cajole_treebank::shift_reduce::Commands;
-use cajole_treebank::text_of;
 #[cfg(feature = "json-schema")]
 use serde_json::Value;
 use toml::Spanned;
@@ -39,9 +40,23 @@ pub(super) struct Compiler<'c> {
     pub(super) text: &'c str,
     pub(super) folder: Option<&'c Path>,
     pub(super) vocabulary: &'c Arc<Vocabulary>,
+    /// The bytes that the rules compiled so far take.
+    pub(super) bytes: &'c Cell<usize>,
 }
 
+/// The memory that a byte of rules becomes, at most, besides the tables that are counted on their
+/// own: names, terms, lists.
+pub(super) const BYTES_OF_TEXT: usize = 64;
+
+/// The memory that a verdict of a checker takes, roughly, with the request that it is for.
+const BYTES_OF_VERDICT: usize = 1024;
+
 impl Compiler<'_> {
+    /// Counts the memory of a rule, or of a part of it.
+    pub(super) fn count(&self, bytes: usize) {
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+    }
+
     /// The rules of a whole file: the list in its `all`, or the file itself as a single rule.
     pub(super) fn rules(&self, table: Table) -> Result<Rules, RuleFileError> {
         let is_list = table.is("all") && table.divide_by.is_none();
@@ -167,6 +182,7 @@ impl Compiler<'_> {
         let folder = self.folder.ok_or_else(|| RuleError::NoFolder { file: file.to_owned() })?;
         let path = folder.join(file);
         let text = text_of(&path, MOST_SETTINGS_BYTES)?;
+        self.count(BYTES_OF_TEXT * text.len());
         Ok((path.display().to_string(), text))
     }
 
@@ -181,6 +197,7 @@ impl Compiler<'_> {
             let program = config.command.first().cloned().unwrap_or_default();
             return Err(RuleError::NoPrograms { program });
         }
+        self.count(BYTES_OF_VERDICT.saturating_mul(config.cache));
         Ok(config)
     }
 
@@ -250,10 +267,9 @@ impl Compiler<'_> {
     }
 
     fn at(&self, at: usize, source: RuleError) -> RuleFileError {
-        let (line, _) = position::line_and_column(self.text, at);
-        let at = position::locate(self.text, at, &source);
-        let place = position::line_and_column(self.text, at);
-        RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Box::new(source) }
+        let line = Place::in_text(self.text, at).line;
+        let place = Place::in_text(self.text, position::locate(self.text, at, &source));
+        RuleFileError::Rule { name: self.name.to_owned(), line, place, source: Arc::new(source) }
     }
 }
 
@@ -267,11 +283,13 @@ pub(super) fn grammar(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleE
     let invalid = |source| RuleError::Ebnf { key: key.clone(), source };
     let start = table.start.as_deref();
     if table.words.is_none() {
-        let rule = NamedGrammar::read(&text, start, c.vocabulary);
-        return Ok(Box::new(rule.map_err(invalid)?));
+        let rule = NamedGrammar::read(&text, start, c.vocabulary).map_err(invalid)?;
+        c.count(rule.bytes());
+        return Ok(Box::new(rule));
     }
     let words = c.words(ebnf::quoted(&text, true).map_err(invalid)?)?;
     let rule = NamedGrammar::read(&text, start, words.vocabulary()).map_err(invalid)?;
+    c.count(words.bytes() + rule.bytes());
     Ok(Box::new(OverWords::new(words, rule)))
 }
 
@@ -280,10 +298,13 @@ pub(super) fn symbols(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleE
     let text = table.symbols.unwrap_or_default();
     let invalid = |source| RuleError::Ebnf { key: "symbols".to_owned(), source };
     if table.words.is_none() {
-        return Ok(Box::new(NamedRegular::read(&text, c.vocabulary).map_err(invalid)?));
+        let rule = NamedRegular::read(&text, c.vocabulary).map_err(invalid)?;
+        c.count(rule.bytes());
+        return Ok(Box::new(rule));
     }
     let words = c.words(ebnf::quoted(&text, false).map_err(invalid)?)?;
     let rule = NamedRegular::read(&text, words.vocabulary()).map_err(invalid)?;
+    c.count(words.bytes() + rule.bytes());
     Ok(Box::new(OverWords::new(words, rule)))
 }
 
@@ -292,10 +313,13 @@ pub(super) fn phrases(c: &Compiler<'_>, table: Table) -> Result<Undivided, RuleE
     let must = table.must_have.unwrap_or_default();
     let must_not = table.must_not_have.unwrap_or_default();
     if table.words.is_none() {
-        return Ok(Box::new(Lexical::new(&must, &must_not, c.vocabulary)?));
+        let rule = Lexical::new(&must, &must_not, c.vocabulary)?;
+        c.count(rule.bytes());
+        return Ok(Box::new(rule));
     }
     let words = c.words(must.iter().chain(&must_not).map(String::as_str))?;
     let rule = Lexical::new(&must, &must_not, words.vocabulary())?;
+    c.count(words.bytes() + rule.bytes());
     Ok(Box::new(OverWords::new(words, rule)))
 }
 

@@ -1,8 +1,9 @@
 //! Errors in constraint files.
 
-use cajole_treebank::ReadError;
+use std::sync::Arc;
 
-use super::position::line_and_column;
+use cajole_files::{Place, TextError};
+
 use crate::checker::{CheckerError, Trouble};
 use crate::ebnf::{EbnfError, Problem};
 use crate::formula::FormulaError;
@@ -10,19 +11,19 @@ use crate::lexical::LexicalError;
 use crate::pattern::PatternError;
 
 /// Why a constraint file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleFileError {
     /// It cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(Arc<TextError>),
     /// It is not TOML, or has unknown keys.
     #[error("{name}: {source}")]
     Toml {
         /// The file.
         name: String,
         /// The TOML error, with its position.
-        source: Box<toml::de::Error>,
+        source: Arc<toml::de::Error>,
     },
     /// Rules sent with a line are not valid.
     #[error("{name}: {message}")]
@@ -42,20 +43,26 @@ pub enum RuleFileError {
         name: String,
         /// The line on which the rule begins.
         line: usize,
-        /// The line and column that the error is at.
-        place: (usize, usize),
+        /// Where the error is.
+        place: Place,
         /// What is wrong with it.
-        source: Box<RuleError>,
+        source: Arc<RuleError>,
     },
 }
 
+impl From<TextError> for RuleFileError {
+    fn from(error: TextError) -> Self {
+        RuleFileError::Read(Arc::new(error))
+    }
+}
+
 impl RuleFileError {
-    /// The line and column of the error in the file's `text`, both from 1, where it has a place.
-    pub fn position(&self, text: &str) -> Option<(usize, usize)> {
+    /// Where the error is in the file's `text`, if it has a place.
+    pub fn position(&self, text: &str) -> Option<Place> {
         match self {
             RuleFileError::Rule { place, .. } => Some(*place),
             RuleFileError::Toml { source, .. } => {
-                Some(line_and_column(text, source.span().map_or(0, |span| span.start)))
+                Some(Place::in_text(text, source.span().map_or(0, |span| span.start)))
             }
             RuleFileError::Read(_) | RuleFileError::Json { .. } | RuleFileError::Program(_) => None,
         }
@@ -190,7 +197,7 @@ pub enum RuleError {
     },
     /// A file that a rule names cannot be read.
     #[error(transparent)]
-    File(#[from] ReadError),
+    File(#[from] TextError),
     /// A kind of rule that this build was made without. It has the name of its feature.
     #[error("this build has no {feature} rules: cargo build --release --features {feature}")]
     NotBuilt {

@@ -1,5 +1,7 @@
 //! Rules over the same symbols: a network's own, or the bytes of the text that these write.
 
+use std::sync::Arc;
+
 use cajole_core::constraints::{All, Automaton, Spelled, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
 
@@ -9,11 +11,37 @@ use crate::text::Bytes;
 /// Rules, all of which must hold.
 #[derive(Default)]
 pub(super) struct Group {
+    members: Vec<Member>,
+    /// The same rules.
     pub(super) all: All<'static, Subject>,
-    /// Their names, in the same order.
-    names: Vec<String>,
-    /// Whether each of them is the same rule for all inputs.
-    pub(super) fixed: Vec<bool>,
+}
+
+/// A rule of a group.
+#[derive(Clone)]
+struct Member {
+    name: String,
+    /// Whether it is the same rule for all inputs.
+    is_fixed: bool,
+    weight: f32,
+    rule: Shared,
+}
+
+/// A rule that may be in several groups.
+#[derive(Clone)]
+struct Shared(Arc<dyn Constraint<Subject> + Send + Sync>);
+
+impl Constraint<Subject> for Shared {
+    fn check(&self, x: &Subject, y: &[Symbol]) -> Violation {
+        self.0.check(x, y)
+    }
+
+    fn explain(&self, x: &Subject, y: &[Symbol]) -> Vec<Fault> {
+        self.0.explain(x, y)
+    }
+
+    fn automaton(&self, x: &Subject) -> Option<Box<dyn Automaton + '_>> {
+        self.0.automaton(x)
+    }
 }
 
 impl Group {
@@ -25,22 +53,28 @@ impl Group {
         weight: f32,
         rule: impl Constraint<Subject> + Send + 'static,
     ) {
-        self.all = std::mem::take(&mut self.all).with(weight, rule);
-        self.names.push(name);
-        self.fixed.push(is_fixed);
+        self.push(Member { name, is_fixed, weight, rule: Shared(Arc::new(rule)) });
+    }
+
+    fn push(&mut self, member: Member) {
+        self.all = std::mem::take(&mut self.all).with(member.weight, member.rule.clone());
+        self.members.push(member);
     }
 
     /// These rules and others.
-    pub(super) fn and(self, other: Group) -> Group {
-        Group {
-            all: self.all.and(other.all),
-            names: [self.names, other.names].concat(),
-            fixed: [self.fixed, other.fixed].concat(),
-        }
+    pub(super) fn and(&self, other: &Group) -> Group {
+        let mut both = Group::default();
+        self.members.iter().chain(&other.members).for_each(|member| both.push(member.clone()));
+        both
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.members.is_empty()
+    }
+
+    /// Whether each of them is the same rule for all inputs.
+    pub(super) fn fixed(&self) -> impl Iterator<Item = bool> {
+        self.members.iter().map(|member| member.is_fixed)
     }
 
     /// Each rule with its name and weight.
@@ -48,8 +82,10 @@ impl Group {
         &'a self,
         spelling: Option<&'a Spelling>,
     ) -> impl Iterator<Item = (&'a str, f32, OneRule<'a>)> {
-        let rules = self.all.iter().map(move |(weight, rule)| (weight, OneRule { rule, spelling }));
-        self.names.iter().zip(rules).map(|(name, (weight, rule))| (name.as_str(), weight, rule))
+        self.members.iter().map(move |member| {
+            let rule: &dyn Constraint<Subject> = &*member.rule.0;
+            (member.name.as_str(), member.weight, OneRule { rule, spelling })
+        })
     }
 
     /// All of them as one rule.

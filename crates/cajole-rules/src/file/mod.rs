@@ -44,24 +44,27 @@ mod compile;
 mod error;
 mod group;
 mod position;
+mod rule_text;
 mod table;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cajole_core::constraints::{Automaton, Product, RoleSet, Spelling};
 use cajole_core::{Constraint, Fault, Symbol, Violation};
-use cajole_treebank::limits::MOST_SETTINGS_BYTES;
+use cajole_files::Reads;
 use cajole_treebank::roles::Reading;
-use cajole_treebank::text_of;
 
 use crate::checker::{CheckerConfig, try_program};
 use crate::subject::Subject;
 use crate::vocabulary::Vocabulary;
 
+use compile::{BYTES_OF_TEXT, Compiler};
 pub use error::{RuleError, RuleFileError};
 pub use group::OneRule;
 use group::{Group, spelled};
+pub use rule_text::RuleText;
 
 /// The rules of a file, over the outputs of a network.
 pub struct Rules {
@@ -76,20 +79,20 @@ pub struct Rules {
     reads: Vec<PathBuf>,
     /// The programs that they start.
     programs: Vec<CheckerConfig>,
+    bytes: usize,
 }
 
 impl Rules {
-    /// Reads the rules in a file.
+    /// The rules in a file.
     ///
     /// # Errors
     /// If the file cannot be read, or a rule is invalid.
     pub fn read(path: &Path, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
-        let text = text_of(path, MOST_SETTINGS_BYTES)?;
-        Rules::parse(&path.display().to_string(), &text, path.parent(), vocabulary)
+        RuleText::read(path)?.compile(vocabulary)
     }
 
-    /// Parses rules from text; messages call it `name`. Files that they name are relative to
-    /// `folder`; without a folder, rules may not name files.
+    /// The rules in a text; messages call it `name`. Files that they name are relative to `folder`;
+    /// without a folder, rules may not name files.
     ///
     /// # Errors
     /// If a rule is invalid.
@@ -99,11 +102,22 @@ impl Rules {
         folder: Option<&Path>,
         vocabulary: &Arc<Vocabulary>,
     ) -> Result<Rules, RuleFileError> {
+        let folder = folder.map(Path::to_owned);
+        RuleText { folder, ..RuleText::new(name, text) }.compile(vocabulary)
+    }
+
+    fn compile(text: &RuleText, vocabulary: &Arc<Vocabulary>) -> Result<Rules, RuleFileError> {
+        let RuleText { name, text, folder, .. } = text;
         let table = toml::from_str(text).map_err(|source: toml::de::Error| {
-            RuleFileError::Toml { name: name.to_owned(), source: Box::new(source) }
+            RuleFileError::Toml { name: name.clone(), source: Arc::new(source) }
         })?;
-        let rules = compile::Compiler { name, text, folder, vocabulary: vocabulary.of_rules() };
-        let rules = rules.rules(table)?;
+        let folder = folder.as_deref();
+        let bytes = Cell::new(BYTES_OF_TEXT * text.len());
+        let vocabulary_of_rules = vocabulary.of_rules();
+        let compiler =
+            Compiler { name, text, folder, vocabulary: vocabulary_of_rules, bytes: &bytes };
+        let rules = compiler.rules(table)?;
+        let rules = Rules { bytes: bytes.get(), ..rules };
         Ok(match vocabulary.spelling() {
             None => rules,
             Some(spelling) => {
@@ -111,25 +125,6 @@ impl Rules {
                 Rules { own, text, spelling: Some(Arc::clone(spelling)), ..rules }
             }
         })
-    }
-
-    /// The rules in a JSON object, such as one in a line.
-    ///
-    /// # Errors
-    /// If a rule is invalid.
-    pub fn of_json(
-        value: &serde_json::Value,
-        vocabulary: &Arc<Vocabulary>,
-    ) -> Result<Rules, RuleFileError> {
-        const NAME: &str = "the line's constraint";
-        let text = match value.as_str() {
-            Some(text) => text.to_owned(),
-            None => toml::to_string(value).map_err(|source| RuleFileError::Json {
-                name: NAME.to_owned(),
-                message: source.to_string(),
-            })?,
-        };
-        Rules::parse(NAME, &text, None, vocabulary)
     }
 
     /// One rule that is written in code, over the network's own symbols.
@@ -141,21 +136,21 @@ impl Rules {
 
     fn none() -> Rules {
         let (own, text) = (Group::default(), Group::default());
-        Rules { own, text, spelling: None, spans: None, reads: Vec::new(), programs: Vec::new() }
+        let (reads, programs) = (Vec::new(), Vec::new());
+        Rules { own, text, spelling: None, spans: None, reads, programs, bytes: 0 }
     }
 
     /// These rules and those of `other`, all of which must hold.
     #[must_use]
-    pub fn and(mut self, other: Rules) -> Rules {
-        self.reads.extend(other.reads);
-        self.programs.extend(other.programs);
+    pub fn and(&self, other: &Rules) -> Rules {
         Rules {
-            own: self.own.and(other.own),
-            text: self.text.and(other.text),
-            spelling: self.spelling.or(other.spelling),
+            own: self.own.and(&other.own),
+            text: self.text.and(&other.text),
+            spelling: self.spelling.as_ref().or(other.spelling.as_ref()).map(Arc::clone),
             spans: None,
-            reads: self.reads,
-            programs: self.programs,
+            reads: [&*self.reads, &*other.reads].concat(),
+            programs: [&*self.programs, &*other.programs].concat(),
+            bytes: self.bytes + other.bytes,
         }
     }
 
@@ -175,12 +170,12 @@ impl Rules {
         let is_empty = |automaton: Option<Box<dyn Automaton + '_>>| {
             automaton.is_some_and(|automaton| automaton.is_empty())
         };
-        let is_fixed = || self.own.fixed.iter().chain(&self.text.fixed);
-        let fixed = self.iter().zip(is_fixed()).filter(|(_, is_fixed)| **is_fixed);
+        let is_fixed = || self.own.fixed().chain(self.text.fixed());
+        let fixed = self.iter().zip(is_fixed()).filter(|(_, is_fixed)| *is_fixed);
         let empty = fixed.filter(|((_, _, rule), _)| is_empty(rule.automaton(&anything)));
         let named: Vec<String> =
             empty.map(|((name, _, _), _)| format!("the rule {name:?}")).collect();
-        let all_fixed = is_fixed().all(|is_fixed| *is_fixed);
+        let all_fixed = is_fixed().all(|is_fixed| is_fixed);
         match named.is_empty() && all_fixed && is_empty(self.automaton(&anything)) {
             true => vec!["all of the rules together".to_owned()],
             false => named,
@@ -192,6 +187,19 @@ impl Rules {
     /// search path is not included.
     pub fn reads(&self) -> &[PathBuf] {
         &self.reads
+    }
+
+    /// Notes these files as [read](Reads::during): checkers read their scripts, whoever opens them.
+    pub(crate) fn note_reads(&self) {
+        self.reads.iter().for_each(|path| Reads::note(path));
+    }
+
+    /// How much memory they take, in bytes, by an estimate that is rather too high. Every byte of
+    /// their text, and of the files that they name, counts as 64, for names and terms. To this come
+    /// the states and transitions of automata, the rules of grammars, 1 KiB for each verdict that a
+    /// checker may keep, and for other patterns as much as they are allowed.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Tries the programs of checkers, so that one that cannot run is an error before any work

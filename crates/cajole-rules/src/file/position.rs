@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use cajole_files::Place;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -24,13 +25,6 @@ pub(super) fn locate(text: &str, at: usize, error: &RuleError) -> usize {
         return if at == 0 { first().unwrap_or(at) } else { at };
     };
     inside(text, value, error).unwrap_or(key.span().start)
-}
-
-/// The line and column of a byte, both from 1; columns count characters.
-pub(super) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    (1 + before.matches('\n').count(), 1 + before[line_start..].chars().count())
 }
 
 /// The table that begins at a byte, at any depth of lists.
@@ -84,18 +78,16 @@ fn inside(text: &str, value: &Spanned<DeValue<'_>>, error: &RuleError) -> Option
     let DeValue::String(meant) = value.get_ref() else { return None };
     let written = text.get(value.span())?;
     let start = value.span().start + written.find(&**meant)?;
-    let character = match error {
-        RuleError::Formula(error) => column(error) - 1,
+    let offset = match error {
+        RuleError::Formula(error) => Place { line: 1, column: column(error) }.byte_in(meant),
         // A grammar in a file of its own has places of its own.
         RuleError::Ebnf { key, source: EbnfError { place, .. } }
             if KEYS_OF_TEXT.contains(&&**key) =>
         {
-            let before = meant.split_inclusive('\n').take(place.line - 1);
-            before.map(|line| line.chars().count()).sum::<usize>() + place.column - 1
+            place.byte_in(meant)
         }
         _ => 0,
     };
-    let offset = meant.char_indices().nth(character).map_or(meant.len(), |(at, _)| at);
     Some(start + offset)
 }
 
@@ -115,6 +107,7 @@ fn column(error: &FormulaError) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use cajole_files::Place;
     use std::sync::Arc;
 
     use crate::{Rules, Vocabulary};
@@ -123,7 +116,7 @@ mod tests {
     fn check(text: &str, line: usize, column: usize) {
         let vocabulary = Arc::new(Vocabulary::new(["a", "b"], ""));
         let error = Rules::parse("rules", text, None, &vocabulary).err().expect("an error");
-        assert_eq!(error.position(text), Some((line, column)), "{error}");
+        assert_eq!(error.position(text), Some(Place { line, column }), "{error}");
     }
 
     #[test]

@@ -148,7 +148,9 @@ pub(super) const KINDS: &[Kind] = &[
         is_fixed: always,
         compile: Some(|c, table| {
             let text = table.pattern.unwrap_or_default();
-            Ok(Box::new(NamedRegular::matching(&text, c.vocabulary)?))
+            let rule = NamedRegular::matching(&text, c.vocabulary)?;
+            c.count(rule.bytes());
+            Ok(Box::new(rule))
         }),
         ..Kind::PLAIN
     },
@@ -189,7 +191,9 @@ pub(super) const KINDS: &[Kind] = &[
             let config = table.copies.unwrap_or_default();
             let glossary = c.file_of(config.glossary_file.as_ref())?;
             let rule = Copies::new(config, glossary.as_deref(), c.vocabulary);
-            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "copies", reason })?))
+            let rule = rule.map_err(|reason| RuleError::Invalid { key: "copies", reason })?;
+            c.count(rule.bytes());
+            Ok(Box::new(rule))
         }),
         ..Kind::PLAIN
     },
@@ -202,7 +206,9 @@ pub(super) const KINDS: &[Kind] = &[
         #[cfg(feature = "json-schema")]
         compile: Some(|c, table| {
             let rule = JsonSchema::new(&c.schema(table)?, c.vocabulary);
-            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "json-schema", reason })?))
+            let rule = rule.map_err(|reason| RuleError::Invalid { key: "json-schema", reason })?;
+            c.count(rule.bytes());
+            Ok(Box::new(rule))
         }),
         ..Kind::PLAIN
     },
@@ -285,7 +291,9 @@ pub(super) const KINDS: &[Kind] = &[
             config.checker = config.checker.map(|checker| c.program(checker)).transpose()?;
             let roles = roles(tags, &config.roles)?;
             let rule = Valid::new(config, tags, &roles);
-            Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "valid", reason })?))
+            let rule = rule.map_err(|reason| RuleError::Invalid { key: "valid", reason })?;
+            c.count(rule.bytes());
+            Ok(Box::new(rule))
         }),
         ..Kind::PLAIN
     },

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use cajole_files::column;
+
 use super::FormulaError;
 
 /// A token and its place.
@@ -88,9 +90,4 @@ fn number(text: &str, at: &Range<usize>) -> Result<i64, FormulaError> {
 
 fn unclosed(text: &str, begin: usize) -> FormulaError {
     FormulaError::Unclosed { column: column(text, begin), text: text[begin..].to_owned() }
-}
-
-/// The column at a byte `offset`.
-pub(super) fn column(text: &str, offset: usize) -> usize {
-    text[..offset].chars().count() + 1
 }

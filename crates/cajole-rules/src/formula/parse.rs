@@ -15,8 +15,10 @@
 //!
 //! Inside quotes, a backslash escapes a quote or a backslash.
 
+use cajole_files::column;
+
 use super::feature::{Feature, Phrase};
-use super::lex::{Lexeme, column, lexemes};
+use super::lex::{Lexeme, lexemes};
 use super::linear::Term;
 use super::{Comparison, FormulaError, Relation};
 use crate::{Subject, UnknownSymbol, Vocabulary};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use cajole_core::{Constraint, Fault, Part, Symbol, Violation};
+use cajole_files::Place;
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, Select, SelectItem, Statement, TableAlias, TableFactor, Visit,
     Visitor,
@@ -182,10 +183,8 @@ fn parsed(
 
 /// The byte at a place; lines and columns count from 1, columns in characters.
 fn offset(text: &str, Location { line, column }: Location) -> usize {
-    let line = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-    let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
-    let column = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1);
-    text[start..].char_indices().nth(column).map_or(text.len(), |(at, _)| start + at)
+    let [line, column] = [line, column].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    Place { line, column }.byte_in(text)
 }
 
 /// The name and the columns of a table that a statement creates.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_rules::{RuleFileError, RuleText, Rules, Vocabulary};
 use serde_json::{Value, json};
 
 fn letters() -> Arc<Vocabulary> {
@@ -30,7 +30,10 @@ fn check(vocabulary: &Arc<Vocabulary>, text: &str, parts: &[&str]) {
 #[track_caller]
 fn check_line(object: &Value, parts: &[&str]) {
     let vocabulary = letters();
-    let error = Rules::of_json(object, &vocabulary).err().expect("it should be refused");
+    let error = RuleText::of_json(object)
+        .and_then(|text| text.compile(&vocabulary))
+        .err()
+        .expect("it should be refused");
     let error = error.to_string();
     for part in ["the line's constraint"].iter().chain(parts) {
         assert!(error.contains(part), "{object} should say {part:?}, not:\n{error}");
@@ -154,7 +157,11 @@ fn a_line_may_neither_start_programs_nor_read_files() {
     file(json!({"copies": {"glossary-file": "/etc/passwd"}}));
     file(json!({"all": [{"any": [{"copies": {"glossary-file": "/etc/passwd"}}]}]}));
     let program = json!({"valid": {"roles": ["A"], "checker": {"command": ["rm"]}}});
-    let error = Rules::of_json(&program, &tags()).err().expect("it should be refused").to_string();
+    let error = RuleText::of_json(&program)
+        .and_then(|text| text.compile(&tags()))
+        .err()
+        .expect("it should be refused")
+        .to_string();
     assert!(error.contains("cannot run \"rm\""), "{error}");
 }
 

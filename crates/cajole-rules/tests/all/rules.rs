@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use cajole_core::{Constraint, Symbol};
-use cajole_rules::{Rules, Subject, Vocabulary};
+use cajole_rules::{RuleText, Rules, Subject, Vocabulary};
 use cajole_treebank::penn::parse_tree;
 use cajole_treebank::roles::Reading;
 use regex::Regex;
@@ -420,7 +420,7 @@ fn json_and_text_say_the_same_as_a_file() {
     let vocabulary = Arc::new(Vocabulary::new(["a", "b", "z"], ""));
     let file = rules(text, &vocabulary);
     for json in [object, json!(text)] {
-        let line = Rules::of_json(&json, &vocabulary).unwrap();
+        let line = RuleText::of_json(&json).and_then(|text| text.compile(&vocabulary)).unwrap();
         for y in outputs(3, 5) {
             let x = letters("ab");
             assert_eq!(line.check(&x, &y), file.check(&x, &y), "{y:?}");

@@ -3,11 +3,13 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
+use cajole_rules::{Cache, RuleText};
 use serde_json::json;
 
 use super::{Answer, Shared, typed};
 use crate::OPENAPI;
 use crate::body::JSON;
+use crate::models::Network;
 use crate::problem::Problem;
 
 /// `GET /v1/models`.
@@ -23,11 +25,11 @@ pub(crate) async fn models(State(app): Shared) -> Answer {
 pub(crate) async fn rules(State(app): Shared) -> Answer {
     let rules = app.away(|app| {
         let files = app.rulebook.files();
-        let file = |(name, file): (&String, &crate::rulebook::RuleFile)| {
-            let fits = app
-                .models
-                .iter()
-                .filter(|model| app.models.load(model).is_ok_and(|network| file.fits(network)));
+        let file = |(name, file): (&String, &RuleText)| {
+            // This starts no programs.
+            let judges =
+                |network: Network| Cache::shared().compile(file, network.vocabulary()).is_ok();
+            let fits = app.models.iter().filter(|model| app.models.load(model).is_ok_and(judges));
             let models: Vec<&str> = fits.map(|model| model.name.as_str()).collect();
             json!({"name": name, "toml": file.text, "models": models})
         };

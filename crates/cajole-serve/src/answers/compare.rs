@@ -27,7 +27,7 @@ struct Comparison {
 /// The results of one engine on all inputs.
 #[derive(serde::Serialize)]
 struct Tried {
-    engine: &'static str,
+    engine: String,
     satisfied: usize,
     passes: f64,
     milliseconds: f64,
@@ -49,12 +49,12 @@ pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answe
     let until = until(asked.manner.deadline_ms);
     let prepared = app.prepare(model, asked.rules).await?;
     let engines = engines.unwrap_or_else(|| prepared.network.engines());
-    let others = engines.into_iter().filter(|engine| *engine != Engine::Network);
+    let others = engines.into_iter().filter(|engine| *engine != Engine::network());
     let extras = Extras { log_probs: true, ..Extras::default() };
     let waits = Waits { watches: false, times: true };
     let mut pending = Vec::new();
-    for engine in [Engine::Network].into_iter().chain(others) {
-        let terms = app.terms(&prepared, &asked.manner, engine, extras);
+    for engine in [Engine::network()].into_iter().chain(others) {
+        let terms = app.terms(&prepared, &asked.manner, &engine, extras);
         let inputs = asked.inputs.iter().map(copied).collect();
         pending.push((engine, app.submit(inputs, &terms, waits, until)?));
     }
@@ -63,10 +63,10 @@ pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answe
     for (engine, mut pending) in pending {
         let done = all_done(&mut pending, asked.inputs.len()).await?;
         let figures: Vec<Figures> = done.iter().flat_map(|done| done.figures.clone()).collect();
-        if engine == Engine::Network {
+        if engine == Engine::network() {
             is_failure = figures.iter().map(|figures| figures.is_failure).collect();
         }
-        tried.push(summed(engine, &done, &figures, &is_failure)?);
+        tried.push(summed(&engine, &done, &figures, &is_failure)?);
     }
     let comparison = Comparison {
         model: prepared.model,
@@ -87,7 +87,7 @@ fn copied(input: &Input) -> Input {
 }
 
 fn summed(
-    engine: Engine,
+    engine: &Engine,
     done: &[Done],
     figures: &[Figures],
     is_failure: &[bool],
@@ -107,7 +107,7 @@ fn summed(
         RawValue::from_string(record).map_err(|error| Problem::internal(error.to_string()))
     };
     Ok(Tried {
-        engine: engine.name(),
+        engine: engine.to_string(),
         satisfied: failures.iter().filter(|figures| figures.is_satisfied).count(),
         passes: mean(&|figures| figures.passes as f64),
         milliseconds: mean(&|figures| figures.milliseconds),

@@ -4,9 +4,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
 use cajole_core::{Constraint, Symbol};
-use cajole_infer::answer::faults_json;
+use cajole_files::Place;
+
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Look};
+use cajole_infer::record::faults_json;
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use serde_json::{Map, Value, json};
 
@@ -14,9 +16,9 @@ use super::ask::check_query;
 use super::{Answer, Shared, typed};
 use crate::app::App;
 use crate::body::{JSON, check_accepts, json as json_body};
-use crate::limits::MOST_RULE_BYTES;
 use crate::problem::Problem;
 use crate::request::{Input, LintBody, RulesAsked, of_json};
+use crate::rulebook::check_size;
 
 /// `POST /v1/lint`.
 pub(crate) async fn lint(State(app): Shared, request: Request<Body>) -> Answer {
@@ -40,13 +42,9 @@ fn looked_at(
 ) -> Result<Value, Problem> {
     let network = app.models.load(app.models.find(model)?)?;
     let source = app.rulebook.text(network, asked)?;
-    if source.folder.is_none() && MOST_RULE_BYTES < source.text.len() {
-        let bytes = source.text.len();
-        let detail = format!("the rules have {bytes} bytes, more than {MOST_RULE_BYTES}");
-        return Err(Problem::too_large(detail).of("/rules"));
-    }
+    check_size(&source, "/rules")?;
     let vocabulary = network.vocabulary();
-    let rules = Rules::parse("rules", &source.text, source.folder.as_deref(), vocabulary);
+    let rules = source.compile(vocabulary);
     let mut result = Map::new();
     let mut say = |key: &str, value: Value| drop(result.insert(key.to_owned(), value));
     say("valid", json!(rules.is_ok()));
@@ -68,7 +66,7 @@ fn looked_at(
 }
 
 fn error_json(error: &RuleFileError, text: &str) -> Value {
-    let (line, column) = error.position(text).unwrap_or((1, 1));
+    let Place { line, column } = error.position(text).unwrap_or(Place::START);
     json!({"line": line, "column": column, "message": error.problem()})
 }
 

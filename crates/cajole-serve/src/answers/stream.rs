@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
+use cajole_files::{LineKind, LineLimits, LineSplitter};
 use cajole_infer::limits::MAX_LINE_BYTES;
 use cajole_infer::source::BadLine;
 use http_body_util::BodyExt;
@@ -40,14 +41,14 @@ pub(crate) async fn lines(
     let query: StreamQuery = of_query(request.uri().query().unwrap_or_default())?;
     let (model, (rules, manner)) = (query.model.clone(), query.checked()?);
     let prepared = app.prepare(model, rules).await?;
-    let terms = app.terms(&prepared, &manner, manner.engine, Extras::default());
+    let terms = app.terms(&prepared, &manner, &manner.engine, Extras::default());
     let (to, receiver) = channel(AHEAD);
     let stream = Stream {
         app,
         terms,
         deadline_ms: manner.deadline_ms,
         pending: Pending::new(Waits { watches: false, times: manner.times }),
-        splitter: Splitter::default(),
+        splitter: splitter(),
         held: VecDeque::new(),
         expected: VecDeque::new(),
         early: BTreeMap::new(),
@@ -68,7 +69,7 @@ struct Stream {
     terms: Arc<Terms>,
     deadline_ms: Option<u64>,
     pending: Pending,
-    splitter: Splitter,
+    splitter: LineSplitter,
     /// Lines that the queue has no room for yet.
     held: VecDeque<Entry>,
     /// The lines in flight, in order, with their bytes.
@@ -109,14 +110,13 @@ impl Stream {
                     Ok(())
                 }
                 Next::Piece(Some(Ok(piece))) => {
-                    self.splitter.push(&piece);
-                    self.take_lines(false);
+                    self.take_lines(&piece);
                     Ok(())
                 }
                 Next::Piece(Some(Err(problem))) => Err(problem),
                 Next::Piece(None) => {
                     is_open = false;
-                    self.take_lines(true);
+                    self.take_last_line();
                     Ok(())
                 }
                 Next::Event(Some(Event::Done(done))) => self.put(done).await,
@@ -131,15 +131,29 @@ impl Stream {
         }
     }
 
-    /// Queues the complete lines; at the end of the body, the last line is complete, too.
-    fn take_lines(&mut self, is_end: bool) {
-        while let Some(input) = self.splitter.next(is_end) {
-            let entry = self.pending.entry(&self.terms, input, until(self.deadline_ms));
-            self.expected.push_back((entry.number(), entry.bytes()));
-            self.bytes += entry.bytes();
-            self.held.push_back(entry);
+    /// Queues the lines that end in a piece.
+    fn take_lines(&mut self, mut piece: &[u8]) {
+        while let Some(kind) = self.splitter.take(&mut piece) {
+            self.hold(kind);
         }
         self.submit();
+    }
+
+    /// Queues the last line, which needs no line end.
+    fn take_last_line(&mut self) {
+        if let Some(kind) = self.splitter.finish() {
+            self.hold(kind);
+        }
+        self.submit();
+    }
+
+    /// Keeps a line for the queue, unless it is blank.
+    fn hold(&mut self, kind: LineKind) {
+        let Some(input) = input(&self.splitter, kind) else { return };
+        let entry = self.pending.entry(&self.terms, input, until(self.deadline_ms));
+        self.expected.push_back((entry.number(), entry.bytes()));
+        self.bytes += entry.bytes();
+        self.held.push_back(entry);
     }
 
     fn submit(&mut self) {
@@ -189,63 +203,24 @@ async fn piece(body: &mut Body) -> Option<Result<Bytes, Problem>> {
     }
 }
 
-/// Splits pieces into lines. Of a line that is too long, nothing is kept.
-#[derive(Debug, Default)]
-struct Splitter {
-    bytes: Vec<u8>,
-    /// Where the next line begins.
-    start: usize,
-    /// Where the bytes begin that were not yet searched for a line end.
-    looked: usize,
-    /// Whether the line so far is too long, and was dropped.
-    is_too_long: bool,
-    n_lines: u64,
+/// A splitter for the lines of a stream. They have room for the end `\r\n`, however long they take to
+/// end: what is skipped of a line takes no memory.
+fn splitter() -> LineSplitter {
+    LineSplitter::new(LineLimits { most: MAX_LINE_BYTES + 1, skipped: u64::MAX })
 }
 
-impl Splitter {
-    fn push(&mut self, piece: &[u8]) {
-        self.bytes.extend_from_slice(piece);
+/// The input on a line that has ended; `None` if it is blank.
+fn input(splitter: &LineSplitter, kind: LineKind) -> Option<Input> {
+    let number = splitter.number();
+    if kind != LineKind::Whole {
+        return Some(Err((number, BadLine::TooLong { most: MAX_LINE_BYTES }.into())));
     }
-
-    /// Keeps only the beginning of a line, unless it is too long already.
-    fn keep_rest(&mut self) {
-        self.bytes.drain(..self.start);
-        if MAX_LINE_BYTES < self.bytes.len() {
-            self.is_too_long = true;
-            self.bytes.clear();
+    match std::str::from_utf8(splitter.bytes()) {
+        Ok(line) => {
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            line_of(number, line.trim_end_matches('\r').to_owned())
         }
-        (self.start, self.looked) = (0, self.bytes.len());
-    }
-
-    /// The next line that is not blank; at the end, the last one needs no line end.
-    fn next(&mut self, is_end: bool) -> Option<Input> {
-        loop {
-            let rest = &self.bytes[self.looked..];
-            let end = rest.iter().position(|&byte| byte == b'\n').map(|at| self.looked + at);
-            let is_last = is_end && (self.start < self.bytes.len() || self.is_too_long);
-            let (end, next) = match end {
-                Some(end) => (end, end + 1),
-                None if is_last => (self.bytes.len(), self.bytes.len()),
-                None => {
-                    self.keep_rest();
-                    return None;
-                }
-            };
-            let line = self.bytes[self.start..end].to_vec();
-            (self.start, self.looked) = (next, next);
-            self.n_lines += 1;
-            let number = self.n_lines;
-            if std::mem::take(&mut self.is_too_long) {
-                return Some(Err((number, BadLine::TooLong { most: MAX_LINE_BYTES }.into())));
-            }
-            let input = match String::from_utf8(line) {
-                Ok(text) => line_of(number, text.trim_end_matches('\r').to_owned()),
-                Err(_) => Some(Err((number, BadLine::NotText.into()))),
-            };
-            if input.is_some() {
-                return input;
-            }
-        }
+        Err(_) => Some(Err((number, BadLine::NotText.into()))),
     }
 }
 
@@ -254,22 +229,21 @@ mod tests {
     use super::*;
 
     fn split(pieces: &[&[u8]]) -> Vec<String> {
-        let mut splitter = Splitter::default();
-        let mut lines = Vec::new();
-        let mut take = |splitter: &mut Splitter, is_end| {
-            while let Some(input) = splitter.next(is_end) {
-                lines.push(match input {
-                    Ok(line) => format!("{}:{}", line.number, line.text),
-                    Err((number, error)) => format!("{number}!{error}"),
-                });
+        let mut splitter = splitter();
+        let mut inputs = Vec::new();
+        for mut piece in pieces.iter().copied() {
+            while let Some(kind) = splitter.take(&mut piece) {
+                inputs.extend(input(&splitter, kind));
             }
-        };
-        for piece in pieces {
-            splitter.push(piece);
-            take(&mut splitter, false);
         }
-        take(&mut splitter, true);
-        lines
+        if let Some(kind) = splitter.finish() {
+            inputs.extend(input(&splitter, kind));
+        }
+        let shown = inputs.into_iter().map(|input| match input {
+            Ok(line) => format!("{}:{}", line.number, line.text),
+            Err((number, error)) => format!("{number}!{error}"),
+        });
+        shown.collect()
     }
 
     #[test]

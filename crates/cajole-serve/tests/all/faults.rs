@@ -239,3 +239,19 @@ fn models_outlive_their_folders_and_rules_are_read_again() {
     assert!(server.remote.reload().is_err());
     assert_eq!(ask("new").json()["records"][0]["status"], "satisfied", "rules stay as they were");
 }
+
+#[test]
+fn files_that_rules_name_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("letters.toml", "grammar-file = 'letters.ebnf'");
+    let server = start(|options| options.rules = Some(folder.path().to_owned()));
+    let body = json!({"input": "azaz", "engine": "network", "rules": {"name": "letters"}});
+    let ask = || server.post("/v1/infer", &body.to_string());
+    ask().is_problem(422, Some("/rules/name"));
+    for (letters, status) in [("'z'*", "unchanged"), ("('a' | 'b' | 'z')*", "satisfied")] {
+        write("letters.ebnf", &format!("s = {letters} ;"));
+        assert_eq!(server.remote.reload().unwrap(), 1);
+        assert_eq!(ask().json()["records"][0]["status"], status, "{letters}");
+    }
+}

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use cajole_files::fingerprint_of;
 use cajole_treebank::{Corpus, Problem, ReadError};
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint_of;
 use crate::words::{Vectors, VectorsError};
 
 /// A hash of the content of each file, by its name in the settings.

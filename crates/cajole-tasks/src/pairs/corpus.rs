@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, text_of, without_place};
 use cajole_treebank::jsonl::rows;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
-use cajole_treebank::{Corpus, Located, Problem, ReadError, text_of};
+use cajole_treebank::{Corpus, Problem, ReadError};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -64,7 +65,7 @@ impl Splits {
 /// # Errors
 /// If the file as a whole is unusable. Problems with single lines are listed in the corpus.
 pub fn read(path: &Path, spelling: Spelling) -> Result<Corpus<Pair>, PairsError> {
-    let text = text_of(path, MOST_CORPUS_BYTES)?;
+    let text = text_of(path, MOST_CORPUS_BYTES).map_err(ReadError::from)?;
     let found = rows(&text).map(|Located { line, item }| {
         pair(item, spelling).map_err(|fault| Problem::new(path, line, &fault))
     });
@@ -90,12 +91,8 @@ struct Row {
 }
 
 fn pair(row: &str, spelling: Spelling) -> Result<Pair, Fault> {
-    let Row { input, output } = serde_json::from_str(row).map_err(|error| {
-        let message = error.to_string();
-        // Drop the reported line: it is relative to the row.
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(head, _)| head);
-        Fault::Json { message: message.to_owned(), column: error.column() }
-    })?;
+    let Row { input, output } = serde_json::from_str(row)
+        .map_err(|error| Fault::Json { message: without_place(&error), column: error.column() })?;
     let symbols = |field: &'static str, value: &Value| {
         spelling.symbols(value).map_err(|source| Fault::Field { field, source })
     };

@@ -3,7 +3,7 @@
 //! Both can also be given as lists. A list that would not survive a round trip through text is
 //! rejected, so that text and lists mean the same.
 
-use cajole_treebank::error::excerpt;
+use cajole_files::excerpt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

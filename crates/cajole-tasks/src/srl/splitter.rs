@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::text_of;
 use cajole_nn::models::transformer::{EmbeddingConfig, Pieces, PiecesError};
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
 
 use crate::checkpoint::LoadError;
 use crate::words::tokens::TOKENIZER;

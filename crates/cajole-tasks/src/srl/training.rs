@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cajole_core::Symbol;
 use cajole_core::constraints::TagSet;
-use cajole_files::Folder;
+use cajole_files::{Folder, fingerprint};
 use cajole_nn::import::huggingface;
 use cajole_nn::models::TaggerConfig;
 use cajole_nn::{Example, Tagging, TrainConfig, Trained};
@@ -25,7 +25,6 @@ use super::tagger::{Card, RoleTagger, Vocabulary};
 use crate::Watch;
 use crate::checkpoint::{Checkpoint, LoadError};
 use crate::corpora::Contents;
-use crate::fingerprint;
 use crate::training::{Training, initial};
 use crate::words::{Lexicon, Reads};
 

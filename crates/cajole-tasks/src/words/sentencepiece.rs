@@ -4,9 +4,11 @@
 //! The file is a protocol buffer, `ModelProto`. What is needed of it are five fields of three messages,
 //! so a reader of the wire format in a few lines takes the place of a library and of its generated code.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::{IoError, RegularFile};
 use serde_json::{Value, json};
 
 /// A model.
@@ -55,8 +57,8 @@ pub(super) enum Kind {
 /// Why a file is no model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ModelError {
-    #[error("{}: {source}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Read(#[from] IoError),
     #[error("{} is no model of SentencePiece: {problem}", path.display())]
     Damaged { path: PathBuf, problem: &'static str },
     #[error("{}: {problem}", path.display())]
@@ -128,14 +130,17 @@ impl Model {
     /// Reads a file.
     pub(super) fn open(path: &Path) -> Result<Model, ModelError> {
         let owned = || path.to_owned();
-        let read = |source| ModelError::Read { path: owned(), source };
-        let about = std::fs::metadata(path).map_err(read)?;
-        // Reading a pipe would not end.
-        if !about.is_file() || MOST_BYTES < about.len() {
-            let problem = "it is no file, or too large";
-            return Err(ModelError::Damaged { path: owned(), problem });
-        }
-        let bytes = std::fs::read(path).map_err(read)?;
+        let file = match RegularFile::open(path) {
+            Ok(file) if file.len() <= MOST_BYTES => file,
+            Err(error) if error.source.kind() != io::ErrorKind::InvalidInput => {
+                return Err(error.into());
+            }
+            _ => {
+                let problem = "it is no file, or too large";
+                return Err(ModelError::Damaged { path: owned(), problem });
+            }
+        };
+        let bytes = file.read_all()?;
         let model = Model::of(&bytes).ok_or(ModelError::Damaged {
             path: owned(),
             problem: "its protocol buffer is broken",

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use cajole_core::Symbol;
-use cajole_treebank::limits::MOST_VOCABULARY_BYTES;
-use cajole_treebank::text_of;
+use cajole_files::limits::MOST_VOCABULARY_BYTES;
+use cajole_files::{TextError, text_of};
 use serde_json::{Map, Value, json};
 
 use super::sentencepiece::{Model, ModelError, Role};
@@ -31,7 +31,7 @@ pub(super) enum SlowError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error(transparent)]
-    Read(#[from] cajole_treebank::ReadError),
+    Read(#[from] TextError),
     #[error("{}: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
     #[error("{}: {problem}", path.display())]

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use cajole_treebank::error::excerpt;
-use cajole_treebank::limits::MOST_VECTORS_BYTES;
-use cajole_treebank::{Lines, Located, ReadError};
+use cajole_files::limits::MOST_VECTORS_BYTES;
+use cajole_files::{Lines, Located, TextError, excerpt};
 
 /// Words with their vectors.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +23,7 @@ pub struct Vectors {
 pub enum VectorsError {
     /// It is missing, damaged, too large or not text.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] TextError),
     /// A line that is not a word and as many numbers as on the first line.
     #[error("{path}:{line}: expected a word and {size} finite numbers, not {text:?}", path = path.display())]
     Line {

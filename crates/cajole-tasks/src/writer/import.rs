@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::{MOST_SETTINGS_BYTES, MOST_VOCABULARY_BYTES};
+use cajole_files::text_of;
 use cajole_nn::Trained;
 use cajole_nn::import::torch_transformer::{self, Ends, Names};
 use cajole_nn::import::{ImportError, torch};
 use cajole_nn::settings::size;
-use cajole_treebank::limits::{MOST_SETTINGS_BYTES, MOST_VOCABULARY_BYTES};
-use cajole_treebank::text_of;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

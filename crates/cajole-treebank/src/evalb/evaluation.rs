@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::{MOST_CORPUS_BYTES, MOST_SETTINGS_BYTES};
+use cajole_files::{Lines, TextError, text_of};
+
 use super::brackets::Brackets;
 use super::params::{Params, ParamsError};
 use super::read::read_line;
 use super::score::{Score, SentenceScore, Status, score, score_forests};
-use crate::limits::{MOST_CORPUS_BYTES, MOST_SENTENCES, MOST_SETTINGS_BYTES};
-use crate::{Lines, ReadError, Tree, text_of};
+use crate::limits::MOST_SENTENCES;
+use crate::{ReadError, Tree};
 
 /// The scores of many sentences. Displays as evalb's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,12 @@ pub enum EvaluationError {
         /// How many lines it has.
         test_lines: usize,
     },
+}
+
+impl From<TextError> for EvaluationError {
+    fn from(error: TextError) -> Self {
+        ReadError::from(error).into()
+    }
 }
 
 impl Evaluation {
@@ -157,7 +166,7 @@ fn score_read(
 }
 
 /// How many lines follow.
-fn rest(lines: &mut Lines) -> Result<usize, ReadError> {
+fn rest(lines: &mut Lines) -> Result<usize, TextError> {
     let mut n_lines = 0;
     while lines.next()?.is_some() {
         n_lines += 1;

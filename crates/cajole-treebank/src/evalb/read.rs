@@ -1,5 +1,7 @@
 //! Reads lines of bracketed trees as evalb does: words verbatim, zero or more trees per line.
 
+use cajole_files::column;
+
 use crate::Tree;
 use crate::limits::MOST_DEPTH;
 
@@ -54,7 +56,7 @@ pub fn read_line(line: &str) -> Result<Vec<Tree>, Malformed> {
     let mut trees = Vec::new();
     let mut open: Vec<Open<'_>> = Vec::new();
     for (at, text) in pieces(line) {
-        let column = || line[..at].chars().count() + 1;
+        let column = || column(line, at);
         let too_many = || Malformed::TooMany { column: column(), text: text.to_owned() };
         match text {
             "(" => {

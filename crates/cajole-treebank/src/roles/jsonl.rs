@@ -7,13 +7,14 @@
 
 use std::borrow::Cow;
 
+use cajole_files::Located;
 use serde::Deserialize;
 
 use super::error::{RoleError, RoleFault};
 use super::sentence::{Proposition, Sentence};
 use crate::clean::clean;
 use crate::jsonl::{json_fault, rows, tree_over};
-use crate::{Fault, Located, Tree};
+use crate::{Fault, Tree};
 
 /// Iterates over the sentences of a file, skipping blank lines. A malformed line yields an error
 /// and does not end the iteration.

@@ -4,12 +4,12 @@
 //!
 //! These files do not contain the words, and cannot represent two propositions of one word.
 
+use cajole_files::{Located, excerpt};
+
 use super::columns::{self, in_order, name};
 use super::error::{RoleError, RoleFault};
 use super::sentence::Proposition;
-use crate::Located;
 use crate::conll2012::bounded;
-use crate::error::excerpt;
 
 /// The byte order mark that some editors write.
 const MARK: char = '\u{feff}';

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, text_of};
+
 use super::error::RoleError;
 use super::sentence::Sentence;
 use super::{conll2012, jsonl};
-use crate::limits::MOST_CORPUS_BYTES;
 use crate::read::{Format, bare_name};
-use crate::{Corpus, Located, Problem, ReadError, text_of};
+use crate::{Corpus, Problem, ReadError};
 
 /// Reads the sentences of a file, with their trees cleaned (see [`clean`](crate::clean())). Names
 /// must end in `.jsonl`, `.conll` or `_conll`, with or without `.gz`.

@@ -6,29 +6,31 @@ mod trees;
 use std::cell::Cell;
 use std::io::stdout;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use cajole_infer::answer::Record;
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Located, text_of};
+use cajole_infer::Settings;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::limits::BYTES_IN_FLIGHT;
 use cajole_infer::line::LineError;
-use cajole_infer::runnable::Each;
+use cajole_infer::record::Record;
+use cajole_infer::run::Each;
 use cajole_infer::sink::{Opened, Sink};
 use cajole_infer::source::{Listed, Numbered, Source};
-use cajole_infer::{Ask, Runnable, Settings};
-use cajole_rules::Rules;
+use cajole_infer::task::Task;
+use cajole_rules::{RuleText, Rules};
 use cajole_tasks::srl::Query;
-use cajole_treebank::limits::MOST_CORPUS_BYTES;
 use cajole_treebank::read::is_columns;
 use cajole_treebank::roles::conll2012;
-use cajole_treebank::{Located, text_of};
 use serde_json::json;
 
 use self::print::Printer;
 use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
-use crate::asking::{Asking, RuleFile};
+use crate::asking::{self, Asking};
 use crate::commands::explain::show_example;
 use crate::note;
 use crate::output::Output;
@@ -132,14 +134,13 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let format = format(what, session)?;
     let network = what.asking.open_for(session, "tagger", "srl")?;
     let file = rule_file(what, &*network)?;
-    let rules = file.compile(network.vocabulary())?;
-    let settings = what.asking.settings(&*network, Engine::Gbi)?;
+    let rules = asking::compile(&file, network.vocabulary())?;
+    let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
     let job = Job {
         network: &network,
         rules: &rules,
         predicted: settings.clone().patient(what.asking.patience.unwrap_or(CAUTION)),
         given: settings,
-        explain: what.explain,
         unmeasured: Cell::new(0),
         timed_out: Cell::new(0),
         is_repaired: Cell::new(false),
@@ -177,13 +178,12 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
 }
 
 /// Where answers go.
-fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleFile) -> anyhow::Result<Opened> {
+fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleText) -> anyhow::Result<Opened> {
     let Some(out) = what.output.file()? else { return Ok(Opened::stream(stdout())) };
     let (input, asking, model) = (only(&what.files)?, &what.asking, what.asking.model("tagger"));
-    let ask = Ask::new(Some(job.rules), &job.given).traces(job.explain);
     // The lines are opened later.
     drop(source::open(input)?);
-    let mut note = note::note(input, model, asking, &**job.network, Some(file), &ask)?;
+    let mut note = note::note(input, model, asking, &**job.network, Some(file), &job.given)?;
     note["trees"] = json!(format!("{:?}", what.trees));
     note["patience"] = json!(what.asking.patience);
     // All settings of a run share one cancel flag.
@@ -214,14 +214,14 @@ fn format(what: &Tag, session: &Session) -> anyhow::Result<Format> {
 }
 
 /// The rules: a constraint file, or that arguments must be nodes.
-fn rule_file(what: &Tag, network: &dyn Runnable) -> anyhow::Result<RuleFile> {
+fn rule_file(what: &Tag, network: &dyn Task) -> anyhow::Result<RuleText> {
     let usual = what.asking.rule_file(network)?;
     match (usual, what.nodes) {
         (Some(rules), _) if what.asking.constraint.is_some() => Ok(rules),
         (_, nodes) => {
             let nodes = if nodes == Nodes::Phrasal { "phrasal" } else { "all" };
             let text = format!("name = \"arguments are nodes\"\nspans-in-tree = {nodes:?}\n");
-            Ok(RuleFile::of_text("arguments are nodes".to_owned(), text))
+            Ok(RuleText::new("arguments are nodes", text))
         }
     }
 }
@@ -308,12 +308,11 @@ fn columns(
 
 struct Job<'a> {
     network: &'a cajole_infer::Opened,
-    rules: &'a Rules,
+    rules: &'a Arc<Rules>,
     /// Settings for sentences with given trees.
     given: Settings,
     /// Settings for predicted trees, which are trusted less.
     predicted: Settings,
-    explain: bool,
     /// Inputs so far whose rules could not be measured.
     unmeasured: Cell<u64>,
     /// Inputs so far that ran out of time.
@@ -344,9 +343,8 @@ impl Job<'_> {
                 Ok(())
             };
             let told = |error: Option<&InferError>| error.into_iter().for_each(screen::complain_of);
-            let ask = Ask::new(Some(self.rules), settings).traces(self.explain);
             let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
-            self.network.infer_each(&ask, each)?;
+            self.network.infer_each(Some(self.rules), settings, each)?;
             bad += Tally::get(&tally.bad);
             self.unmeasured.set(self.unmeasured.get() + Tally::get(&tally.unmeasured));
             self.timed_out.set(self.timed_out.get() + Tally::get(&tally.timed_out));

@@ -1,7 +1,7 @@
 //! Prints what was found, in the requested format.
 
 use cajole_core::Symbol;
-use cajole_infer::answer::{Answered, Record};
+use cajole_infer::record::{Answered, Record};
 use cajole_rules::Vocabulary;
 use cajole_tasks::srl::Query;
 use cajole_treebank::roles::show::{Bracketing, bio_columns, conll2012, props};

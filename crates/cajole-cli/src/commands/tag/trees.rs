@@ -4,21 +4,22 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use cajole_infer::answer::Record;
 use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
 use cajole_infer::infer::Tally;
 use cajole_infer::line::LineError;
-use cajole_infer::runnable::Each;
+use cajole_infer::record::Record;
+use cajole_infer::run::Each;
 use cajole_infer::source::{Listed, Numbered};
-use cajole_infer::{Ask, Opened, Settings};
+use cajole_infer::{Opened, Settings};
+use cajole_rules::RuleText;
 use cajole_tasks::srl::Query;
 use cajole_treebank::{Tree, penn};
 use serde_json::{Value, json};
 
 use super::Read;
 use crate::Session;
-use crate::asking::RuleFile;
+use crate::asking;
 
 /// The trees whose nodes arguments must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,9 +138,9 @@ impl<'s> Forest<'s> {
             Some(parser) => parser,
             None => self.session.registry.open("parser")?,
         };
-        let rules = RuleFile::of_text("one tree".to_owned(), parser.usual_rules().unwrap_or(""));
-        let rules = rules.compile(parser.vocabulary())?;
-        let settings = Settings::of(&*parser).by(Engine::Network);
+        let rules = RuleText::new("one tree", parser.usual_rules().unwrap_or(""));
+        let rules = asking::compile(&rules, parser.vocabulary())?;
+        let settings = Settings::of(&*parser).by(Engine::network());
         let mut trees = Vec::new();
         let mut put = |records: Vec<Record>| {
             for record in records {
@@ -152,8 +153,7 @@ impl<'s> Forest<'s> {
         };
         let tally = Tally::default();
         let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &|_| {} };
-        parser.infer_each(&Ask::new(Some(&rules), &settings), each)?;
-        drop(rules);
+        parser.infer_each(Some(&rules), &settings, each)?;
         self.parser = Some(parser);
         Ok(trees)
     }

@@ -88,6 +88,15 @@ impl Cells {
         cells
     }
 
+    /// The memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.terminals)
+            + size_of_val(&*self.shortest)
+            + size_of_val(&*self.scans)
+            + size_of_val(&*self.splits)
+            + size_of_val(&*self.units)
+    }
+
     /// Number of cells per span.
     pub(super) fn len(&self) -> usize {
         self.shortest.len()

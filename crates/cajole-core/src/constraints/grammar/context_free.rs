@@ -38,6 +38,11 @@ impl ContextFree {
         ContextFree { cells: Cells::new(&grammar), grammar }
     }
 
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.grammar.bytes() + self.cells.bytes()
+    }
+
     /// The grammar.
     pub fn grammar(&self) -> &Grammar {
         &self.grammar

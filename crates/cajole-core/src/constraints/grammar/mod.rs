@@ -169,6 +169,15 @@ impl Grammar {
         self.n_symbols
     }
 
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        let bodies = self.alternatives.iter().map(|bodies| size_of_val(&**bodies));
+        size_of_val(&*self.alternatives)
+            + bodies.sum::<usize>()
+            + size_of_val(&*self.tails)
+            + size_of_val(&*self.shortest)
+    }
+
     /// Number of productions, without useless ones.
     pub fn n_productions(&self) -> usize {
         self.alternatives.iter().map(Vec::len).sum()

@@ -161,7 +161,10 @@ impl Folder {
             (None, true) => find(&[shared])?.unwrap_or_else(|| writes.clone()),
             (None, false) => writes.clone(),
         };
-        let are_equal = |a: &String, b: &String| Ok(a == b || self.weights.are_equal(a, b)?);
+        let are_equal = |a: &String, b: &String| match a == b {
+            true => Ok(true),
+            false => self.weights.are_equal(a, b),
+        };
         config.shares_symbols &= are_equal(&reads, &writes)?;
         // A head of its own that is not tied is a parameter of its own, even while it is equal.
         let may_tie = !has_head || (is_tied && !matches!(c.model_type()?, "t5" | "mt5"));

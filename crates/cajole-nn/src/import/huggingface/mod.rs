@@ -19,11 +19,11 @@ mod weights;
 use std::path::{Path, PathBuf};
 
 use cajole_core::Symbol;
+use cajole_files::RegularFile;
 use serde::de::DeserializeOwned;
 
-use super::{ImportError, damaged, io};
+use super::{ImportError, damaged};
 use crate::models::transformer::Generation;
-use crate::regular;
 pub use config::Config;
 pub use encoders::ImportedTagger;
 pub use foreign::foreign;
@@ -253,10 +253,10 @@ fn family(config: &Config) -> Result<Family, ImportError> {
 
 /// A JSON file of limited size.
 fn json_of<T: DeserializeOwned>(path: &Path) -> Result<T, ImportError> {
-    let (_, len) = regular::open(path).map_err(|e| io(path, e))?;
-    if MOST_JSON_BYTES < len {
+    let file = RegularFile::open(path)?;
+    let len = file.len();
+    if len > MOST_JSON_BYTES {
         return Err(damaged(path, format!("{len} bytes; at most {MOST_JSON_BYTES} are read")));
     }
-    let bytes = regular::read(path).map_err(|e| io(path, e))?;
-    serde_json::from_slice(&bytes).map_err(|e| damaged(path, e))
+    serde_json::from_slice(&file.read_all()?).map_err(|e| damaged(path, e))
 }

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use cajole_files::{IoError, RegularFile};
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, Metadata};
 use serde::Deserialize;
 
 use super::super::placing::Source;
-use super::super::{ImportError, check_shape, damaged, io, missing};
+use super::super::{ImportError, check_shape, damaged, missing};
 use super::json_of;
-use crate::regular;
 
 /// The file of a network that has only one.
 const SINGLE: &str = "model.safetensors";
@@ -117,7 +117,7 @@ impl Weights {
 
     /// Reads the header of one file.
     fn add(&mut self, path: PathBuf) -> Result<(), ImportError> {
-        let (mut file, len) = regular::open(&path).map_err(|e| io(&path, e))?;
+        let mut file = RegularFile::open(&path)?;
         let mut size = [0; 8];
         file.read_exact(&mut size).map_err(|_| damaged(&path, "it ends within its header"))?;
         let size = u64::from_le_bytes(size);
@@ -125,13 +125,13 @@ impl Weights {
             let problem = format!("a header of {size} bytes; at most {MOST_HEADER_BYTES} are read");
             return Err(damaged(&path, problem));
         }
-        if len.saturating_sub(8) < size {
+        if file.len().saturating_sub(8) < size {
             return Err(damaged(&path, "it ends within its header"));
         }
         let mut header = vec![0; size as usize];
-        file.read_exact(&mut header).map_err(|e| io(&path, e))?;
+        file.read_exact(&mut header).map_err(IoError::at(&path))?;
         let header: Metadata = serde_json::from_slice(&header).map_err(|e| damaged(&path, e))?;
-        let data = len - 8 - size;
+        let data = file.len() - 8 - size;
         for (name, info) in header.tensors().into_iter().collect::<BTreeMap<_, _>>() {
             let (start, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
             let count = info.shape.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim));
@@ -196,8 +196,8 @@ impl Source for Weights {
         let cols = place.shape.last().copied().unwrap_or(1);
         let rows = place.shape.iter().rev().skip(1).product::<usize>();
         let Some((size, decode)) = decoder(place.dtype).filter(|_| 0 < cols) else { return Ok(()) };
-        let mut file = cajole_files::open(path).map_err(|e| io(path, e))?;
-        file.seek(SeekFrom::Start(place.at)).map_err(|e| io(path, e))?;
+        let mut file = cajole_files::open(path).map_err(IoError::at(path))?;
+        file.seek(SeekFrom::Start(place.at)).map_err(IoError::at(path))?;
         let at_once = (CHUNK_BYTES / (cols * size)).clamp(1, rows.max(1));
         let mut bytes = vec![0; at_once * cols * size];
         let mut row = vec![0.0; cols];
@@ -205,7 +205,7 @@ impl Source for Weights {
             let k = i % at_once;
             if k == 0 {
                 let n = at_once.min(rows - i) * cols * size;
-                file.read_exact(&mut bytes[..n]).map_err(|e| io(path, e))?;
+                file.read_exact(&mut bytes[..n]).map_err(IoError::at(path))?;
             }
             decode(&bytes[k * cols * size..][..cols * size], &mut row);
             if let Some(j) = row.iter().position(|v| !v.is_finite()) {

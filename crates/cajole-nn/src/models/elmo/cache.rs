@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cajole_files::replace_whole;
+use cajole_files::{IoError, replace_whole};
 
 use super::{Elmo, Layers};
-use crate::import::{ImportError, io};
+use crate::import::ImportError;
 
 /// Sentences embedded before results are written.
 const AT_ONCE: usize = 64;
@@ -31,7 +31,7 @@ impl Cache {
     /// If the directory cannot be created.
     pub fn open(folder: &Path, elmo: Elmo) -> Result<Cache, ImportError> {
         let folder = folder.join(format!("{:032x}", elmo.fingerprint));
-        fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
+        fs::create_dir_all(&folder).map_err(IoError::at(&folder))?;
         Ok(Cache { elmo, folder })
     }
 
@@ -85,10 +85,10 @@ impl Cache {
         body.extend(spelled(words));
         let file = [&hash([body.as_slice()]).to_le_bytes()[..], &body].concat();
         let folder = path.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
+        fs::create_dir_all(folder).map_err(IoError::at(folder))?;
         match replace_whole(&path, &file) {
             // Another process may have written the same entry first.
-            Err(e) if self.find(words).is_none() => Err(io(&path, e)),
+            Err(source) if self.find(words).is_none() => Err(IoError { path, source }.into()),
             _ => Ok(()),
         }
     }

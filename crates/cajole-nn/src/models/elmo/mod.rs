@@ -19,10 +19,11 @@ mod options;
 use std::collections::HashMap;
 use std::path::Path;
 
+use cajole_files::read_regular;
 use rayon::prelude::*;
 
+use crate::import::ImportError;
 use crate::import::hdf5::Hdf5;
-use crate::import::{ImportError, read_file};
 use bilm::{Direction, Lm, Memory, Spans};
 use characters::{CharCnn, SENTENCE_END, SENTENCE_START};
 use highway::Projection;
@@ -53,7 +54,7 @@ impl Elmo {
     /// # Errors
     /// If a file is missing or damaged, or if the two do not match.
     pub fn load(options: &Path, weights: &Path) -> Result<Elmo, ImportError> {
-        let (settings, numbers) = (read_file(options)?, read_file(weights)?);
+        let (settings, numbers) = (read_regular(options)?, read_regular(weights)?);
         Elmo::from_bytes((options, &settings), (weights, numbers))
     }
 

@@ -15,12 +15,12 @@ mod table;
 
 use std::fmt;
 
+use cajole_files::Located;
 pub use row::{Layout, Row};
 pub use table::Table;
 
 use super::error::{RoleError, RoleFault};
 use super::sentence::Sentence;
-use crate::Located;
 use crate::conll2012::{Numbering, bounded, is_row};
 
 /// Iterates over the sentences of a file. The genre is the first component of the document's name;

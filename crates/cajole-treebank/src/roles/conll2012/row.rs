@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::error::excerpt;
+use cajole_files::excerpt;
+
 use crate::roles::error::RoleFault;
 
 /// The columns of one word, spelled as in the file; `-` means none.

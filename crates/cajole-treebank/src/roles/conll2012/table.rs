@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use cajole_files::excerpt;
+
 use super::row::Row;
 use crate::conll2012::Growing;
-use crate::error::excerpt;
 use crate::limits::MOST_DEPTH;
 use crate::roles::columns::{self, cell, in_order, name, opening};
 use crate::roles::error::{RoleError, RoleFault};

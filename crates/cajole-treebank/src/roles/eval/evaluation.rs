@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cajole_files::Located;
+
 use super::phrases::Phrases;
 use super::rows::{Column, Rows, Table};
 use super::score::Score;
 use crate::roles::bio::BioFault;
 use crate::roles::sentence::Proposition;
-use crate::{Located, Problem, ReadError};
+use crate::{Problem, ReadError};
 
 /// The score of many sentences. Displays as the table of `srl-eval.pl`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

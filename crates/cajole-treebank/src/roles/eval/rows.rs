@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use cajole_files::limits::MOST_CORPUS_BYTES;
+use cajole_files::{Lines, Located, excerpt};
+
 use super::evaluation::EvaluationError;
 use super::phrases::Phrases;
-use crate::error::excerpt;
-use crate::limits::{MOST_CORPUS_BYTES, MOST_SENTENCES, MOST_WORDS};
+use crate::limits::{MOST_SENTENCES, MOST_WORDS};
 use crate::roles::error::{RoleError, RoleFault};
 use crate::roles::props::{predicates, without_mark};
-use crate::{Lines, Located, Problem, ReadError};
+use crate::{Problem, ReadError};
 
 /// The sentences of a file that is being read.
 pub(super) struct Rows {
