@@ -128,20 +128,8 @@ macro_rules! key {
 
 /// All kinds.
 pub(super) const KINDS: &[Kind] = &[
-    Kind {
-        keys: &[key!("all", all)],
-        options: &[],
-        is_fixed: inner_is_fixed,
-        reads: nothing,
-        compile: None,
-    },
-    Kind {
-        keys: &[key!("any", any)],
-        options: &[],
-        is_fixed: inner_is_fixed,
-        reads: nothing,
-        compile: None,
-    },
+    Kind { keys: &[key!("all", all)], is_fixed: inner_is_fixed, ..Kind::PLAIN },
+    Kind { keys: &[key!("any", any)], is_fixed: inner_is_fixed, ..Kind::PLAIN },
     Kind {
         keys: &[key!("arithmetic", arithmetic)],
         options: &[key!("squared", squared)],
@@ -149,30 +137,29 @@ pub(super) const KINDS: &[Kind] = &[
             let text = table.arithmetic.iter().flat_map(|text| text.split_whitespace());
             !text.collect::<String>().contains("(in")
         },
-        reads: nothing,
         compile: Some(|c, table| {
             let (text, squared) = (table.arithmetic.unwrap_or_default(), table.squared);
             Ok(Box::new(Formula::parse(&text, c.vocabulary, squared.unwrap_or(false))?))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("pattern", pattern)],
-        options: &[],
         is_fixed: always,
-        reads: nothing,
         compile: Some(|c, table| {
             let text = table.pattern.unwrap_or_default();
             let rule = NamedRegular::matching(&text, c.vocabulary)?;
             c.count(rule.bytes());
             Ok(Box::new(rule))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("symbols", symbols)],
         options: &[key!("words", words)],
         is_fixed: always,
-        reads: nothing,
         compile: Some(compile::symbols),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("grammar", grammar), key!("grammar-file", grammar_file)],
@@ -185,23 +172,20 @@ pub(super) const KINDS: &[Kind] = &[
         keys: &[key!("must-have", must_have), key!("must-not-have", must_not_have)],
         options: &[key!("words", words)],
         is_fixed: always,
-        reads: nothing,
         compile: Some(compile::phrases),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("checker", checker)],
-        options: &[],
-        is_fixed: never,
         reads: |table| reads_command(table.checker.as_ref()),
         compile: Some(|c, table| {
             let config = c.program(table.checker.unwrap_or_default())?;
             Ok(Box::new(Checker::new(config, c.vocabulary)?))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("copies", copies)],
-        options: &[],
-        is_fixed: never,
         reads: |table| reads_file(table.copies.as_ref().and_then(|c| c.glossary_file.as_ref())),
         compile: Some(|c, table| {
             let config = table.copies.unwrap_or_default();
@@ -211,10 +195,10 @@ pub(super) const KINDS: &[Kind] = &[
             c.count(rule.bytes());
             Ok(Box::new(rule))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("json-schema", json_schema), key!("json-schema-file", json_schema_file)],
-        options: &[],
         is_fixed: always,
         reads: |table| reads_file(table.json_schema_file.as_ref()),
         #[cfg(not(feature = "json-schema"))]
@@ -226,10 +210,10 @@ pub(super) const KINDS: &[Kind] = &[
             c.count(rule.bytes());
             Ok(Box::new(rule))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("sql", sql)],
-        options: &[],
         is_fixed: always,
         reads: |table| reads_file(table.sql.as_ref().and_then(|sql| sql.schema_file.as_ref())),
         #[cfg(not(feature = "sql"))]
@@ -241,62 +225,49 @@ pub(super) const KINDS: &[Kind] = &[
             let rule = Sql::new(config, schema.as_deref(), c.vocabulary);
             Ok(Box::new(rule.map_err(|reason| RuleError::Invalid { key: "sql", reason })?))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("shift-reduce", shift_reduce)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, table| {
             let formula = table.shift_reduce.unwrap_or(TreeFormula::Full);
             let commands = ShiftReduce::new(c.commands()?);
             Ok(Box::new(ShiftReduce { formula, blame: Blame::Whole, ..commands }))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("bio", bio)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(Bio { tags: c.tags("bio")?.clone() }))),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("unique-roles", unique_roles)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, table| {
             let tags = c.tags("unique-roles")?;
             let core = roles(tags, &table.unique_roles.unwrap_or_default())?;
             Ok(Box::new(RoleRule::unique_among(tags, &core)))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("continuations", continuations)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(RoleRule::continuations(c.tags("continuations")?)))),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("references", references)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, _| Ok(Box::new(RoleRule::references(c.tags("references")?)))),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("spans-in-tree", spans_in_tree)],
         options: &[key!("free-roles", free_roles)],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, table| Ok(Box::new(c.spans(&table)?))),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("consistent", consistent)],
-        options: &[],
-        is_fixed: never,
-        reads: nothing,
         compile: Some(|c, table| {
             let tags = c.tags("consistent")?;
             let roles = match table.consistent {
@@ -309,11 +280,10 @@ pub(super) const KINDS: &[Kind] = &[
             };
             Ok(Box::new(Consistent { tags: tags.clone(), roles }))
         }),
+        ..Kind::PLAIN
     },
     Kind {
         keys: &[key!("valid", valid)],
-        options: &[],
-        is_fixed: never,
         reads: |table| reads_command(table.valid.as_ref().and_then(|v| v.checker.as_ref())),
         compile: Some(|c, table| {
             let tags = c.tags("valid")?;
@@ -325,6 +295,7 @@ pub(super) const KINDS: &[Kind] = &[
             c.count(rule.bytes());
             Ok(Box::new(rule))
         }),
+        ..Kind::PLAIN
     },
 ];
 
@@ -354,6 +325,10 @@ fn inner_is_fixed(table: &Table) -> bool {
 }
 
 impl Kind {
+    /// Without options and files, and perhaps another rule for each input.
+    const PLAIN: Kind =
+        Kind { keys: &[], options: &[], is_fixed: never, reads: nothing, compile: None };
+
     /// Its usual key.
     pub(super) fn key(&self) -> &'static str {
         self.keys[0].0
