@@ -10,6 +10,7 @@ use cajole_core::{Model, Moving};
 use cajole_experiments::parsing::{Failures, Method, ParsingConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places};
 use cajole_files::Folder;
+use cajole_infer::Parsing;
 use cajole_tasks::corpora::{Selection, Source};
 use cajole_tasks::parsing::{Architecture, NetworkConfig, Parser, Splits, train};
 use cajole_tasks::{OnAdvance, Silent, Watch};
@@ -280,7 +281,8 @@ const METHODS: [Method; 7] = [
 fn check_methods(parser: &Parser, width: usize, sentences: &[Sentence]) -> (usize, [usize; 7]) {
     let (config, ..) = &*TRAINED;
     let before: Vec<u32> = parser.model.weights().iter().map(|w| w.to_bits()).collect();
-    let failures = Failures::find(parser, config.beam(width), sentences, &Silent);
+    let task = Parsing::new(parser.clone());
+    let failures = Failures::find(&task, config.beam(width), sentences, &Silent).unwrap();
     assert_eq!(failures.total, sentences.len());
     let all = METHODS.map(|method| {
         let repairs = failures.repair(method, config, &Silent).unwrap();

@@ -2,6 +2,7 @@
 
 use cajole_core::Symbol;
 use cajole_experiments::srl::Failures;
+use cajole_infer::Roles;
 use cajole_nn::tape::{Graph, Tape};
 use cajole_nn::{Example, Gradient, Trainable, Trainer};
 use cajole_tasks::Silent;
@@ -96,7 +97,8 @@ fn the_loss_matches_its_definition_and_its_gradient_finite_differences() {
     const EPSILON: f32 = 1e-2;
     let tagger = RoleTagger::clone(&TRAINED.2);
     let instances = instances(Reading::Phrasal, Noise::Noisy);
-    let failures = Failures::find(&tagger, &instances, &Silent);
+    let task = Roles::new(tagger.clone());
+    let failures = Failures::find(&task, &instances, Reading::Phrasal, &Silent).unwrap();
     let failing = |x: &Instance| failures.cases.iter().any(|(y, _)| std::ptr::eq(*y, x));
     let lessons: Vec<(Lesson<'_>, Vec<Symbol>)> = (instances.iter().zip(asked()).enumerate())
         .map(|(i, (x, (_, p)))| match i % 3 {

@@ -7,10 +7,12 @@ mod encoder;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cajole_core::{Config, Outcome, Symbol};
+use cajole_core::{Config, Symbol};
 use cajole_experiments::srl::{Failures, Searching, SrlConfig, reproduce};
 use cajole_experiments::{ExperimentError, KeptError, Places, Repair};
 use cajole_files::Folder;
+use cajole_infer::Roles;
+use cajole_infer::answer::{Answer, Status};
 use cajole_report::Figure;
 use cajole_tasks::corpora::Source;
 use cajole_tasks::srl::training::{evaluate, propositions};
@@ -270,7 +272,8 @@ fn converted_outputs_consist_of_nodes_and_the_rest_is_untouched() {
         let instances = instances(reading, noise);
         let xs: Vec<&Instance> = instances.iter().collect();
         let first = tagger.model.decode_all(&tagger.viterbi(), &xs);
-        let failures = Failures::find(tagger, &instances, &Silent);
+        let task = Roles::new(tagger.clone());
+        let failures = Failures::find(&task, &instances, reading, &Silent).unwrap();
         let is_node = |i: usize, y: &[Symbol]| {
             let nodes = spans_of(asked()[i].0.tree.as_ref().unwrap(), 0, reading == Reading::All);
             spans_in(names(tagger, y)).iter().all(|span| nodes.contains(span))
@@ -287,14 +290,14 @@ fn converted_outputs_consist_of_nodes_and_the_rest_is_untouched() {
 
         let gbi = |preset: &Config| -> Vec<Repair> {
             let nudged = failures.gbi("gbi", preset.clone(), &Silent).unwrap();
-            nudged.runs.into_iter().map(Repair::from).collect()
+            nudged.runs.iter().map(Repair::from).collect()
         };
         for (method, repairs) in [
-            ("exact", failures.exact(&Silent)),
-            ("A*", failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent)),
+            ("exact", failures.exact(&Silent).unwrap()),
+            ("A*", failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent).unwrap()),
             (
                 "A* that forbids",
-                failures.a_star(Searching::by_syntax(f32::INFINITY, 100_000), &Silent),
+                failures.a_star(Searching::by_syntax(f32::INFINITY, 100_000), &Silent).unwrap(),
             ),
             ("best", gbi(&config.gbi.best)),
             ("small", gbi(&config.gbi.small)),
@@ -332,7 +335,8 @@ fn without_failures_nothing_changes() {
     let mut free = instances(Reading::All, Noise::Free);
     free.iter_mut().for_each(|x| x.brackets = None);
     for instances in [free, Vec::new()] {
-        let failures = Failures::find(tagger, &instances, &Silent);
+        let task = Roles::new(tagger.clone());
+        let failures = Failures::find(&task, &instances, Reading::All, &Silent).unwrap();
         assert_eq!((failures.cases.len(), failures.total), (0, instances.len()));
         let nudged = failures.gbi("gbi", config.gbi.best.clone(), &Silent).unwrap();
         let repairs = failures.within(&nudged, None);
@@ -348,23 +352,24 @@ fn without_failures_nothing_changes() {
 }
 
 /// Everything that two runs on the same input must agree on, bit for bit.
-fn timeless(outcome: &Outcome) -> String {
-    let Outcome { output, steps, passes, trace, .. } = outcome;
-    let trace = trace.steps().iter().map(|s| (s.g, s.log_prob, s.distance));
-    format!("{output:?} {steps} {passes} {:?}", trace.collect::<Vec<_>>())
+fn timeless(answer: &Answer) -> String {
+    let Answer { output, steps, passes, trace, .. } = answer;
+    let trace = trace.as_ref().unwrap().steps().iter().map(|s| (s.g, s.log_prob, s.distance));
+    format!("{output:?} {steps:?} {passes} {:?}", trace.collect::<Vec<_>>())
 }
 
 #[test]
 fn the_order_of_inputs_does_not_matter() {
     let (config, _, tagger) = &*TRAINED;
     let before = bits(tagger.model.weights());
+    let task = Roles::new(tagger.clone());
     let mut instances = instances(Reading::Phrasal, Noise::Noisy);
     for preset in [&config.gbi.paper, &config.gbi.best, &config.gbi.small] {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let run = |instances: &[Instance]| -> Vec<_> {
-            let failures = Failures::find(tagger, instances, &Silent);
+            let failures = Failures::find(&task, instances, Reading::Phrasal, &Silent).unwrap();
             let nudged = one.install(|| failures.gbi("gbi", preset.clone(), &Silent)).unwrap();
-            nudged.runs.iter().map(|run| timeless(&run.outcome)).collect()
+            nudged.runs.iter().map(timeless).collect()
         };
         let forward = run(&instances);
         instances.reverse();
@@ -378,11 +383,13 @@ fn the_order_of_inputs_does_not_matter() {
 #[test]
 fn cautious_gbi_tolerates_what_a_star_keeps() {
     let (config, _, tagger) = &*TRAINED;
+    let task = Roles::new(tagger.clone());
     let instances = instances(Reading::Phrasal, Noise::Noisy);
-    let failures = Failures::find(tagger, &instances, &Silent);
+    let failures = Failures::find(&task, &instances, Reading::Phrasal, &Silent).unwrap();
     let best = |penalty: Option<f32>| {
         let best = config.gbi.best.clone();
-        let search = |penalty| failures.a_star(Searching::by_syntax(penalty, 100_000), &Silent);
+        let search =
+            |penalty| failures.a_star(Searching::by_syntax(penalty, 100_000), &Silent).unwrap();
         let nudged = match penalty {
             Some(penalty) => failures.cautious("gbi", best, search(penalty), &Silent),
             None => failures.gbi("gbi", best, &Silent),
@@ -398,7 +405,7 @@ fn cautious_gbi_tolerates_what_a_star_keeps() {
     assert!(best(None).iter().all(|repair| repair.converted));
 
     let (searched, cautious) =
-        (failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent), best(Some(2.0)));
+        (failures.a_star(Searching::by_syntax(2.0, 100_000), &Silent).unwrap(), best(Some(2.0)));
     let mut kinds = [0; 3];
     for (((x, first), searched), repair) in failures.cases.iter().zip(&searched).zip(&cautious) {
         let outside = |y: &[Symbol]| -> Vec<_> {
@@ -409,7 +416,7 @@ fn cautious_gbi_tolerates_what_a_star_keeps() {
         assert!(left.iter().all(|span| insisted.contains(span)), "{left:?} {insisted:?}");
         assert_eq!(repair.converted, left.is_empty());
         assert!(searched.passes < repair.passes, "what the search costs is counted");
-        kinds[usize::from(repair.converted) + usize::from(repair.output != first.output)] += 1;
+        kinds[usize::from(repair.converted) + usize::from(repair.output != first.own.output)] += 1;
     }
     assert!(0 < kinds[0] && 0 < kinds[2], "some stay and some are repaired: {kinds:?}");
 }
@@ -417,8 +424,9 @@ fn cautious_gbi_tolerates_what_a_star_keeps() {
 #[test]
 fn a_step_limit_equals_a_run_that_stops_there() {
     let (config, _, tagger) = &*TRAINED;
+    let task = Roles::new(tagger.clone());
     let instances = instances(Reading::Phrasal, Noise::Noisy);
-    let failures = Failures::find(tagger, &instances, &Silent);
+    let failures = Failures::find(&task, &instances, Reading::Phrasal, &Silent).unwrap();
     let run = |max_steps: usize| {
         let mut preset = config.gbi.paper.clone();
         preset.schedule.max_steps = max_steps;
@@ -426,11 +434,11 @@ fn a_step_limit_equals_a_run_that_stops_there() {
         failures.gbi("gbi", preset, &Silent).unwrap().runs
     };
     let long = run(10);
-    let converted = long.iter().filter(|run| run.outcome.is_satisfied()).count();
+    let converted = long.iter().filter(|run| run.status == Status::Satisfied).count();
     assert!(0 < converted && converted < long.len(), "{converted}");
     for limit in [0, 1, 2, 5, 9, 10] {
         for (long, short) in long.iter().zip(run(limit)) {
-            let (mut got, mut want) = (long.within(limit), Repair::from(short));
+            let (mut got, mut want) = (Repair::within(long, limit), Repair::from(&short));
             (got.milliseconds, want.milliseconds) = (0.0, 0.0);
             assert_eq!(got, want, "{limit}");
         }
