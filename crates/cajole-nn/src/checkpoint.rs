@@ -12,6 +12,7 @@ use half::f16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 
 use crate::layout::{Entry, Layout};
+use crate::numbers::NumberType;
 use crate::train::{Progress, TrainState};
 
 /// The file with a model's weights.
@@ -266,22 +267,15 @@ fn weights(path: &Path, file: &SafeTensors<'_>, layout: &Layout, prefix: &str) -
 }
 
 fn copy(path: &Path, name: &str, found: &TensorView<'_>, w: &mut [f32]) -> Result<()> {
-    match found.dtype() {
-        Dtype::F32 => {
-            for (w, b) in w.iter_mut().zip(found.data().as_chunks::<4>().0) {
-                *w = f32::from_le_bytes(*b);
-            }
-        }
-        Dtype::F16 => {
-            for (w, b) in w.iter_mut().zip(found.data().as_chunks::<2>().0) {
-                *w = f16::from_le_bytes(*b).to_f32();
-            }
-        }
+    let numbers = match found.dtype() {
+        Dtype::F32 => NumberType::F32,
+        Dtype::F16 => NumberType::F16,
         other => {
             let problem = format!("the tensor {name:?} is of type {other:?}, not F32 or F16");
             return Err(misfit(path, problem));
         }
-    }
+    };
+    numbers.decode(found.data(), w);
     match w.iter().position(|v| !v.is_finite()) {
         Some(at) => Err(not_finite(path, name, at, w[at])),
         None => Ok(()),

@@ -30,6 +30,7 @@ pub mod layout;
 pub mod models;
 mod network;
 mod nudge;
+pub mod numbers;
 mod optimizer;
 mod products;
 mod reach;

@@ -10,11 +10,11 @@ use std::io;
 use std::path::Path;
 
 use cajole_files::read_regular;
-use half::{bf16, f16};
 use zip::ZipArchive;
 
-use super::pickle::{self, Cursor, Dtype, Fault, Heap, Strided, Value};
+use super::pickle::{self, Cursor, Fault, Heap, Strided, Value};
 use super::{ImportError, Tensor, Tensors, damaged, missing};
+use crate::numbers::NumberType;
 
 /// Magic bytes of the zip format.
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -111,17 +111,18 @@ fn from_legacy(bytes: &[u8]) -> Result<Tensors, Fault> {
     let Value::List(keys) = keys else {
         return fault("no list of storages after the tensors");
     };
-    let dtypes: HashMap<&str, Dtype> = heap.storages.iter().map(|s| (s.key, s.dtype)).collect();
+    let types: HashMap<&str, NumberType> =
+        heap.storages.iter().map(|s| (s.key, s.numbers)).collect();
     let mut storages = HashMap::new();
     for key in &kept.lists[keys] {
         let Value::Text(key) = *key else {
             return fault(format!("a storage with the key {key:?}"));
         };
-        let Some(dtype) = dtypes.get(key) else {
+        let Some(numbers) = types.get(key) else {
             return fault(format!("no tensor uses the storage {key:?}"));
         };
         let len = u64::from_le_bytes(cursor.array()?);
-        let size = usize::try_from(len).ok().and_then(|len| len.checked_mul(dtype.size()));
+        let size = usize::try_from(len).ok().and_then(|len| len.checked_mul(numbers.size()));
         storages.insert(key, cursor.take(size.unwrap_or(usize::MAX))?);
     }
     collect(root, &heap, &storages, bytes.len())
@@ -208,7 +209,7 @@ fn numbers(
         return fault(format!("the storage {:?} of {name:?} is missing", storage.key));
     };
     let end = storage.start.saturating_add(storage.len);
-    let size = storage.dtype.size();
+    let size = storage.numbers.size();
     let bytes = end.checked_mul(size).and_then(|end| bytes.get(storage.start * size..end));
     let len = shape.iter().try_fold(1_usize, |len, &n| len.checked_mul(n));
     let last = shape.iter().zip(strides).try_fold(*offset, |last, (&n, &stride)| {
@@ -222,8 +223,8 @@ fn numbers(
     }
     budget.spend(len, name)?;
     let mut values = Vec::with_capacity(len);
-    if 0 < len {
-        gather(bytes, storage.dtype, *offset, shape, strides, &mut values);
+    if len > 0 {
+        gather(bytes, storage.numbers, *offset, shape, strides, &mut values);
     }
     Ok(Tensor { shape: shape.clone(), values })
 }
@@ -231,7 +232,7 @@ fn numbers(
 /// Recurses over dimensions.
 fn gather(
     bytes: &[u8],
-    dtype: Dtype,
+    numbers: NumberType,
     first: usize,
     shape: &[usize],
     strides: &[usize],
@@ -240,25 +241,14 @@ fn gather(
     match (shape, strides) {
         ([n, shape @ ..], [stride, strides @ ..]) => {
             for i in 0..*n {
-                gather(bytes, dtype, first + i * stride, shape, strides, values);
+                gather(bytes, numbers, first + i * stride, shape, strides, values);
             }
         }
-        _ => values.push(number(&bytes[first * dtype.size()..], dtype)),
-    }
-}
-
-fn number(bytes: &[u8], dtype: Dtype) -> f32 {
-    fn head<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        std::array::from_fn(|i| bytes[i])
-    }
-    match dtype {
-        Dtype::F16 => f16::from_le_bytes(head(bytes)).to_f32(),
-        Dtype::Bf16 => bf16::from_le_bytes(head(bytes)).to_f32(),
-        Dtype::F32 => f32::from_le_bytes(head(bytes)),
-        Dtype::F64 => f64::from_le_bytes(head(bytes)) as f32,
-        Dtype::U8 => f32::from(bytes[0]),
-        Dtype::I32 => i32::from_le_bytes(head(bytes)) as f32,
-        Dtype::I64 => i64::from_le_bytes(head(bytes)) as f32,
+        _ => {
+            values.push(0.0);
+            let last = values.len() - 1;
+            numbers.decode(&bytes[first * numbers.size()..], &mut values[last..]);
+        }
     }
 }
 

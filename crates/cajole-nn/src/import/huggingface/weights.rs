@@ -9,13 +9,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cajole_files::{IoError, RegularFile};
-use half::{bf16, f16};
 use safetensors::tensor::{Dtype, Metadata};
 use serde::Deserialize;
 
 use super::super::placing::Source;
 use super::super::{ImportError, check_shape, damaged, missing};
 use super::json_of;
+use crate::numbers::NumberType;
 
 /// The file of a network that has only one.
 const SINGLE: &str = "model.safetensors";
@@ -185,9 +185,13 @@ impl Source for Weights {
         let place = self.places.get(name).ok_or_else(|| missing(&self.path, name))?;
         let path = &self.files[place.file];
         check_shape(path, name, &place.shape, shape)?;
-        decoder(place.dtype).map(|_| ()).ok_or_else(|| {
-            damaged(path, format!("{name:?} holds {:?}, which are not weights", place.dtype))
-        })
+        match type_of_weights(place.dtype) {
+            Some(_) => Ok(()),
+            None => {
+                let problem = format!("{name:?} holds {:?}, which are not weights", place.dtype);
+                Err(damaged(path, problem))
+            }
+        }
     }
 
     fn each_row(&self, name: &str, each: &mut dyn FnMut(usize, &[f32])) -> Result<(), ImportError> {
@@ -195,7 +199,10 @@ impl Source for Weights {
         let path = &self.files[place.file];
         let cols = place.shape.last().copied().unwrap_or(1);
         let rows = place.shape.iter().rev().skip(1).product::<usize>();
-        let Some((size, decode)) = decoder(place.dtype).filter(|_| 0 < cols) else { return Ok(()) };
+        let Some(numbers) = type_of_weights(place.dtype).filter(|_| cols > 0) else {
+            return Ok(());
+        };
+        let size = numbers.size();
         let mut file = cajole_files::open(path).map_err(IoError::at(path))?;
         file.seek(SeekFrom::Start(place.at)).map_err(IoError::at(path))?;
         let at_once = (CHUNK_BYTES / (cols * size)).clamp(1, rows.max(1));
@@ -207,7 +214,7 @@ impl Source for Weights {
                 let n = at_once.min(rows - i) * cols * size;
                 file.read_exact(&mut bytes[..n]).map_err(IoError::at(path))?;
             }
-            decode(&bytes[k * cols * size..][..cols * size], &mut row);
+            numbers.decode(&bytes[k * cols * size..][..cols * size], &mut row);
             if let Some(j) = row.iter().position(|v| !v.is_finite()) {
                 let (path, name) = (path.clone(), name.to_owned());
                 return Err(ImportError::NotFinite { path, name, at: i * cols + j, value: row[j] });
@@ -218,21 +225,13 @@ impl Source for Weights {
     }
 }
 
-/// Bytes of a number, and how a row of them becomes f32.
-type Decode = (usize, fn(&[u8], &mut [f32]));
-
-fn decoder(dtype: Dtype) -> Option<Decode> {
-    /// Fills `row` from chunks of `N` bytes.
-    fn each<const N: usize>(bytes: &[u8], row: &mut [f32], of: impl Fn([u8; N]) -> f32) {
-        row.iter_mut().zip(bytes.as_chunks().0).for_each(|(v, bytes)| *v = of(*bytes));
-    }
+/// The type of numbers that are weights; `None` for others.
+fn type_of_weights(dtype: Dtype) -> Option<NumberType> {
     match dtype {
-        Dtype::F64 => Some((8, |bytes, row| each(bytes, row, |b| f64::from_le_bytes(b) as f32))),
-        Dtype::F32 => Some((4, |bytes, row| each(bytes, row, f32::from_le_bytes))),
-        Dtype::F16 => Some((2, |bytes, row| each(bytes, row, |b| f16::from_le_bytes(b).to_f32()))),
-        Dtype::BF16 => {
-            Some((2, |bytes, row| each(bytes, row, |b| bf16::from_le_bytes(b).to_f32())))
-        }
+        Dtype::F64 => Some(NumberType::F64),
+        Dtype::F32 => Some(NumberType::F32),
+        Dtype::F16 => Some(NumberType::F16),
+        Dtype::BF16 => Some(NumberType::Bf16),
         _ => None,
     }
 }

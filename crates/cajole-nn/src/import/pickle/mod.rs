@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use values::{Global, Result, fault};
 
-pub(super) use values::{Cursor, Dtype, Fault, Heap, Storage, Strided, Value};
+pub(super) use values::{Cursor, Fault, Heap, Storage, Strided, Value};
 
 /// More than any network needs; a tensor takes some forty opcodes.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
@@ -203,7 +203,7 @@ impl<'b> Machine<'b> {
             [Value::Text("storage"), class, key, _, length, view] => (class, key, length, view),
             _ => return fault("a reference to something other than a storage"),
         };
-        let (Value::Global(Global::Storage(dtype)), Value::Text(key)) = (class, key) else {
+        let (Value::Global(Global::Storage(numbers)), Value::Text(key)) = (class, key) else {
             return fault("a storage without a type or a key");
         };
         let (start, len) = match view {
@@ -213,7 +213,7 @@ impl<'b> Machine<'b> {
                 _ => return fault("a storage view that is not a triple"),
             },
         };
-        self.heap.storages.push(Storage { dtype, key, start, len });
+        self.heap.storages.push(Storage { numbers, key, start, len });
         self.stack.push(Value::Storage(self.heap.storages.len() - 1));
         Ok(())
     }

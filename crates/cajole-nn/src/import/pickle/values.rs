@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::import::{ImportError, damaged};
+use crate::numbers::NumberType;
 
 /// Why a pickle was rejected, before the file name is attached.
 #[derive(Debug, PartialEq)]
@@ -26,42 +27,18 @@ pub(super) fn fault<T>(problem: impl Into<String>) -> Result<T> {
     Err(Fault::Damaged(problem.into()))
 }
 
-/// Element type of a storage, little-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::import) enum Dtype {
-    F16,
-    Bf16,
-    F32,
-    F64,
-    U8,
-    I32,
-    I64,
-}
-
-impl Dtype {
-    /// The element type of PyTorch's storage class `name`.
-    fn of_storage(name: &str) -> Option<Dtype> {
-        Some(match name {
-            "HalfStorage" => Dtype::F16,
-            "BFloat16Storage" => Dtype::Bf16,
-            "FloatStorage" => Dtype::F32,
-            "DoubleStorage" => Dtype::F64,
-            "BoolStorage" | "ByteStorage" => Dtype::U8,
-            "IntStorage" => Dtype::I32,
-            "LongStorage" => Dtype::I64,
-            _ => return None,
-        })
-    }
-
-    /// Bytes per element.
-    pub(in crate::import) fn size(self) -> usize {
-        match self {
-            Dtype::U8 => 1,
-            Dtype::F16 | Dtype::Bf16 => 2,
-            Dtype::F32 | Dtype::I32 => 4,
-            Dtype::F64 | Dtype::I64 => 8,
-        }
-    }
+/// The element type of PyTorch's storage class `name`.
+fn type_of_storage(name: &str) -> Option<NumberType> {
+    Some(match name {
+        "HalfStorage" => NumberType::F16,
+        "BFloat16Storage" => NumberType::Bf16,
+        "FloatStorage" => NumberType::F32,
+        "DoubleStorage" => NumberType::F64,
+        "BoolStorage" | "ByteStorage" => NumberType::U8,
+        "IntStorage" => NumberType::I32,
+        "LongStorage" => NumberType::I64,
+        _ => return None,
+    })
 }
 
 /// A Python name that a file of tensors may reference.
@@ -70,7 +47,7 @@ pub(in crate::import) enum Global {
     OrderedDict,
     RebuildTensor,
     RebuildParameter,
-    Storage(Dtype),
+    Storage(NumberType),
 }
 
 impl Global {
@@ -79,7 +56,7 @@ impl Global {
             ("collections", "OrderedDict") => Ok(Global::OrderedDict),
             ("torch._utils", "_rebuild_tensor_v2" | "_rebuild_tensor") => Ok(Global::RebuildTensor),
             ("torch._utils", "_rebuild_parameter") => Ok(Global::RebuildParameter),
-            ("torch" | "torch.cuda", _) => Dtype::of_storage(name)
+            ("torch" | "torch.cuda", _) => type_of_storage(name)
                 .map(Global::Storage)
                 .ok_or_else(|| Fault::Refused(format!("{module}.{name}"))),
             _ => Err(Fault::Refused(format!("{module}.{name}"))),
@@ -106,7 +83,7 @@ pub(in crate::import) enum Value<'b> {
 /// A buffer that tensors are views of; its bytes are elsewhere in the file.
 #[derive(Clone, Debug)]
 pub(in crate::import) struct Storage<'b> {
-    pub(in crate::import) dtype: Dtype,
+    pub(in crate::import) numbers: NumberType,
     /// Its key in the file.
     pub(in crate::import) key: &'b str,
     /// Offset of this view in the buffer, in elements.

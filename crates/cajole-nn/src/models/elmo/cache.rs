@@ -13,6 +13,7 @@ use cajole_files::{IoError, replace_whole};
 
 use super::{Elmo, Layers};
 use crate::import::ImportError;
+use crate::numbers::NumberType;
 
 /// Sentences embedded before results are written.
 const AT_ONCE: usize = 64;
@@ -74,9 +75,10 @@ impl Cache {
         if *sum != hash([body]).to_le_bytes() || rest != spelled(words) {
             return None;
         }
-        let values = values.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        let mut numbers = vec![0.0; values.len() / NumberType::F32.size()];
+        NumberType::F32.decode(values, &mut numbers);
         let (dim, count) = (self.elmo.dim(), self.elmo.layers());
-        Some(Layers { words: words.len(), dim, values, count })
+        Some(Layers { words: words.len(), dim, values: numbers, count })
     }
 
     fn keep<W: AsRef<str>>(&self, words: &[W], layers: &Layers) -> Result<(), ImportError> {
