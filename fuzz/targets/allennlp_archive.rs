@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use cajole_nn::import::allennlp::Archive;
+use cajole_import::allennlp::Archive;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use libfuzzer_sys::fuzz_target;

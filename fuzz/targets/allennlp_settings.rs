@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use cajole_import::allennlp::Archive;
+use cajole_import::srl::from_archive;
 use cajole_nn::import::Tensor;
-use cajole_nn::import::allennlp::Archive;
 use cajole_tasks::srl::RoleNetworkConfig;
-use cajole_tasks::srl::import::from_archive;
 use libfuzzer_sys::fuzz_target;
 
 /// Tensors of a network with one unit of everything, three words and two tags.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cajole_nn::import::hdf5::Hdf5;
+use cajole_nn::models::elmo::Hdf5;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cajole_nn::import::torch;
+use cajole_import::torch;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use cajole_import::Tensors;
+use cajole_import::torch_transformer::{self, Ends, Names};
 use cajole_nn::Trainable;
-use cajole_nn::import::torch_transformer::{self, Ends, Names};
-use cajole_nn::import::{Tensor, Tensors};
+use cajole_nn::import::Tensor;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 

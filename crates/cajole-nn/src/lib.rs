@@ -15,7 +15,7 @@
 //! - [`Trainer`]: minibatch training on all cores, deterministic for any number of threads.
 //! - [`checkpoint`]: safetensors in and out.
 //! - [`models::transformer`]: encoders that tag, encoder-decoders that write.
-//! - [`import`]: published weights, from Hugging Face folders, PyTorch, AllenNLP and HDF5 files.
+//! - [`import`]: published weights, from Hugging Face folders.
 
 mod autoregressive;
 mod backward;

@@ -12,6 +12,8 @@
 
 pub use cajole_core as core;
 pub use cajole_files as files;
+#[cfg(feature = "import")]
+pub use cajole_import as import;
 #[cfg(feature = "tasks")]
 pub use cajole_infer as infer;
 pub use cajole_nn as nn;

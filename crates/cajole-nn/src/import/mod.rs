@@ -1,26 +1,12 @@
-//! Imports published weights: Hugging Face folders, PyTorch checkpoints, AllenNLP archives, HDF5 files.
+//! Weights that other programs have written: Hugging Face folders, and what any import needs.
 //!
-//! Published networks come as Python pickles and as HDF5. Both become named [`Tensor`]s of `f32`;
-//! mapping them to parameters is up to the network. The files are untrusted: nothing in them is
-//! executed, memory use is bounded by the file size, and malformed bytes are only ever an error.
-//!
-//! Hugging Face folders are always read; everything else needs the feature `import`, because few need
-//! it and its readers take long to compile.
+//! The files are untrusted: nothing in them is executed, memory use is bounded by the file size, and
+//! malformed bytes are only ever an error. Other formats are those of the crate `cajole-import`, which
+//! few need and which takes long to compile.
 
-#[cfg(feature = "import")]
-pub mod allennlp;
-#[cfg_attr(not(feature = "import"), path = "no_hdf5.rs")]
-pub mod hdf5;
 pub mod huggingface;
-#[cfg(feature = "import")]
-mod pickle;
-mod placing;
-#[cfg(feature = "import")]
-pub mod torch;
-#[cfg(feature = "import")]
-pub mod torch_transformer;
+pub mod placing;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cajole_files::IoError;
@@ -33,9 +19,6 @@ pub struct Tensor {
     /// As many as the product of the dimensions.
     pub values: Vec<f32>,
 }
-
-/// Tensors by name.
-pub type Tensors = BTreeMap<String, Tensor>;
 
 /// Why weights could not be imported.
 #[derive(Debug, thiserror::Error)]
@@ -126,29 +109,21 @@ pub enum ImportError {
     },
 }
 
-/// The tensor `name` of the file `path`.
+/// Checks that all numbers of a tensor are finite.
 ///
 /// # Errors
-/// If it is missing, has another shape, or holds a number that is not finite.
-pub fn expect<'t>(
-    tensors: &'t Tensors,
-    path: &Path,
-    name: &str,
-    shape: &[usize],
-) -> Result<&'t Tensor, ImportError> {
-    let tensor = tensors.get(name).ok_or_else(|| missing(path, name))?;
-    check_shape(path, name, &tensor.shape, shape)?;
-    check_finite(path, name, &tensor.values)?;
-    Ok(tensor)
-}
-
-fn check_finite(path: &Path, name: &str, values: &[f32]) -> Result<(), ImportError> {
+/// If one is not.
+pub fn check_finite(path: &Path, name: &str, values: &[f32]) -> Result<(), ImportError> {
     let Some(at) = values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
     let (path, name) = (path.to_owned(), name.to_owned());
     Err(ImportError::NotFinite { path, name, at, value: values[at] })
 }
 
-fn check_shape(
+/// Compares the shape of a tensor with what a network expects.
+///
+/// # Errors
+/// If they differ.
+pub fn check_shape(
     path: &Path,
     name: &str,
     found: &[usize],
@@ -165,10 +140,12 @@ fn check_shape(
     })
 }
 
-pub(crate) fn damaged(path: &Path, problem: impl ToString) -> ImportError {
+/// The error that a file is truncated or of another format.
+pub fn damaged(path: &Path, problem: impl ToString) -> ImportError {
     ImportError::Damaged { path: path.to_owned(), problem: problem.to_string() }
 }
 
-fn missing(path: &Path, name: &str) -> ImportError {
+/// The error that a file lacks a tensor, a dataset or a file within.
+pub fn missing(path: &Path, name: &str) -> ImportError {
     ImportError::Missing { path: path.to_owned(), name: name.to_owned() }
 }

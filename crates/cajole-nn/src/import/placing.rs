@@ -3,7 +3,6 @@
 //! PyTorch's linear layers hold `(output, input)`, ours `(input, output)`, and ours join queries,
 //! keys and values. All shapes are checked before any weight is read or has room made for it.
 
-#[cfg(feature = "import")]
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use super::{ImportError, missing};
 use crate::layout::{Layout, Param};
 
 /// Tensors by name.
-pub(super) trait Source {
+pub trait Source {
     /// The file that lists them.
     fn path(&self) -> &Path;
 
@@ -52,8 +51,19 @@ enum How {
     Part { first: usize, n: usize, to: usize },
 }
 
+/// Some rows of a linear layer in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// The first of them.
+    pub first: usize,
+    /// How many.
+    pub n: usize,
+    /// How many the layer has.
+    pub of: usize,
+}
+
 /// A plan for the weights of a network.
-pub(super) struct Placing<'a, S> {
+pub struct Placing<'a, S> {
     source: &'a S,
     layout: &'a Layout,
     /// What tensors' names may begin with, the most likely first.
@@ -64,7 +74,8 @@ pub(super) struct Placing<'a, S> {
 }
 
 impl<'a, S: Source> Placing<'a, S> {
-    pub(super) fn new(source: &'a S, layout: &'a Layout, prefixes: &'a [&'a str]) -> Self {
+    /// A plan for the parameters of `layout`, without any tensors yet.
+    pub fn new(source: &'a S, layout: &'a Layout, prefixes: &'a [&'a str]) -> Self {
         let filled = vec![0; layout.entries().len()];
         Placing { source, layout, prefixes, jobs: Vec::new(), filled }
     }
@@ -75,7 +86,10 @@ impl<'a, S: Source> Placing<'a, S> {
     }
 
     /// The name in the file of the first of these tensors that exists, with any prefix.
-    pub(super) fn find(&self, names: &[&str]) -> Result<Option<String>, ImportError> {
+    ///
+    /// # Errors
+    /// As [`Source::find`].
+    pub fn find(&self, names: &[&str]) -> Result<Option<String>, ImportError> {
         let prefixes = self.prefixes;
         let all = names.iter().flat_map(|name| prefixes.iter().map(move |p| format!("{p}{name}")));
         Ok(self.source.find(&all.collect::<Vec<_>>())?.map(str::to_owned))
@@ -102,56 +116,66 @@ impl<'a, S: Source> Placing<'a, S> {
     }
 
     /// A table, from any of these tensors.
-    pub(super) fn table(&mut self, name: &str, from: &[&str]) -> Result<(), ImportError> {
+    ///
+    /// # Errors
+    /// If none of them exists, or the one that does has another shape.
+    pub fn table(&mut self, name: &str, from: &[&str]) -> Result<(), ImportError> {
         let Some(to) = self.param(name) else { return Ok(()) };
         self.add(from, to, &[to.rows as usize, to.cols as usize], How::AsIs)
     }
 
     /// A vector, from a tensor of this shape.
-    pub(super) fn vector(
-        &mut self,
-        name: &str,
-        from: &str,
-        shape: &[usize],
-    ) -> Result<(), ImportError> {
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn vector(&mut self, name: &str, from: &str, shape: &[usize]) -> Result<(), ImportError> {
         let Some(to) = self.param(name) else { return Ok(()) };
         self.add(&[from], to, shape, How::Part { first: 0, n: to.cols as usize, to: 0 })
     }
 
     /// A linear layer `NAME.w`, `NAME.b`, from one or more with the same input.
-    pub(super) fn linear(&mut self, name: &str, from: &[String]) -> Result<(), ImportError> {
+    ///
+    /// # Errors
+    /// If one of them is missing or has another shape.
+    pub fn linear(&mut self, name: &str, from: &[String]) -> Result<(), ImportError> {
         let Some(w) = self.param(&format!("{name}.w")) else { return Ok(()) };
         let n = w.cols as usize / from.len();
         for (i, from) in from.iter().enumerate() {
-            self.part(name, &[&format!("{from}."), ""], (0, n), (n, i * n))?;
+            self.part(name, &[&format!("{from}."), ""], Rows { first: 0, n, of: n }, i * n)?;
         }
         Ok(())
     }
 
-    /// Columns of a linear layer from `to` on, from `n` rows of another from `first` on, which has
-    /// `rows` of them. The name of its tensors is `names` around `weight` and `bias`.
-    pub(super) fn part(
+    /// Columns of a linear layer from `to` on, from rows of another. The name of its tensors is `names`
+    /// around `weight` and `bias`.
+    ///
+    /// # Errors
+    /// If they are missing or have another shape.
+    pub fn part(
         &mut self,
         name: &str,
         names: &[&str; 2],
-        (first, n): (usize, usize),
-        (rows, to): (usize, usize),
+        rows: Rows,
+        to: usize,
     ) -> Result<(), ImportError> {
-        let [before, after] = names;
+        let ([before, after], Rows { first, n, of }) = (names, rows);
         if let Some(w) = self.param(&format!("{name}.w")) {
-            let shape = [rows, w.rows as usize];
+            let shape = [of, w.rows as usize];
             let place = How::Turned { first, n, to };
             self.add(&[&format!("{before}weight{after}")], w, &shape, place)?;
         }
         if let Some(b) = self.param(&format!("{name}.b")) {
             let place = How::Part { first, n, to };
-            self.add(&[&format!("{before}bias{after}")], b, &[rows], place)?;
+            self.add(&[&format!("{before}bias{after}")], b, &[of], place)?;
         }
         Ok(())
     }
 
     /// A norm `NAME.gain`, `NAME.bias`.
-    pub(super) fn norm(&mut self, name: &str, from: &str) -> Result<(), ImportError> {
+    ///
+    /// # Errors
+    /// If its tensors are missing or have another shape.
+    pub fn norm(&mut self, name: &str, from: &str) -> Result<(), ImportError> {
         for (part, tensor) in [("gain", "weight"), ("bias", "bias")] {
             let Some(to) = self.param(&format!("{name}.{part}")) else { continue };
             let place = How::Part { first: 0, n: to.cols as usize, to: 0 };
@@ -161,8 +185,7 @@ impl<'a, S: Source> Placing<'a, S> {
     }
 
     /// The tensors that have a place, as the file calls them.
-    #[cfg(feature = "import")]
-    pub(super) fn tensors(&self) -> BTreeSet<&str> {
+    pub fn tensors(&self) -> BTreeSet<&str> {
         self.jobs.iter().map(|job| job.tensor.as_str()).collect()
     }
 
@@ -170,7 +193,7 @@ impl<'a, S: Source> Placing<'a, S> {
     ///
     /// # Errors
     /// If a parameter has no tensor, a file cannot be read, or a weight is not finite.
-    pub(super) fn read(
+    pub fn read(
         self,
         new: &[&str],
         initial: impl FnOnce(&Layout) -> Vec<f32>,

@@ -4,14 +4,12 @@ mod best_first;
 mod checkpoints;
 mod constrained_tags;
 mod decoding;
-#[cfg(feature = "import")]
+#[cfg(feature = "hdf5")]
 mod elmo;
 mod fine_tuning;
 mod halves;
 mod halves_recording;
 mod huggingface;
-#[cfg(feature = "import")]
-mod import;
 mod in_step;
 mod inference;
 #[path = "../networks/mod.rs"]

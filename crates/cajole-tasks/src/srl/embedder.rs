@@ -86,7 +86,7 @@ impl Embedder {
     ///
     /// # Errors
     /// If the mix is for another number of layers.
-    pub(crate) fn with_mix(self, mix: Mix) -> Result<Self, ImportError> {
+    pub fn with_mix(self, mix: Mix) -> Result<Self, ImportError> {
         let (found, layers) = (mix.weights.len(), self.elmo().layers());
         match found == layers {
             true => Ok(Embedder { mix, last: Mutex::default(), ..self }),

@@ -20,7 +20,7 @@ use cajole_treebank::roles::sentence::{Proposition, Sentence};
 use serde::{Deserialize, Serialize};
 
 use super::embedder::{ElmoFiles, Embedder};
-use super::import::Imported;
+use super::imported::Imported;
 use super::instance::Instance;
 use super::network::{RoleNetwork, RoleNetworkConfig};
 use super::splitter::{SplitError, Splitter};

@@ -34,7 +34,7 @@ pub enum Lookup {
 }
 
 /// AllenNLP's entry for unknown words.
-pub(crate) const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
+pub const OUT_OF_VOCABULARY: &str = "@@UNKNOWN@@";
 
 /// The input vocabulary of a network.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Lexicon {
 
     /// Changes how words are looked up.
     #[must_use]
-    pub(crate) fn with_lookup(self, lookup: Lookup) -> Self {
+    pub fn with_lookup(self, lookup: Lookup) -> Self {
         Lexicon { lookup, ..self }
     }
 

@@ -1,9 +1,6 @@
 //! Encoder-decoders that write text, from elsewhere: as a checkpoint folder, they have a
-//! `tokenizer.json`. With the feature of this name, `import` makes such a folder from a plain
-//! PyTorch state dict. Hugging Face folders need no import.
-
-#[cfg(feature = "import")]
-pub mod import;
+//! `tokenizer.json`. The crate `cajole-import` makes such a folder from a plain PyTorch state dict.
+//! Hugging Face folders need no import.
 
 use cajole_nn::Trained;
 use cajole_nn::models::transformer::{EncoderDecoder, EncoderDecoderConfig};

@@ -6,8 +6,7 @@ use anyhow::Context;
 use cajole_nn::checkpoint::Precision;
 use cajole_nn::models::transformer::EncoderDecoderConfig;
 use cajole_tasks::Checkpoint;
-use cajole_tasks::srl::{self, ElmoFiles};
-use cajole_tasks::writer;
+use cajole_tasks::srl::ElmoFiles;
 
 use super::{Allennlp, Torch};
 use crate::Session;
@@ -28,7 +27,7 @@ fn save<C: Checkpoint>(
 
 pub(super) fn torch(what: &Torch, session: &Session) -> anyhow::Result<()> {
     let Torch { file, mapping, out, overwrite } = what;
-    let (writer, card) = writer::import::torch(file, mapping)
+    let (writer, card) = cajole_import::writer::torch(file, mapping)
         .with_context(|| format!("cannot import {}", file.display()))?;
     save(&writer, &card, out, *overwrite)?;
     if session.json {
@@ -50,7 +49,7 @@ pub(super) fn allennlp(what: &Allennlp, session: &Session) -> anyhow::Result<()>
     let Allennlp { archive, out, overwrite, options, weights } = what;
     let elmo = options.clone().zip(weights.clone());
     let elmo = elmo.map(|(options, weights)| ElmoFiles { options, weights });
-    let (tagger, card) = srl::import::allennlp(archive, elmo.as_ref())
+    let (tagger, card) = cajole_import::srl::allennlp(archive, elmo.as_ref())
         .with_context(|| format!("cannot import {}", archive.display()))?;
     save(&tagger, &card, out, *overwrite)?;
     if session.json {

@@ -4,10 +4,10 @@
 //! an output projection: `h = (o ∘ tanh c) W_p`, with both `c` and `h` clipped. Sentences run in
 //! parallel, longest first, so that unfinished ones are always a prefix of the rows.
 
+use super::hdf5::Hdf5;
 use super::matrix::Matrix;
 use super::options::LstmOptions;
 use crate::import::ImportError;
-use crate::import::hdf5::Hdf5;
 use crate::kernels::{sigmoid, tanh};
 
 /// Reading direction.

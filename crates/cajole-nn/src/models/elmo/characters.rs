@@ -4,9 +4,9 @@
 //! bytes between start and end markers, padded to `M`. Each filter is applied to every window of
 //! `w` characters and max-pooled.
 
+use super::hdf5::Hdf5;
 use super::options::{Activation, CharCnnOptions};
 use crate::import::ImportError;
-use crate::import::hdf5::Hdf5;
 use crate::kernels::{add_product, tanh};
 
 /// AllenNLP's start-of-sentence word.

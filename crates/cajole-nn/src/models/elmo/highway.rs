@@ -3,10 +3,10 @@
 //! A highway layer carries over part of its input: `y = g ∘ relu(x W + b) + (1 − g) ∘ x`, with the
 //! gate `g = σ(x V + c)`.
 
+use super::hdf5::Hdf5;
 use super::matrix::Matrix;
 use super::options::Options;
 use crate::import::ImportError;
-use crate::import::hdf5::Hdf5;
 use crate::kernels::sigmoid;
 
 /// Words `(U, F)` to words `(U, P)`.

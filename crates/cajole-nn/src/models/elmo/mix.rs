@@ -1,11 +1,8 @@
 //! The scalar mix of ELMo's layers that a task reads.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use super::Layers;
-use crate::import::{ImportError, Tensors, expect};
 use crate::kernels::{add_scaled, softmax};
 
 /// `γ Σ_l softmax(w)_l · layer_l`, with task-specific `w` and `γ`.
@@ -22,27 +19,6 @@ impl Mix {
     /// The mean of `layers` layers, where training starts.
     pub fn mean(layers: usize) -> Mix {
         Mix { weights: vec![0.0; layers], gamma: 1.0 }
-    }
-
-    /// The mix that AllenNLP stores under `prefix` (`….scalar_mix_0`) in the tensors of `path`.
-    ///
-    /// # Errors
-    /// If it is missing or for another number of layers.
-    pub fn from_tensors(
-        path: &Path,
-        tensors: &Tensors,
-        prefix: &str,
-        layers: usize,
-    ) -> Result<Mix, ImportError> {
-        let number = |name: String| Ok(expect(tensors, path, &name, &[1])?.values[0]);
-        let weights = (0..layers).map(|l| number(format!("{prefix}.scalar_parameters.{l}")));
-        let weights = weights.collect::<Result<_, ImportError>>()?;
-        let surplus = format!("{prefix}.scalar_parameters.{layers}");
-        if tensors.contains_key(&surplus) {
-            let problem = format!("{surplus:?} is for a layer that this ELMo does not have");
-            return Err(ImportError::Options { path: path.to_owned(), problem });
-        }
-        Ok(Mix { weights, gamma: number(format!("{prefix}.gamma"))? })
     }
 
     /// One vector per word: `(T, D)`.

@@ -6,11 +6,13 @@
 //! embeddings can be cached on disk (`cache.rs`).
 //!
 //! Reference: Peters et al., *Deep contextualized word representations*, 2018. Weights are read as
-//! published, from `options.json` and `weights.hdf5`.
+//! published, from `options.json` and `weights.hdf5` (`hdf5.rs`, with the feature of that name).
 
 mod bilm;
 mod cache;
 mod characters;
+#[cfg_attr(not(feature = "hdf5"), path = "no_hdf5.rs")]
+mod hdf5;
 mod highway;
 mod matrix;
 mod mix;
@@ -23,7 +25,6 @@ use cajole_files::read_regular;
 use rayon::prelude::*;
 
 use crate::import::ImportError;
-use crate::import::hdf5::Hdf5;
 use bilm::{Direction, Lm, Memory, Spans};
 use characters::{CharCnn, SENTENCE_END, SENTENCE_START};
 use highway::Projection;
@@ -31,6 +32,7 @@ use options::Options;
 
 pub use cache::Cache;
 pub use characters::character_ids;
+pub use hdf5::Hdf5;
 pub use mix::Mix;
 
 /// Sentences per batch when no state connects them.

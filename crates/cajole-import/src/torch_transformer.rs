@@ -7,18 +7,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cajole_core::model::Symbol;
-use serde::{Deserialize, Serialize};
-
-use super::placing::{Placing, Source};
-use super::{ImportError, Tensors, check_finite, check_shape, missing};
-use crate::layers::activation::Nonlinearity;
-use crate::layers::norm::NormKind;
-use crate::layers::positions::Waves;
-use crate::models::transformer::{
+use cajole_nn::Trainable;
+use cajole_nn::import::placing::{Placing, Rows, Source};
+use cajole_nn::import::{ImportError, check_finite, check_shape, missing};
+use cajole_nn::layers::activation::Nonlinearity;
+use cajole_nn::layers::norm::NormKind;
+use cajole_nn::layers::positions::Waves;
+use cajole_nn::models::transformer::{
     EmbeddingConfig, EncoderDecoder, EncoderDecoderConfig, Positions, StackConfig,
 };
-use crate::network::Trainable;
-use crate::settings::{dropout, size};
+use cajole_nn::settings::{dropout, size};
+use serde::{Deserialize, Serialize};
+
+use crate::tensors::Tensors;
 
 /// What a state dict does not say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,6 +166,8 @@ pub fn read(
     let net = EncoderDecoder::new(config);
     let width = net.config.encoder.width;
     let mut to = Placing::new(&source, net.layout(), &[""]);
+    // PyTorch joins queries, keys and values in one layer.
+    let joined = |first: usize, n: usize| Rows { first, n, of: 3 * width };
     to.table("reads.symbols", &[&format!("{}.weight", names.reads)])?;
     to.table("writes.symbols", &[&format!("{}.weight", names.writes)])?;
     if let Some((reads, writes)) = &names.positions {
@@ -183,13 +186,13 @@ pub fn read(
             let from = |part: &str| format!("{all}.layers.{i}.{part}");
             let own = |part: &str| format!("{stack}.{i}.{part}");
             let projected = |part: &str| from(&format!("{part}.in_proj_"));
-            let (same, joined) = (projected("self_attn"), 3 * width);
-            to.part(&own("attention.qkv"), &[&same, ""], (0, joined), (joined, 0))?;
+            let same = projected("self_attn");
+            to.part(&own("attention.qkv"), &[&same, ""], joined(0, 3 * width), 0)?;
             to.linear(&own("attention.out"), &[from("self_attn.out_proj")])?;
             to.norm(&own("attention.norm"), &from("norm1"))?;
             let cross = projected("multihead_attn");
-            to.part(&own("cross.q"), &[&cross, ""], (0, width), (joined, 0))?;
-            to.part(&own("cross.kv"), &[&cross, ""], (width, 2 * width), (joined, 0))?;
+            to.part(&own("cross.q"), &[&cross, ""], joined(0, width), 0)?;
+            to.part(&own("cross.kv"), &[&cross, ""], joined(width, 2 * width), 0)?;
             to.linear(&own("cross.out"), &[from("multihead_attn.out_proj")])?;
             to.norm(&own("cross.norm"), &from(cross_norm))?;
             to.linear(&own("feed.up"), &[from("linear1")])?;

@@ -6,9 +6,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use cajole_files::{IoError, read_regular};
+use cajole_nn::import::{ImportError, damaged, missing};
+use cajole_nn::models::elmo::Mix;
 use flate2::read::GzDecoder;
 
-use super::{ImportError, Tensors, damaged, missing, torch};
+use crate::tensors::{Tensors, expect};
+use crate::torch;
 
 const CONFIG: &str = "config.json";
 const VOCABULARY: &str = "vocabulary";
@@ -67,6 +70,28 @@ impl Archive {
         });
         Ok(Archive { config, tensors, vocabulary: vocabulary.collect::<Result<_, _>>()? })
     }
+}
+
+/// The mix of ELMo's layers that AllenNLP stores under `prefix` (`….scalar_mix_0`) in the tensors of
+/// `path`.
+///
+/// # Errors
+/// If it is missing or for another number of layers.
+pub fn mix(
+    path: &Path,
+    tensors: &Tensors,
+    prefix: &str,
+    layers: usize,
+) -> Result<Mix, ImportError> {
+    let number = |name: String| Ok(expect(tensors, path, &name, &[1])?.values[0]);
+    let weights = (0..layers).map(|l| number(format!("{prefix}.scalar_parameters.{l}")));
+    let weights = weights.collect::<Result<_, ImportError>>()?;
+    let surplus = format!("{prefix}.scalar_parameters.{layers}");
+    if tensors.contains_key(&surplus) {
+        let problem = format!("{surplus:?} is for a layer that this ELMo does not have");
+        return Err(ImportError::Options { path: path.to_owned(), problem });
+    }
+    Ok(Mix { weights, gamma: number(format!("{prefix}.gamma"))? })
 }
 
 type Files = BTreeMap<String, Vec<u8>>;

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use crate::import::{ImportError, damaged};
-use crate::numbers::NumberType;
+use cajole_nn::import::{ImportError, damaged};
+use cajole_nn::numbers::NumberType;
 
 /// Why a pickle was rejected, before the file name is attached.
 #[derive(Debug, PartialEq)]
-pub(in crate::import) enum Fault {
+pub(crate) enum Fault {
     Damaged(String),
     Refused(String),
 }
 
 impl Fault {
-    pub(in crate::import) fn in_file(self, path: &Path) -> ImportError {
+    pub(crate) fn in_file(self, path: &Path) -> ImportError {
         match self {
             Fault::Damaged(problem) => damaged(path, problem),
             Fault::Refused(what) => ImportError::Refused { path: path.to_owned(), what },
@@ -43,7 +43,7 @@ fn type_of_storage(name: &str) -> Option<NumberType> {
 
 /// A Python name that a file of tensors may reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::import) enum Global {
+pub(crate) enum Global {
     OrderedDict,
     RebuildTensor,
     RebuildParameter,
@@ -66,7 +66,7 @@ impl Global {
 
 /// A Python value; containers are indices into the [`Heap`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::import) enum Value<'b> {
+pub(crate) enum Value<'b> {
     None,
     Bool,
     Int(i128),
@@ -82,44 +82,44 @@ pub(in crate::import) enum Value<'b> {
 
 /// A buffer that tensors are views of; its bytes are elsewhere in the file.
 #[derive(Clone, Debug)]
-pub(in crate::import) struct Storage<'b> {
-    pub(in crate::import) numbers: NumberType,
+pub(crate) struct Storage<'b> {
+    pub(crate) numbers: NumberType,
     /// Its key in the file.
-    pub(in crate::import) key: &'b str,
+    pub(crate) key: &'b str,
     /// Offset of this view in the buffer, in elements.
-    pub(in crate::import) start: usize,
+    pub(crate) start: usize,
     /// Length of this view, in elements.
-    pub(in crate::import) len: usize,
+    pub(crate) len: usize,
 }
 
 /// A tensor as a strided view of a storage.
 #[derive(Clone, Debug)]
-pub(in crate::import) struct Strided {
-    pub(in crate::import) storage: usize,
-    pub(in crate::import) offset: usize,
-    pub(in crate::import) shape: Vec<usize>,
-    pub(in crate::import) strides: Vec<usize>,
+pub(crate) struct Strided {
+    pub(crate) storage: usize,
+    pub(crate) offset: usize,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) strides: Vec<usize>,
 }
 
 /// The arena that values index into.
 #[derive(Default)]
-pub(in crate::import) struct Heap<'b> {
-    pub(in crate::import) tuples: Vec<Vec<Value<'b>>>,
-    pub(in crate::import) lists: Vec<Vec<Value<'b>>>,
-    pub(in crate::import) dicts: Vec<Vec<(Value<'b>, Value<'b>)>>,
-    pub(in crate::import) storages: Vec<Storage<'b>>,
-    pub(in crate::import) tensors: Vec<Strided>,
+pub(crate) struct Heap<'b> {
+    pub(crate) tuples: Vec<Vec<Value<'b>>>,
+    pub(crate) lists: Vec<Vec<Value<'b>>>,
+    pub(crate) dicts: Vec<Vec<(Value<'b>, Value<'b>)>>,
+    pub(crate) storages: Vec<Storage<'b>>,
+    pub(crate) tensors: Vec<Strided>,
 }
 
 /// Bytes, and the read position.
 #[derive(Clone, Copy)]
-pub(in crate::import) struct Cursor<'b> {
-    pub(in crate::import) bytes: &'b [u8],
-    pub(in crate::import) at: usize,
+pub(crate) struct Cursor<'b> {
+    pub(crate) bytes: &'b [u8],
+    pub(crate) at: usize,
 }
 
 impl<'b> Cursor<'b> {
-    pub(in crate::import) fn take(&mut self, n: usize) -> Result<&'b [u8]> {
+    pub(crate) fn take(&mut self, n: usize) -> Result<&'b [u8]> {
         let taken = self.at.checked_add(n).and_then(|end| self.bytes.get(self.at..end));
         let Some(taken) = taken else {
             return fault(format!("it ends at byte {}, before it is complete", self.bytes.len()));
@@ -128,7 +128,7 @@ impl<'b> Cursor<'b> {
         Ok(taken)
     }
 
-    pub(in crate::import) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)

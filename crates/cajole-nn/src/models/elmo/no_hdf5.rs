@@ -1,10 +1,10 @@
-//! HDF5 files in a build without the feature `import`: they are refused, so that a checkpoint with
+//! HDF5 files in a build without the feature `hdf5`: they are refused, so that a checkpoint with
 //! ELMo says what it needs.
 
 use std::convert::Infallible;
 use std::path::Path;
 
-use super::{ImportError, Tensor};
+use crate::import::{ImportError, Tensor};
 
 /// An HDF5 file, of which there are none in this build.
 pub struct Hdf5(Infallible);

@@ -14,14 +14,14 @@ use std::collections::HashMap;
 
 use values::{Global, Result, fault};
 
-pub(super) use values::{Cursor, Fault, Heap, Storage, Strided, Value};
+pub(crate) use values::{Cursor, Fault, Heap, Storage, Strided, Value};
 
 /// More than any network needs; a tensor takes some forty opcodes.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 const MAX_RANK: usize = 16;
 
 /// Reads one pickle and advances the cursor past it.
-pub(super) fn read<'b>(cursor: &mut Cursor<'b>) -> Result<(Value<'b>, Heap<'b>)> {
+pub(crate) fn read<'b>(cursor: &mut Cursor<'b>) -> Result<(Value<'b>, Heap<'b>)> {
     let mut machine = Machine {
         cursor: *cursor,
         stack: Vec::new(),

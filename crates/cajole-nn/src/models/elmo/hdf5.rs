@@ -9,7 +9,7 @@ use cajole_files::read_regular;
 use hdf5_reader::error::Error;
 use hdf5_reader::{Datatype, Hdf5File, OpenOptions};
 
-use super::{ImportError, Tensor, check_finite, check_shape, damaged, missing};
+use crate::import::{ImportError, Tensor, check_finite, check_shape, damaged, missing};
 
 /// An HDF5 file, held in memory.
 pub struct Hdf5 {

@@ -1,13 +1,12 @@
-//! Other people's files: the same numbers as PyTorch reads, and no panic whatever the bytes.
+//! PyTorch's files: the same numbers as PyTorch reads, and no panic whatever the bytes.
 
-use cajole_testing::outside;
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use cajole_nn::import::allennlp::Archive;
-use cajole_nn::import::hdf5::Hdf5;
-use cajole_nn::import::{ImportError, Tensors, torch};
+use cajole_import::allennlp::Archive;
+use cajole_import::{Tensors, torch};
+use cajole_nn::import::ImportError;
+use cajole_testing::outside;
 use proptest::prelude::*;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -161,7 +160,7 @@ fn errors_name_the_file_and_what_is_wrong_with_it() {
     assert!(read(&ZIP[..ZIP.len() / 2]).contains("a.th is damaged"));
     assert!(read(&LEGACY[..LEGACY.len() - 1]).contains("before it is complete"));
     let absent = torch::read(Path::new("no/such.th")).unwrap_err();
-    assert!(matches!(absent, ImportError::Io { .. }));
+    assert!(matches!(absent, ImportError::Io(_)));
 }
 
 proptest! {
@@ -193,30 +192,5 @@ proptest! {
     ) {
         let bytes = [&LEGACY[..legacy_object_start()], &program].concat();
         let _ = torch::from_bytes(Path::new("program"), &bytes);
-    }
-
-    #[test]
-    fn mutated_hdf5_files_are_errors_or_tensors_but_never_panics(
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
-        cut in any::<prop::sample::Index>(),
-        keep in any::<bool>(),
-    ) {
-        let Some(path) = outside::find("../fixtures/allennlp_elmo/lm_embeddings_1.hdf5") else {
-            return Ok(());
-        };
-        let mut bytes = fs::read(path).unwrap();
-        for (at, value) in changes {
-            // Most of the file is numbers; what can go wrong is at its beginning.
-            let at = at.index(4096);
-            bytes[at] = value;
-        }
-        if !keep {
-            bytes.truncate(cut.index(bytes.len()));
-        }
-        if let Ok(file) = Hdf5::from_bytes(Path::new("mutated"), bytes) {
-            for sentence in 0..10 {
-                let _ = file.dataset(&sentence.to_string());
-            }
-        }
     }
 }

@@ -1,32 +1,13 @@
-//! Imports AllenNLP role labelers as taggers.
+//! What the card of an imported tagger says beside the usual.
 //!
-//! AllenNLP's `srl` model and our tagger are both the tagger of He et al. 2017: words and a
-//! predicate indicator go through LSTMs to one tag per word. So importing an archive only renames
-//! and transposes tensors, and the result computes the same. Every tensor must have a place and
-//! every place a tensor; an archive with more or less in it is another network, and an error.
-//!
-//! Three things are specific to AllenNLP and recorded on the card: how words are looked up, that
-//! decoding sums probabilities instead of their logarithms, and the ELMo layer mix. ELMo itself is
-//! read from its published files. Here it starts every sentence with a fresh state, where AllenNLP
-//! carries the state over from the previous sentence.
-//!
-//! Archives are read with the feature `import`; networks that were imported open without it, except
-//! those with ELMo.
-
-#[cfg(feature = "import")]
-mod archive;
-#[cfg(feature = "import")]
-mod settings;
-#[cfg(feature = "import")]
-mod weights;
+//! Networks of AllenNLP are imported by the crate `cajole-import`. They open as all others do; those with
+//! ELMo need the feature `hdf5` of `cajole-nn`.
 
 use cajole_core::decoders::tags::Space;
 use cajole_nn::models::elmo::Mix;
 use serde::{Deserialize, Serialize};
 
 use crate::words::Lookup;
-#[cfg(feature = "import")]
-pub use archive::{allennlp, from_archive};
 
 /// Additional card fields of an imported tagger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,11 +10,12 @@ use std::io;
 use std::path::Path;
 
 use cajole_files::read_regular;
+use cajole_nn::import::{ImportError, Tensor, damaged, missing};
+use cajole_nn::numbers::NumberType;
 use zip::ZipArchive;
 
-use super::pickle::{self, Cursor, Fault, Heap, Strided, Value};
-use super::{ImportError, Tensor, Tensors, damaged, missing};
-use crate::numbers::NumberType;
+use crate::pickle::{self, Cursor, Fault, Heap, Strided, Value};
+use crate::tensors::Tensors;
 
 /// Magic bytes of the zip format.
 const ZIP: &[u8] = b"PK\x03\x04";

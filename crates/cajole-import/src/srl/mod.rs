@@ -1,4 +1,17 @@
-//! From an archive to a tagger and its card.
+//! Role labelers of AllenNLP, as taggers.
+//!
+//! AllenNLP's `srl` model and our tagger are both the tagger of He et al. 2017: words and a
+//! predicate indicator go through LSTMs to one tag per word. So importing an archive only renames
+//! and transposes tensors, and the result computes the same. Every tensor must have a place and
+//! every place a tensor; an archive with more or less in it is another network, and an error.
+//!
+//! Three things are specific to AllenNLP and recorded on the card: how words are looked up, that
+//! decoding sums probabilities instead of their logarithms, and the ELMo layer mix. ELMo itself is
+//! read from its published files. Here it starts every sentence with a fresh state, where AllenNLP
+//! carries the state over from the previous sentence.
+
+mod settings;
+mod weights;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,19 +19,18 @@ use std::sync::Arc;
 use cajole_core::constraints::TagSet;
 use cajole_core::decoders::tags::Space;
 use cajole_nn::import::ImportError;
-use cajole_nn::import::allennlp::Archive;
-use cajole_nn::import::hdf5::Hdf5;
 use cajole_nn::models::TaggerConfig;
+use cajole_nn::models::elmo::Hdf5;
 use cajole_nn::{Tagging, Trained};
+use cajole_tasks::srl::{
+    Card, ElmoFiles, Embedder, Imported, RoleNetwork, RoleNetworkConfig, RoleTagger, Vocabulary,
+};
+use cajole_tasks::words::lexicon::OUT_OF_VOCABULARY;
+use cajole_tasks::words::{Lexicon, Reads};
 
-use super::Imported;
-use super::settings::{Embedding, Settings};
-use super::weights::{self, Tensors};
-use crate::srl::embedder::{ElmoFiles, Embedder};
-use crate::srl::network::{RoleNetwork, RoleNetworkConfig};
-use crate::srl::tagger::{Card, RoleTagger, Vocabulary};
-use crate::words::lexicon::OUT_OF_VOCABULARY;
-use crate::words::{Lexicon, Reads};
+use crate::allennlp::Archive;
+use settings::{Embedding, Settings};
+use weights::Tensors;
 
 /// Imports a role labeler from AllenNLP's `model.tar.gz`, or from a folder with the same contents.
 ///

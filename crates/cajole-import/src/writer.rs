@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use cajole_files::limits::{MOST_SETTINGS_BYTES, MOST_VOCABULARY_BYTES};
 use cajole_files::text_of;
 use cajole_nn::Trained;
-use cajole_nn::import::torch_transformer::{self, Ends, Names};
-use cajole_nn::import::{ImportError, torch};
+use cajole_nn::import::ImportError;
 use cajole_nn::settings::size;
+use cajole_tasks::checkpoint::{self, LoadError};
+use cajole_tasks::writer::{Card, TextWriter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Card, TextWriter};
-use crate::checkpoint::{self, LoadError};
+use crate::torch;
+use crate::torch_transformer::{self, Ends, Names};
 
 /// A mapping file.
 #[derive(Debug, Deserialize)]

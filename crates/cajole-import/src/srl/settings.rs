@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cajole_nn::import::ImportError;
 use cajole_nn::models::{CellKind, Reading};
+use cajole_tasks::words::Lookup;
 use serde_json::{Map, Value};
-
-use crate::words::Lookup;
 
 /// The settings that affect what the network computes.
 #[derive(Debug)]

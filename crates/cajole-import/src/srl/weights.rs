@@ -9,41 +9,41 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cajole_nn::Tagger;
-use cajole_nn::import::{self, ImportError, Tensor};
+use cajole_nn::import::{ImportError, Tensor, missing};
 use cajole_nn::models::elmo::Mix;
 use cajole_nn::models::{CellKind, Features, LstmTagger, TaggerConfig};
 
 use super::settings::{Embedding, EncoderKind, Settings};
+use crate::{allennlp, expect};
 
 /// The tensors of an archive, and which of them are still unused.
 pub(super) struct Tensors<'a> {
     path: &'a Path,
-    all: &'a import::Tensors,
+    all: &'a crate::Tensors,
     left: BTreeMap<&'a str, &'a Tensor>,
 }
 
 impl<'a> Tensors<'a> {
-    pub(super) fn new(path: &'a Path, all: &'a import::Tensors) -> Self {
+    pub(super) fn new(path: &'a Path, all: &'a crate::Tensors) -> Self {
         let left = all.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
         Tensors { path, all, left }
     }
 
     /// Takes the values of a tensor, checking its shape.
     fn take(&mut self, name: &str, shape: &[usize]) -> Result<&'a [f32], ImportError> {
-        let tensor = import::expect(self.all, self.path, name, shape)?;
+        let tensor = expect(self.all, self.path, name, shape)?;
         self.left.remove(name);
         Ok(&tensor.values)
     }
 
     /// Looks at a tensor without taking it.
     pub(super) fn get(&self, name: &str) -> Result<&'a Tensor, ImportError> {
-        let missing = || ImportError::Missing { path: self.path.to_owned(), name: name.to_owned() };
-        self.all.get(name).ok_or_else(missing)
+        self.all.get(name).ok_or_else(|| missing(self.path, name))
     }
 
     /// The ELMo layer mix.
     pub(super) fn mix(&mut self, prefix: &str, layers: usize) -> Result<Mix, ImportError> {
-        let mix = Mix::from_tensors(self.path, self.all, prefix, layers)?;
+        let mix = allennlp::mix(self.path, self.all, prefix, layers)?;
         self.pass_over(&format!("{prefix}."));
         Ok(mix)
     }
