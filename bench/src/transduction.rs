@@ -9,12 +9,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use cajole_core::constraints::Count;
 use cajole_core::decoders::Greedy;
 use cajole_core::{Candidate, Config, Constraint, Gbi, Job, Outcome, StepRule, Symbol, Workspace};
 use cajole_nn::checkpoint::{self, MODEL_FILE, Precision};
 use cajole_nn::models::{StartState, Transducer, TransducerConfig};
 use cajole_nn::{AutoRegressive, Example, TrainConfig, Trained, Trainer};
-use cajole_tasks::transduction::{ConstraintKind, END, N_SYMBOLS, Splits, transduce};
+use cajole_tasks::transduction::{A, END, N_SYMBOLS, Splits, transduce};
 use rayon::ThreadPoolBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,7 +40,6 @@ const SEED: u64 = 1;
 const EPOCHS: usize = 40;
 
 type Net = Trained<Transducer>;
-type Count = Box<dyn Constraint<[Symbol]> + Send>;
 
 /// Makes the network and writes what a rival needs into `dir`.
 pub(crate) fn prepare(dir: &Path) -> Result<Value> {
@@ -53,7 +53,7 @@ pub(crate) fn prepare(dir: &Path) -> Result<Value> {
     };
     checkpoint::save(&path, net.layout(), &weights, Precision::F32)?;
     let model = Trained::new(net, weights);
-    let constraint = ConstraintKind::Count.build();
+    let constraint = count();
     let cases = cases(&model, &constraint)?;
 
     let mut worker = Worker::new(iteration(&model, &constraint));
@@ -106,7 +106,7 @@ pub(crate) fn time(dir: &Path) -> Result<Value> {
     let net = network();
     let weights = checkpoint::load(&dir.join(MODEL_FILE), net.layout())?;
     let model = Trained::new(net, weights);
-    let constraint = ConstraintKind::Count.build();
+    let constraint = count();
     let cases = read_cases(dir)?;
     let peak = peak::gflops();
 
@@ -225,7 +225,7 @@ fn iteration<'a>(model: &'a Net, constraint: &'a Count) -> Iteration<'a, Net> {
     Iteration {
         model,
         decoder: &Greedy,
-        constraint: &**constraint,
+        constraint: constraint,
         rule: StepRule::Sgd,
         step_size: STEP_SIZE,
         moves: &[],
@@ -241,7 +241,7 @@ fn gbi(model: &Net) -> Result<Gbi<'_, Net>> {
 }
 
 fn jobs<'a>(cases: &'a [Vec<Symbol>], constraint: &'a Count) -> Vec<Job<'a, [Symbol]>> {
-    cases.iter().map(|x| Job::new(x.as_slice(), &**constraint)).collect()
+    cases.iter().map(|x| Job::new(x.as_slice(), constraint)).collect()
 }
 
 fn repair_all(model: &Net, constraint: &Count, cases: &[Vec<Symbol>]) -> Result<Vec<Outcome>> {
@@ -262,4 +262,9 @@ fn flops_of(model: &Net, x: &[Symbol], positions: usize) -> usize {
     let recurrent = (x.len() + 1 + positions) * hidden * 4 * hidden;
     let output = positions * hidden * output_symbols;
     3 * 2 * (tables + recurrent + output) + 2 * model.weights().len()
+}
+
+/// The paper's constraint: `(3 x_a − y_a)² / (m + n)`.
+fn count() -> Count {
+    Count { source: A, target: A, ratio: 3, n_symbols: END as usize }
 }

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::http::Request;
 use cajole_core::Cancel;
 use cajole_infer::engine::Engine;
+use cajole_rules::Rules;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -24,7 +25,7 @@ use crate::options::Options;
 use crate::problem::Problem;
 use crate::queue::{Item, Lane, Queue, Room};
 use crate::request::{Asked, Input, Manner, RulesAsked};
-use crate::rulebook::{Compiled, Rulebook};
+use crate::rulebook::Rulebook;
 use crate::ticket::{Done, Entry, Event, Pending, Terms, Waits};
 
 /// The state of the service.
@@ -52,7 +53,7 @@ pub(crate) struct Prepared {
     /// The name of the model.
     pub(crate) model: String,
     pub(crate) network: Network,
-    rules: Option<Compiled>,
+    rules: Option<Arc<Rules>>,
 }
 
 /// What else records contain.

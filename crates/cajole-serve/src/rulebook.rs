@@ -15,9 +15,6 @@ use crate::models::Network;
 use crate::problem::Problem;
 use crate::request::RulesAsked;
 
-/// Compiled rules.
-pub(crate) type Compiled = Arc<Rules>;
-
 /// All rules that the server knows. Those that it has compiled are in the [shared](Cache::shared)
 /// cache.
 pub(crate) struct Rulebook {
@@ -122,13 +119,13 @@ impl Rulebook {
 
 impl Wanted {
     /// The rules, or what is wrong with them, if that is known already.
-    pub(crate) fn known(&self, network: Network) -> Option<Result<Compiled, Problem>> {
+    pub(crate) fn known(&self, network: Network) -> Option<Result<Arc<Rules>, Problem>> {
         let known = Cache::shared().known(&self.text, network.vocabulary())?;
         Some(known.map_err(|error| self.problem(&error)))
     }
 
     /// The rules. Blocks, unless they are known.
-    pub(crate) fn compile(&self, network: Network) -> Result<Compiled, Problem> {
+    pub(crate) fn compile(&self, network: Network) -> Result<Arc<Rules>, Problem> {
         let rules = Cache::shared().compile(&self.text, network.vocabulary());
         rules.map_err(|error| self.problem(&error))
     }

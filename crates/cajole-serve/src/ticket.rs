@@ -7,6 +7,7 @@ use std::time::Instant;
 use cajole_infer::answer::{Answer, Status};
 use cajole_infer::record::Record;
 use cajole_infer::{Settings, Waiter};
+use cajole_rules::Rules;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -14,14 +15,13 @@ use crate::limits::MOST_EVENTS;
 use crate::models::Network;
 use crate::queue::Item;
 use crate::request::Input;
-use crate::rulebook::Compiled;
 
 /// What inputs must share to be answered together.
 pub(crate) struct Terms {
     /// The network.
     pub(crate) network: Network,
     /// What outputs must satisfy, unless their input says otherwise.
-    pub(crate) rules: Option<Compiled>,
+    pub(crate) rules: Option<Arc<Rules>>,
     /// How inputs are answered.
     pub(crate) settings: Settings,
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::Tally;
-use cajole_infer::runnable::Each;
+use cajole_infer::run::Each;
 use cajole_infer::source::Source;
-use cajole_infer::{Ask, Changes, Opened, Registry};
+use cajole_infer::{Changes, Opened, Registry};
 use cajole_rules::Rules;
 use serde_json::{Value, json};
 
@@ -15,19 +15,19 @@ use crate::client::{Running, start};
 /// What `infer --no-times` writes for these lines, under the model's own rules.
 fn inferred(network: &Opened, lines: &str, changes: &Changes, traces: bool) -> Vec<String> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
-    let rules = rules.unwrap();
-    let settings = changes.settings(&**network, Engine::Usual).unwrap();
-    let ask = Ask::new(Some(&rules), &settings).traces(traces).threads(2);
+    let rules = Arc::new(rules.unwrap());
+    let settings = changes.settings(&**network, Engine::usual()).unwrap();
+    let settings = settings.traces(traces).threads(2);
     let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
     let mut source = Source::of("lines".to_owned(), bytes).unwrap();
     let mut written = Vec::new();
-    let mut put = |records: Vec<cajole_infer::answer::Record>| {
+    let mut put = |records: Vec<cajole_infer::record::Record>| {
         written.extend(records.iter().map(|record| record.to_json(false).to_string()));
         Ok(())
     };
     let (tally, told) = (Tally::default(), |_: Option<&_>| {});
     let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
-    network.infer_each(&ask, each).unwrap();
+    network.infer_each(Some(&rules), &settings, each).unwrap();
     written
 }
 
