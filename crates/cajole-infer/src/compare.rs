@@ -14,6 +14,7 @@ use crate::answer::{Answer, Status};
 use crate::case::{Case, Output};
 use crate::decoded::{Decoded, decode, repair};
 use crate::engine::Engine;
+use crate::figures::{Figures, Measured, mean};
 use crate::line::{Line, LineError};
 use crate::settings::Settings;
 use crate::study::{self, study};
@@ -147,16 +148,14 @@ impl Comparison<'_> {
         rows[0] = whole(rows[0].clone(), &own);
         for Tried { engine, answers } in tried {
             let outputs: Vec<&[Symbol]> = answers.iter().map(|a| &*a.output).collect();
-            let satisfied = answers.iter().map(|a| share(a.status == Status::Satisfied));
+            let figures = Figures::new(answers.iter().map(Measured::from));
+            let satisfied = 100.0 * figures.satisfied as f64 / answers.len() as f64;
             let row = self
                 .row(engine.name(), decoded.len(), failures, &outputs)
-                .with(Figure::Satisfied, mean(satisfied))
-                .with(
-                    Figure::LogProb,
-                    mean(answers.iter().filter_map(|a| a.log_prob).map(f64::from)),
-                )
-                .with(Figure::Passes, mean(answers.iter().map(|a| a.passes as f64)))
-                .with(Figure::Milliseconds, mean(answers.iter().map(milliseconds)));
+                .with(Figure::Satisfied, satisfied)
+                .with(Figure::LogProb, figures.log_prob)
+                .with(Figure::Passes, figures.passes)
+                .with(Figure::Milliseconds, figures.milliseconds);
             rows.push(whole(row, &outputs));
         }
         let mut report =
@@ -358,14 +357,4 @@ fn cost_plot(rows: &[Row], metric: Option<&str>) -> Plot {
 
 fn share(is: bool) -> f64 {
     if is { 100.0 } else { 0.0 }
-}
-
-fn milliseconds(answer: &Answer) -> f64 {
-    answer.elapsed.as_secs_f64() * 1e3
-}
-
-/// The mean; NaN without values.
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, n) = values.fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
-    sum / n as f64
 }

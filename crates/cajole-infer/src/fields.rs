@@ -17,6 +17,8 @@ pub struct Fields {
     pub all: Map<String, Value>,
     /// The `id`, as it was written.
     pub id: Option<Id>,
+    /// Whether a key comes twice.
+    pub repeats: bool,
 }
 
 /// The `id` of a line, as it was written: any JSON value, on one line.
@@ -105,7 +107,7 @@ impl<'de> Visitor<'de> for Reader {
                 }
                 _ => map.next_value()?,
             };
-            fields.all.insert(key, value);
+            fields.repeats |= fields.all.insert(key, value).is_some();
         }
         Ok(fields)
     }

@@ -21,6 +21,7 @@ pub mod decoded;
 pub mod driver;
 pub mod engine;
 pub mod fields;
+pub mod figures;
 pub mod infer;
 pub mod input;
 mod journal;

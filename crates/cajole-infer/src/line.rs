@@ -23,6 +23,8 @@ pub struct Line {
     /// Its fields, if it is an object. [`Line::id`] has the `id` as it was written.
     pub fields: Map<String, Value>,
     id: Option<Id>,
+    /// Whether a field comes twice.
+    repeats: bool,
     /// Who waits for its record, if that is known.
     pub waiter: Option<Arc<dyn Waiter>>,
     /// The most tokens that it may have.
@@ -111,12 +113,32 @@ impl Line {
     /// # Errors
     /// If it begins with `{` but is not a JSON object.
     pub fn parse(number: u64, text: String) -> Result<Option<Line>, LineError> {
-        let Fields { all: fields, id } = match text.trim_start() {
+        let fields = match text.trim_start() {
             "" => return Ok(None),
             object if object.starts_with('{') => serde_json::from_str(object)?,
             _ => Fields::default(),
         };
-        Ok(Some(Line { number, text, fields, id, waiter: None, max_tokens: MAX_TOKENS }))
+        Ok(Some(Line::new(number, text, fields)))
+    }
+
+    /// A line that is an object whose fields have been read.
+    pub fn from_fields(number: u64, fields: Fields) -> Line {
+        let text = serde_json::to_string(&fields).expect("all keys are strings");
+        Line::new(number, text, fields)
+    }
+
+    fn new(number: u64, text: String, Fields { all: fields, id, repeats }: Fields) -> Line {
+        Line { number, text, fields, id, repeats, waiter: None, max_tokens: MAX_TOKENS }
+    }
+
+    /// A sentence as `read` has it from the fields, or `parse` from the text: an object that has a key
+    /// twice is an error, which only the text shows.
+    pub(crate) fn sentence<T, E>(
+        &self,
+        read: impl FnOnce(&Map<String, Value>, &str) -> Result<T, E>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if self.repeats { parse(&self.text) } else { read(&self.fields, &self.text) }
     }
 
     /// Allows this many tokens, instead of [`MAX_TOKENS`].

@@ -78,7 +78,9 @@ impl Look {
     }
 
     fn roles(&self, line: &Line, group: Option<&str>) -> Result<Vec<Gold>, LineError> {
-        let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
+        let Some(query) = line.sentence(Query::from_fields, Query::parse)? else {
+            return Ok(Vec::new());
+        };
         let Query { tokens, pos, tree, predicates, .. } = query;
         let is_verb = |p: usize| {
             let tag = pos.as_ref().and_then(|tags| tags.get(p));
@@ -197,11 +199,11 @@ impl<'v> Lint<'v> {
         Lint { rules, vocabulary, shown, all, by_group, examples }
     }
 
-    /// Counts one right output.
+    /// Counts one right output, and returns whether it obeys the rules.
     ///
     /// # Errors
     /// If it has a symbol that is not in the vocabulary.
-    pub fn add(&mut self, gold: &Gold) -> Result<(), UnknownSymbol> {
+    pub fn add(&mut self, gold: &Gold) -> Result<bool, UnknownSymbol> {
         let y = gold.symbols(self.vocabulary)?;
         // As much as each rule adds to the g of records.
         let cost = |weight, rule: OneRule<'_>| rule.check(&gold.subject, &y).scaled(weight).total();
@@ -220,7 +222,23 @@ impl<'v> Lint<'v> {
             let (line, output) = (gold.line, self.vocabulary.text(&y));
             self.examples[i].push(Example { line, output, messages: messages.join("; ") });
         }
-        Ok(())
+        Ok(costs.iter().all(|&cost| cost == 0.0))
+    }
+
+    /// How many right outputs were counted.
+    pub fn checked(&self) -> usize {
+        self.all.checked
+    }
+
+    /// How many of them violate any rule.
+    pub fn violating(&self) -> usize {
+        self.all.violating
+    }
+
+    /// How many of them violate each rule, with its name.
+    pub fn by_rule(&self) -> impl Iterator<Item = (&str, usize)> {
+        let names = self.rules.iter().map(|(name, ..)| name);
+        names.zip(self.all.rules(self.examples.len()).map(|(n, _)| n))
     }
 
     /// What was found: by rule, by group, with examples.

@@ -1,12 +1,11 @@
 //! Figures about the service, as Prometheus reads them.
 
+use cajole_infer::figures::Measured;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-use crate::ticket::Figures;
 
 /// Upper bounds of latencies, in seconds.
 const SECONDS: [f64; 14] =
@@ -81,7 +80,7 @@ impl Metrics {
     }
 
     /// Counts the answers to an input.
-    pub(crate) fn answered(&self, answers: &[Figures]) {
+    pub(crate) fn answered(&self, answers: &[Measured]) {
         let add = |count: &AtomicU64, n: u64| count.fetch_add(n, Ordering::Relaxed);
         for answer in answers {
             add(&self.inputs, 1);

@@ -6,7 +6,8 @@ use cajole_files::{Place, without_place};
 use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
 use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
-use cajole_infer::line::Line;
+use cajole_infer::line::{Line, LineError};
+use cajole_infer::source::BadLine;
 use cajole_infer::task::Task;
 use cajole_infer::{Changes, Settings};
 use cajole_tasks::Preset;
@@ -204,7 +205,7 @@ impl Asked {
 }
 
 /// A line, or why it is bad.
-pub(crate) type Input = Result<Line, (u64, cajole_infer::line::LineError)>;
+pub(crate) type Input = Result<Line, (u64, LineError)>;
 
 impl AskBody {
     /// The checked request.
@@ -337,10 +338,12 @@ fn lines(field: &str, inputs: Vec<Given>) -> Result<Vec<Input>, Problem> {
         );
         return Err(Problem::too_large(detail).of(field));
     }
-    let line = |(i, input): (usize, Given)| {
-        let text = match input {
-            Given::Text(text) => text,
-            Given::Object(fields) => serde_json::to_string(&fields).expect("all keys are strings"),
+    let mut lines = Vec::with_capacity(inputs.len());
+    for (i, input) in inputs.into_iter().enumerate() {
+        let number = 1 + i as u64;
+        let line = match input {
+            Given::Text(text) => line_of(number, text),
+            Given::Object(fields) => Some(limited(Line::from_fields(number, fields))),
             Given::Other(kind) => {
                 let place =
                     if field == "/input" { field.to_owned() } else { format!("{field}/{i}") };
@@ -348,32 +351,33 @@ fn lines(field: &str, inputs: Vec<Given>) -> Result<Vec<Input>, Problem> {
                 return Err(Problem::malformed(detail).of(place));
             }
         };
-        let number = 1 + i as u64;
-        Ok(line_of(number, text)
-            .unwrap_or_else(|| Err((number, cajole_infer::line::LineError::NoInput))))
-    };
-    inputs.into_iter().enumerate().map(line).collect()
+        lines.push(line.unwrap_or(Err((number, LineError::NoInput))));
+    }
+    Ok(lines)
 }
 
 /// A line within limits; `None` if it is blank.
 pub(crate) fn line_of(number: u64, text: String) -> Option<Input> {
-    use cajole_infer::line::LineError;
-    use cajole_infer::source::BadLine;
     if MAX_LINE_BYTES < text.len() {
         return Some(Err((number, BadLine::TooLong { most: MAX_LINE_BYTES }.into())));
     }
-    let line = Line::parse(number, text).transpose()?;
-    let large = |line: &Line| {
-        let bytes = line.constraint().map_or(0, |rules| rules.to_string().len());
-        (MOST_RULE_BYTES < bytes).then(|| {
-            LineError::other(format!("its constraint has more than {MOST_RULE_BYTES} bytes"))
-        })
-    };
-    let line = line.and_then(|line| match large(&line) {
-        Some(error) => Err(error),
-        None => Ok(line),
-    });
-    Some(line.map_err(|error| (number, error)))
+    match Line::parse(number, text).transpose()? {
+        Ok(line) => Some(limited(line)),
+        Err(error) => Some(Err((number, error))),
+    }
+}
+
+/// A line, unless it or its rules are too long.
+fn limited(line: Line) -> Input {
+    if MAX_LINE_BYTES < line.text.len() {
+        return Err((line.number, BadLine::TooLong { most: MAX_LINE_BYTES }.into()));
+    }
+    let bytes = line.constraint().map_or(0, |rules| rules.to_string().len());
+    if MOST_RULE_BYTES < bytes {
+        let message = format!("its constraint has more than {MOST_RULE_BYTES} bytes");
+        return Err((line.number, LineError::other(message)));
+    }
+    Ok(line)
 }
 
 /// Parses a JSON body. An error names the field and the place.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use cajole_infer::answer::{Answer, Status};
+use cajole_infer::figures::Measured;
 use cajole_infer::record::Record;
 use cajole_infer::{Settings, Waiter};
 use cajole_rules::Rules;
@@ -56,32 +56,7 @@ pub(crate) struct Done {
     /// Its record, as JSON; `None` if it was lost.
     pub(crate) record: Option<String>,
     /// The figures of each answer.
-    pub(crate) figures: Vec<Figures>,
-}
-
-/// The figures of an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Figures {
-    /// Whether the network's own output violated the rules.
-    pub(crate) is_failure: bool,
-    pub(crate) is_satisfied: bool,
-    pub(crate) steps: usize,
-    pub(crate) passes: usize,
-    pub(crate) milliseconds: f64,
-    pub(crate) log_prob: Option<f32>,
-}
-
-impl From<&Answer> for Figures {
-    fn from(answer: &Answer) -> Self {
-        Figures {
-            is_failure: 0.0 < answer.g_before,
-            is_satisfied: answer.status == Status::Satisfied,
-            steps: answer.steps.unwrap_or(0),
-            passes: answer.passes,
-            milliseconds: answer.elapsed.as_secs_f64() * 1e3,
-            log_prob: answer.log_prob,
-        }
-    }
+    pub(crate) figures: Vec<Measured>,
 }
 
 /// A request, as threads know it.
@@ -219,7 +194,7 @@ impl Receipt {
     /// A record, ready for the client.
     pub(crate) fn done(&self, record: &Record) -> Done {
         let answers = record.answers.as_deref().unwrap_or_default();
-        let figures = answers.iter().map(|a| Figures::from(&a.answer)).collect();
+        let figures = answers.iter().map(|a| Measured::from(&a.answer)).collect();
         Done { line: self.line, record: Some(record.to_line(self.ticket.times)), figures }
     }
 

@@ -126,7 +126,9 @@ impl Task for Parsing {
     }
 
     fn cases(&self, line: &Line, _: &Rules) -> Result<Vec<Case>, LineError> {
-        let Some(sentence) = Sentence::parse(&line.text)? else { return Ok(Vec::new()) };
+        let Some(sentence) = line.sentence(Sentence::from_fields, Sentence::parse)? else {
+            return Ok(Vec::new());
+        };
         line.check_length(&sentence.leaves)?;
         Ok(vec![self.case_of(sentence)])
     }

@@ -165,7 +165,9 @@ impl Task for Roles {
     }
 
     fn cases(&self, line: &Line, rules: &Rules) -> Result<Vec<Case>, LineError> {
-        let Some(query) = Query::parse(&line.text)? else { return Ok(Vec::new()) };
+        let Some(query) = line.sentence(Query::from_fields, Query::parse)? else {
+            return Ok(Vec::new());
+        };
         line.check_length(&query.tokens)?;
         let sentence = query.asked(&self.tagger.vocabulary)?;
         // A line with a tree may say where the tree is from.

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
 use cajole_infer::engine::Engine;
+use cajole_infer::figures::{Figures, Measured};
 use cajole_infer::line::LineError;
 use serde_json::value::RawValue;
 
@@ -13,7 +14,7 @@ use crate::app::{Extras, all_done, record, until};
 use crate::body::{JSON, check_accepts, json};
 use crate::problem::Problem;
 use crate::request::{CompareBody, Input, of_json};
-use crate::ticket::{Done, Figures, Waits};
+use crate::ticket::{Done, Waits};
 
 /// The results of all engines.
 #[derive(serde::Serialize)]
@@ -62,11 +63,11 @@ pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answe
     let mut is_failure: Vec<bool> = Vec::new();
     for (engine, mut pending) in pending {
         let done = all_done(&mut pending, asked.inputs.len()).await?;
-        let figures: Vec<Figures> = done.iter().flat_map(|done| done.figures.clone()).collect();
+        let measured: Vec<Measured> = done.iter().flat_map(|done| done.figures.clone()).collect();
         if engine == Engine::network() {
-            is_failure = figures.iter().map(|figures| figures.is_failure).collect();
+            is_failure = measured.iter().map(|measured| measured.is_failure).collect();
         }
-        tried.push(summed(&engine, &done, &figures, &is_failure)?);
+        tried.push(summed(&engine, &done, &measured, &is_failure)?);
     }
     let comparison = Comparison {
         model: prepared.model,
@@ -89,29 +90,23 @@ fn copied(input: &Input) -> Input {
 fn summed(
     engine: &Engine,
     done: &[Done],
-    figures: &[Figures],
+    measured: &[Measured],
     is_failure: &[bool],
 ) -> Result<Tried, Problem> {
-    let failures =
-        figures.iter().zip(is_failure).filter(|(_, is)| **is).map(|(figures, _)| figures);
-    let failures: Vec<&Figures> = failures.collect();
-    let mean = |of: &dyn Fn(&Figures) -> f64| match failures.len() {
-        0 => 0.0,
-        n => failures.iter().map(|figures| of(figures)).sum::<f64>() / n as f64,
-    };
-    let log_probs: Vec<f64> =
-        failures.iter().filter_map(|figures| figures.log_prob).map(f64::from).collect();
-    let mean_log_prob = log_probs.iter().sum::<f64>() / log_probs.len() as f64;
-    let raw = |done: &Done| {
-        let record = record(done)?.to_owned();
-        RawValue::from_string(record).map_err(|error| Problem::internal(error.to_string()))
-    };
+    let failures = measured.iter().zip(is_failure).filter(|(_, is)| **is);
+    let figures = Figures::new(failures.map(|(measured, _)| *measured));
+    let mut records = Vec::with_capacity(done.len());
+    for done in done {
+        let record = RawValue::from_string(record(done)?.to_owned());
+        records.push(record.map_err(|error| Problem::internal(error.to_string()))?);
+    }
+    let or_zero = |mean: f64| if mean.is_finite() { mean } else { 0.0 };
     Ok(Tried {
         engine: engine.to_string(),
-        satisfied: failures.iter().filter(|figures| figures.is_satisfied).count(),
-        passes: mean(&|figures| figures.passes as f64),
-        milliseconds: mean(&|figures| figures.milliseconds),
-        log_prob: Some(mean_log_prob).filter(|mean| mean.is_finite()),
-        records: done.iter().map(raw).collect::<Result<_, _>>()?,
+        satisfied: figures.satisfied,
+        passes: or_zero(figures.passes),
+        milliseconds: or_zero(figures.milliseconds),
+        log_prob: Some(figures.log_prob).filter(|mean| mean.is_finite()),
+        records,
     })
 }

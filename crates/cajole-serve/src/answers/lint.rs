@@ -3,11 +3,11 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
-use cajole_core::{Constraint, Symbol};
+use cajole_core::Constraint;
 use cajole_files::Place;
 
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::lint::{Gold, Look};
+use cajole_infer::lint::{Gold, Lint, Look};
 use cajole_infer::record::faults_json;
 use cajole_rules::{RuleFileError, Rules, Vocabulary};
 use serde_json::{Map, Value, json};
@@ -75,56 +75,48 @@ fn tried(rules: &Rules, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
     let separator = vocabulary.separator().to_owned();
     let separator = Some(separator).filter(|_| vocabulary.spelling().is_none());
     let look = Look { by: String::new(), verbs: false, separator };
-    let mut violating: Vec<(&str, usize)> = rules.iter().map(|(name, ..)| (name, 0)).collect();
-    let (mut outputs, mut n_violating, mut records) = (0, 0, Vec::new());
+    let mut lint = Lint::new(rules, vocabulary, 0);
+    let mut records = Vec::new();
     for input in gold {
-        let (number, golds) = match input {
-            Ok(line) => (line.number, read(&look, vocabulary, &line)),
+        let (number, read) = match input {
+            Ok(line) => (line.number, read(&look, &mut lint, &line)),
             Err((number, error)) => (number, Err(error)),
         };
-        let golds = match golds {
-            Ok(golds) => golds,
+        match read {
+            Ok(golds) => records
+                .extend(golds.iter().map(|(gold, obeys)| verdict(rules, vocabulary, gold, *obeys))),
             Err(error) => {
                 let error = error.to_string();
                 records.push(json!({"line": number, "status": "bad-line", "error": error}));
-                continue;
             }
-        };
-        for (Gold { subject, .. }, y) in golds {
-            outputs += 1;
-            for ((_, n), (.., rule)) in violating.iter_mut().zip(rules.iter()) {
-                *n += usize::from(!rule.check(&subject, &y).is_satisfied());
-            }
-            let is_satisfied = rules.check(&subject, &y).is_satisfied();
-            n_violating += usize::from(!is_satisfied);
-            records.push(match is_satisfied {
-                true => json!({"line": number, "status": "satisfied"}),
-                false => {
-                    let faults = faults_json(&rules.explain(&subject, &y));
-                    json!({"line": number, "status": "violated", "faults": faults})
-                }
-            });
         }
     }
-    let by_rule = violating.iter().map(|(name, n)| json!({"name": name, "violating": n}));
+    let by_rule = lint.by_rule().map(|(name, n)| json!({"name": name, "violating": n}));
     json!({
-        "outputs": outputs,
-        "violating": n_violating,
+        "outputs": lint.checked(),
+        "violating": lint.violating(),
         "rules": by_rule.collect::<Vec<_>>(),
         "records": records,
     })
 }
 
-/// The right outputs of a line, in symbols of the network.
-fn read(
-    look: &Look,
-    vocabulary: &Vocabulary,
-    line: &Line,
-) -> Result<Vec<(Gold, Vec<Symbol>)>, LineError> {
+/// Counts the right outputs of a line, and says which obey.
+fn read(look: &Look, lint: &mut Lint<'_>, line: &Line) -> Result<Vec<(Gold, bool)>, LineError> {
     line.check_fields()?;
-    let symbols = |gold: Gold| {
-        let y = gold.symbols(vocabulary).map_err(|error| LineError::other(error.to_string()))?;
-        Ok((gold, y))
-    };
-    look.golds(line)?.into_iter().map(symbols).collect()
+    let mut golds = Vec::new();
+    for gold in look.golds(line)? {
+        let obeys = lint.add(&gold).map_err(|error| LineError::other(error.to_string()))?;
+        golds.push((gold, obeys));
+    }
+    Ok(golds)
+}
+
+/// The record of one right output.
+fn verdict(rules: &Rules, vocabulary: &Vocabulary, gold: &Gold, obeys: bool) -> Value {
+    let Ok(y) = gold.symbols(vocabulary).map_err(drop) else { return Value::Null };
+    if obeys {
+        return json!({"line": gold.line, "status": "satisfied"});
+    }
+    let faults = faults_json(&rules.explain(&gold.subject, &y));
+    json!({"line": gold.line, "status": "violated", "faults": faults})
 }
