@@ -103,7 +103,10 @@ pub(crate) fn run(what: &Lint, session: &Session) -> anyhow::Result<()> {
     };
     let rules = asking::compile(&file, vocabulary)?;
     let mut lint = Linter::new(&rules, vocabulary, what.examples);
-    each(what, &look, None, |gold| Ok(drop(lint.add(gold)?)))?;
+    each(what, &look, None, |gold| {
+        lint.add(gold)?;
+        Ok(())
+    })?;
     let report = lint.report(&what.constraint.display().to_string());
     let obeyed = obeying.as_ref().map(|obeying| obeying.on(&what.files, &screen));
     let obeyed = obeyed.transpose()?.unwrap_or_default();
