@@ -75,6 +75,15 @@ pub enum Search {
         #[serde(default = "first_seed")]
         seed: u64,
     },
+    /// Lagrangian relaxation over the counts of symbols: for rules that count.
+    Relaxation {
+        /// The most rounds, each of which decodes once.
+        #[serde(deserialize_with = "ranges::steps")]
+        rounds: usize,
+        /// How far the price of a symbol moves for a violation that changes by 1.
+        #[serde(deserialize_with = "ranges::weight")]
+        rate: f32,
+    },
     /// None: the network's own output, with its faults.
     Network,
 }
@@ -99,6 +108,7 @@ impl Search {
             Search::BlackBox { limit: 4096 },
             Search::Spans { repeated: 0.0 },
             Search::sample(64),
+            Search::Relaxation { rounds: 64, rate: 0.5 },
             Search::Network,
         ]
     }
@@ -135,6 +145,7 @@ impl Search {
             Search::BlackBox { .. } => "black-box",
             Search::Spans { .. } => "spans",
             Search::Sample { .. } => "sample",
+            Search::Relaxation { .. } => "relaxation",
             Search::Network => "network",
         }
     }
@@ -158,6 +169,9 @@ impl Search {
                 "Exact search over the spans that the rules allow, for role taggers"
             }
             Search::Sample { .. } => "Samples of the network's own distribution",
+            Search::Relaxation { .. } => {
+                "Greedy decoding under prices on symbols, for rules that count: Lagrangian relaxation"
+            }
             Search::Network => "No repair: the network's own output, with its faults",
         }
     }

@@ -16,6 +16,7 @@ mod greedy;
 mod in_turn;
 mod masked;
 mod ranking;
+mod relaxation;
 mod sampling;
 pub mod tags;
 
@@ -26,6 +27,7 @@ pub use greedy::Greedy;
 pub use in_turn::InTurn;
 pub use masked::MaskedBeam;
 pub use ranking::{Ranking, Stopping};
+pub use relaxation::Relaxation;
 pub use sampling::{Sampled, Sampling};
 
 use crate::decoder::{ConstrainedDecoder, Decoder};
@@ -68,6 +70,7 @@ pub fn search<'a, M: Stepper>(
         // A* has no better heuristic than zero here.
         Search::Astar { limit, .. } | Search::Exact { limit } => Box::new(best_first(limit, false)),
         Search::BlackBox { limit } => Box::new(best_first(limit, true)),
+        Search::Relaxation { rounds, rate } => Box::new(Relaxation { rounds, rate }),
         Search::Sample { n, from, seed } => Box::new(Sampling { samples: n, sampled: from, seed }),
         Search::Spans { .. } => {
             return Err(

@@ -156,6 +156,9 @@ pub fn search<'a, M: TagScorer + 'a>(
             let search = SamplingTags { samples: n, temperature: from.temperature, seed };
             Box::new(Tagged { tags, search })
         }
+        Search::Relaxation { .. } => {
+            return Err(search.does_not_fit("prices on tags do not say where they belong"));
+        }
         Search::Spans { .. } => {
             return Err(search.does_not_fit("only role taggers search over spans"));
         }
