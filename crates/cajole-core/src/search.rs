@@ -37,7 +37,7 @@ pub enum Search {
         /// The most prefixes on the agenda, or extended.
         #[serde(deserialize_with = "ranges::steps")]
         limit: usize,
-        /// What faults cost; by default, spans that are not allowed are forbidden.
+        /// The cost of faults; by default, spans that are not allowed are forbidden.
         #[serde(default)]
         penalties: Penalties,
         /// The bound on the rest of an output.
@@ -59,7 +59,7 @@ pub enum Search {
     },
     /// For role taggers, if the constraint is about spans alone: exact search over allowed spans.
     Spans {
-        /// What each repetition of a core role costs, in log-probability; at least 0.
+        /// The cost of each repetition of a core role, in log-probability; at least 0.
         #[serde(deserialize_with = "ranges::weight")]
         repeated: f32,
     },

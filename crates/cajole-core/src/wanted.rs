@@ -63,7 +63,7 @@ impl<'a, X: ?Sized> Rule<'a> for OnInput<'a, X> {
 
 /// Whether there is an automaton: finding that out may take as long as building one.
 enum Known<'a> {
-    /// Nobody has asked.
+    /// It has not been asked for.
     Nothing,
     /// There is none.
     Absent,

@@ -1,4 +1,4 @@
-//! What a plan made of one failure, as tables count it.
+//! The repair of one failure, as tables count it.
 
 use cajole_core::{Step, Symbol};
 use cajole_infer::answer::{Answer, Status};

@@ -51,7 +51,7 @@ pub struct Answer {
     pub faults: Vec<Fault>,
     /// A remark, if there is one.
     pub note: Option<String>,
-    /// What went wrong, if the network or a decoder failed.
+    /// The error, if the network or a decoder failed.
     pub failure: Option<BackendError>,
     /// The search that found the output; `None` if the plan found no better one than the network's.
     pub search: Option<Search>,
@@ -87,6 +87,30 @@ impl Answer {
             trace: None,
             elapsed: Duration::ZERO,
         }
+    }
+
+    /// The best output that the network's own decoder found: final, if it satisfies or cannot be
+    /// measured.
+    pub(crate) fn decoded(input: &Input<'_>, found: &Found) -> Answer {
+        let Some(y) = found.best() else {
+            return Answer::failed(BackendError::new("the network gave no output"));
+        };
+        if y.log_prob.is_nan() {
+            // Whatever an output is compared with, it is not less probable.
+            return Answer::failed(BackendError::new(
+                "the network gives no probabilities (log p is NaN): its weights overflow on this \
+                 input",
+            ));
+        }
+        if y.capped && y.output.is_empty() {
+            return Answer::late();
+        }
+        let g = input.wanted.measure(y).total();
+        let mut answer = Answer::own(y.output.clone(), Some(y.log_prob), g);
+        if answer.status == Status::Unmeasured {
+            answer.faults = input.wanted.explain(&y.output);
+        }
+        answer
     }
 
     /// For an input that the network gave no output for.
@@ -175,6 +199,22 @@ impl Answer {
             self.status = status;
         }
         (self.passes, self.elapsed, self.plan) = (passes, elapsed, plan.name);
+    }
+
+    /// Says why the answer in the end does not satisfy, and whether time ran out.
+    pub(crate) fn complete(&mut self, input: &Input<'_>) {
+        if matches!(self.status, Status::Improved | Status::Unchanged) && input.time.is_up() {
+            self.status = Status::TimedOut;
+        }
+        if self.status == Status::Satisfied {
+            return;
+        }
+        self.faults = input.wanted.explain(&self.output);
+        if self.faults.is_empty() {
+            let (n, cost) = (self.output.len(), self.g_after);
+            let message = "the output was cut off: the network did not end it".to_owned();
+            self.faults.push(Fault { at: n..n + 1, cost, message });
+        }
     }
 
     /// Whether it violates less, or is more probable and violates no more.

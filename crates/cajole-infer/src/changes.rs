@@ -1,4 +1,4 @@
-//! What users change about a task's settings: flags of the command line, arguments of a function.
+//! The changes of users to a task's settings: flags of the command line, arguments of a function.
 
 use std::time::Duration;
 

@@ -27,15 +27,15 @@ const UNREADABLE: usize = 20;
 pub(crate) struct Comparison<'t> {
     /// The network.
     pub(crate) task: &'t dyn Task,
-    /// What outputs must satisfy, unless their line says otherwise.
+    /// Rules on outputs, unless their line says otherwise.
     pub(crate) rules: Option<&'t Arc<Rules>>,
     /// How lines are answered.
     pub(crate) settings: &'t Settings,
-    /// What is compared.
+    /// The engines to compare, and how many failures are shown.
     pub(crate) options: &'t Options,
 }
 
-/// What is compared, and what is shown of it.
+/// The engines to compare, and how many failures are shown.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -202,7 +202,7 @@ impl Comparison<'_> {
         self.task.score(&outputs)
     }
 
-    /// What every engine made of single failures.
+    /// Single failures, with the output of every engine.
     fn one_by_one(&self, failures: &[&Decoded], tried: &[Tried]) -> Table {
         let names = tried.iter().map(|t| t.engine.name().to_owned());
         let header = ["input".to_owned(), "network".to_owned()].into_iter().chain(names);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cajole_core::corpus::together_or_alone;
-use cajole_core::{BackendError, Config, Fault, Found, Search, UnknownParameter};
+use cajole_core::{BackendError, Config, Found, Search, UnknownParameter};
 use cajole_rules::Rules;
 
 use crate::answer::{Answer, Status};
@@ -177,7 +177,7 @@ impl<'n> Driver<'n> {
         let used = started.elapsed() / set.len() as u32;
         for (&i, found) in set.iter().zip(found) {
             inputs[i].used = used;
-            answers[i] = own_answer(&inputs[i], found);
+            answers[i] = Answer::decoded(&inputs[i], found);
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl<'n> Driver<'n> {
             }
         }
         for &i in set {
-            complete(&inputs[i], &mut answers[i]);
+            answers[i].complete(&inputs[i]);
         }
     }
 
@@ -419,28 +419,6 @@ impl<'n> Driver<'n> {
     }
 }
 
-/// The network's own output as an answer: final, if it satisfies or cannot be measured.
-fn own_answer(input: &Input<'_>, found: &Found) -> Answer {
-    let Some(y) = found.best() else {
-        return Answer::failed(BackendError::new("the network gave no output"));
-    };
-    if y.log_prob.is_nan() {
-        // Whatever an output is compared with, it is not less probable.
-        return Answer::failed(BackendError::new(
-            "the network gives no probabilities (log p is NaN): its weights overflow on this input",
-        ));
-    }
-    if y.capped && y.output.is_empty() {
-        return Answer::late();
-    }
-    let g = input.wanted.measure(y).total();
-    let mut answer = Answer::own(y.output.clone(), Some(y.log_prob), g);
-    if answer.status == Status::Unmeasured {
-        answer.faults = input.wanted.explain(&y.output);
-    }
-    answer
-}
-
 /// Splits a thread's time among inputs that were in step, in proportion to how long each was. The
 /// remainder is overhead between inputs, and charged to none.
 fn share_time(all: Duration, answers: &mut [Answer]) {
@@ -491,20 +469,4 @@ fn consider(
         attempt.is_proven |= matches!(search, Search::Exact { .. });
     }
     best.consider(answer, attempt.plan);
-}
-
-/// Says why the answer in the end does not satisfy, and whether time ran out.
-fn complete(input: &Input<'_>, answer: &mut Answer) {
-    if matches!(answer.status, Status::Improved | Status::Unchanged) && input.time.is_up() {
-        answer.status = Status::TimedOut;
-    }
-    if answer.status == Status::Satisfied {
-        return;
-    }
-    let y = &answer.output;
-    answer.faults = input.wanted.explain(y);
-    if answer.faults.is_empty() {
-        let message = "the output was cut off: the network did not end it".to_owned();
-        answer.faults.push(Fault { at: y.len()..y.len() + 1, cost: answer.g_after, message });
-    }
 }

@@ -4,7 +4,7 @@
 //! lists of engines are made from [`Engine::all`]. An engine becomes a [`Plan`](crate::plan::Plan) when its network is
 //! known, which has numbers of its own for its searches.
 //!
-//! Whatever the engine, an output of the network that satisfies its rules is left alone. If an
+//! With every engine, an output of the network that satisfies its rules is left alone. If an
 //! engine finds nothing, the answer is the least violating output seen, and its status says so.
 
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Engine {
     exactly: Option<Search>,
 }
 
-/// What suits the task and the rules best.
+/// The plan that suits task and rules best.
 const USUAL: (&str, &str) = (
     "usual",
     "auto for pairs whose rules can be followed symbol by symbol, gbi for everything else",
@@ -53,7 +53,7 @@ pub enum EngineError {
     Number {
         /// The engine as it was written.
         engine: String,
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
 }
@@ -80,7 +80,7 @@ impl Engine {
         Engine { name, numbers: Map::new(), exactly: None }
     }
 
-    /// What suits the task and the rules best: see [`Task::usual_plans`].
+    /// The plan that suits task and rules best: see [`Task::usual_plans`].
     pub fn usual() -> Engine {
         Engine::plain(USUAL.0)
     }
@@ -129,7 +129,7 @@ impl Engine {
         self.name == USUAL.0
     }
 
-    /// What is tried with this network and these settings of gradient-based inference.
+    /// The plans for a network, with these settings.
     pub fn plans(&self, task: &dyn Task, settings: &Settings) -> Plans {
         if self.is_usual() { task.usual_plans(settings) } else { Plans::all(self.plan(settings)) }
     }

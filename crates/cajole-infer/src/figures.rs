@@ -1,4 +1,4 @@
-//! What answers cost and are worth: the figures of one answer, and of many.
+//! Figures of answers, one or many: what they cost and how probable they are.
 
 use crate::answer::{Answer, Status};
 

@@ -25,7 +25,7 @@ const AHEAD: usize = 2;
 pub(crate) struct Inference<'t> {
     /// The network.
     pub(crate) task: &'t dyn Task,
-    /// What outputs must satisfy, unless their line says otherwise.
+    /// Rules on outputs, unless their line says otherwise.
     pub(crate) rules: Option<&'t Arc<Rules>>,
     /// How lines are answered.
     pub(crate) settings: &'t Settings,
@@ -39,7 +39,7 @@ pub enum InferError {
     Source {
         /// The input.
         name: String,
-        /// What the file system said.
+        /// The file system's error.
         source: io::Error,
     },
     /// The output cannot be written.
@@ -52,7 +52,7 @@ pub enum InferError {
         name: String,
         /// Its number.
         line: u64,
-        /// What is wrong with it.
+        /// The reason.
         problem: String,
     },
     /// It was cancelled. The records put before are complete.

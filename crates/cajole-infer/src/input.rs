@@ -32,7 +32,7 @@ impl<'a> Input<'a> {
         Input { case, rules, line, wanted, used: Duration::ZERO, time }
     }
 
-    /// Somebody waits for it, until this instant.
+    /// With a caller that waits for it, until this instant.
     #[must_use]
     pub(crate) fn awaited(mut self, watcher: &'a dyn Watcher, until: Option<Instant>) -> Self {
         self.wanted.watcher = Some(watcher);

@@ -54,7 +54,7 @@ pub enum LineError {
     NotSymbols {
         /// Which field.
         field: &'static str,
-        /// What it holds.
+        /// The value that it holds.
         value: String,
     },
     /// A field does not hold symbols.
@@ -62,7 +62,7 @@ pub enum LineError {
     Symbols {
         /// Which field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         source: SpellingError,
     },
     /// It is too long to run a network over it in bounded memory.

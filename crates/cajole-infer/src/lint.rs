@@ -51,7 +51,7 @@ pub struct Look {
     pub by: String,
     /// Whether to leave out predicates that are not verbs.
     pub verbs: bool,
-    /// What separates symbols in a text; empty if every character is a symbol. `None` if outputs
+    /// The separator of symbols in a text; empty if every character is a symbol. `None` if outputs
     /// are text, as for networks that write pieces.
     pub separator: Option<String>,
 }
@@ -162,7 +162,7 @@ impl Names {
     }
 }
 
-/// What rules say about right outputs.
+/// The verdicts of rules on right outputs.
 pub struct Lint<'v> {
     rules: &'v Rules,
     vocabulary: &'v Vocabulary,
@@ -241,7 +241,7 @@ impl<'v> Lint<'v> {
         names.zip(self.all.rules(self.examples.len()).map(|(n, _)| n))
     }
 
-    /// What was found: by rule, by group, with examples.
+    /// The findings: by rule, by group, with examples.
     pub fn report(&self, title: &str) -> Report {
         let mut report = Report::new(title);
         let names: Vec<&str> = self.rules.iter().map(|(name, _, _)| name).collect();

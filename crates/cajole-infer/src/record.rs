@@ -32,7 +32,7 @@ pub struct Record {
 pub struct Answered {
     /// The answer.
     pub answer: Answer,
-    /// What the task reports about input and output, such as the predicate, the text and the tree.
+    /// The task's report on input and output, such as the predicate, the text and the tree.
     pub fields: Map<String, Value>,
     /// Its trace, if requested.
     pub trace: Option<Traced>,
@@ -85,7 +85,7 @@ const OURS: [&str; 14] = [
     "trace",
 ];
 
-/// What is written with or without times.
+/// Something that is written with or without times.
 struct Timed<'r, T> {
     of: &'r T,
     times: bool,

@@ -1,4 +1,4 @@
-//! What can be asked of any network.
+//! Requests to any network: answer lines, stream them, compare engines.
 
 use std::sync::Arc;
 

@@ -116,7 +116,7 @@ pub(crate) fn runs(
     runs
 }
 
-/// What is wrong at every step shown, and how it ended.
+/// The faults of every step shown, and how it ended.
 fn describe(answer: &Answer, rows: &[(CaseStep, Vec<Fault>)]) -> String {
     let mut sentences: Vec<String> = Vec::new();
     let mut before = String::new();

@@ -1,4 +1,4 @@
-//! What inference needs from a checkpoint, whatever the network is for.
+//! Everything that inference needs of a network, for any task.
 //!
 //! Implement [`Task`] to run a network of your own through `infer`, `compare` and the other commands,
 //! and register it with a [`Registry`](crate::Registry).
@@ -120,7 +120,7 @@ pub trait Task: Send + Sync {
         self.searches().into_iter().filter(is_other).collect()
     }
 
-    /// What is tried by default.
+    /// The plans that are tried by default.
     fn usual_plans(&self, settings: &Settings) -> Plans {
         Plans::all(Plan::gbi(settings))
     }

@@ -1,8 +1,8 @@
 //! A caller that waits for the record of a line: how long, whether still, and whether it wants
 //! steps.
 //!
-//! Nobody waits for one line of a file. Somebody does wait for a request to a service: a client may
-//! have a deadline, hang up, or watch.
+//! Lines of a file have no waiter. A request to a service has one: a client may have a deadline, hang
+//! up, or watch.
 
 use std::fmt;
 use std::time::Instant;

@@ -8,7 +8,7 @@
 //! λ_s ← λ_s + η·(g(y ⊕ s) − g(y))       y ⊕ s: one more s at the end of the output
 //! ```
 //!
-//! What one more `s` does to `g` is found by asking the constraint, so it may be a black box. Prices
+//! The effect of one more `s` on `g` is found by asking the constraint, so it may be a black box. Prices
 //! know how often symbols occur and nothing of their order: the search is for rules that count.
 
 use crate::backend_error::BackendError;

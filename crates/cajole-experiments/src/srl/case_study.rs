@@ -133,7 +133,7 @@ fn trace_of(
     })
 }
 
-/// What is wrong with an output: one message per argument that is not a constituent.
+/// The faults of an output: one message per argument that is not a constituent.
 fn faults_in_words(
     tagger: &RoleTagger,
     tokens: &[String],
@@ -153,7 +153,7 @@ fn wrong_spans(tagger: &RoleTagger, x: &Instance, y: &[Symbol]) -> Vec<Range<usi
     tagger.constraint().faults(x, y).map(|fault| fault.at()).collect()
 }
 
-/// What is wrong at every step shown, and how the run ended.
+/// The faults at every step shown, and how the run ended.
 fn describe(
     tagger: &RoleTagger,
     tokens: &[String],

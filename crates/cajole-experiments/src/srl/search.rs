@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// The settings of one A* search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Searching {
-    /// What faults cost.
+    /// The cost of faults.
     pub penalties: Penalties,
     /// The bound on the rest of an output.
     pub heuristic: Heuristic,

@@ -1,5 +1,5 @@
-//! What all networks that write symbol by symbol share: their searches, and how outputs are written
-//! and scored. Use it for a [`Task`](crate::task::Task) of your own.
+//! Shared by all networks that write symbol by symbol: their searches, and how outputs are written and
+//! scored. Use it for a [`Task`](crate::task::Task) of your own.
 
 use cajole_core::decoders::Sampled;
 use cajole_core::{Search, Symbol};

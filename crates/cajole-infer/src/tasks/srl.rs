@@ -33,7 +33,7 @@ pub(crate) const NAME: &str = "srl";
 /// A predicate whose arguments are wanted.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// What the network reads.
+    /// The input as the network reads it.
     pub instance: Instance,
     lemma: String,
     /// Where the sentence's tree is from, if it has one.
