@@ -225,7 +225,7 @@ fn iteration<'a>(model: &'a Net, constraint: &'a Count) -> Iteration<'a, Net> {
     Iteration {
         model,
         decoder: &Greedy,
-        constraint: constraint,
+        constraint,
         rule: StepRule::Sgd,
         step_size: STEP_SIZE,
         moves: &[],

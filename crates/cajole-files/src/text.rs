@@ -101,7 +101,7 @@ impl Lines {
         const LIMITS: LineLimits = LineLimits { most: MOST_BYTES_OF_LINE + 2, skipped: 0 };
         let file = open(path).map_err(IoError::at(path))?;
         let unpacked = match path.extension().is_some_and(|end| end == "gz") {
-            true => Unpacked::Packed(MultiGzDecoder::new(Counted { file, count: 0 })),
+            true => Unpacked::Packed(Box::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
             false => Unpacked::Plain(file),
         };
         let lines = LineReader::new(BufReader::new(unpacked), LIMITS);
@@ -167,7 +167,7 @@ fn without_end(line: &[u8]) -> &[u8] {
 /// The text of a file, which may be packed.
 enum Unpacked {
     Plain(File),
-    Packed(MultiGzDecoder<Counted>),
+    Packed(Box<MultiGzDecoder<Counted>>),
 }
 
 impl Unpacked {

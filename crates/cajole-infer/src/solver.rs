@@ -116,10 +116,15 @@ pub fn solver<N: Network>(network: &N) -> Box<dyn Solver + '_> {
 struct Searches<'n, N: Network> {
     network: &'n N,
     workspace: Workspace<N::Model>,
-    /// The network's own decoder with the beam that was asked for last.
-    own: Option<(Beam, Box<dyn Decoder<N::Model> + 'n>)>,
+    own: Option<Own<'n, N::Model>>,
     /// Gradient-based inference with the settings that were asked for last, without sources.
     gbi: Option<(Config, Gbi<'n, N::Model>)>,
+}
+
+/// The network's own decoder with the beam that was asked for last.
+struct Own<'n, M> {
+    beam: Beam,
+    decoder: Box<dyn Decoder<M> + 'n>,
 }
 
 /// The input of a case as the model reads it.
@@ -134,8 +139,8 @@ fn sought<'s, 'a, N: Network>(set: &[&'s Input<'a>]) -> Vec<Sought<'s, 'a, N::Mo
 
 impl<'n, N: Network> Searches<'n, N> {
     fn use_beam(&mut self, beam: Beam) {
-        if self.own.as_ref().is_none_or(|(known, _)| *known != beam) {
-            self.own = Some((beam, self.network.decoder(beam)));
+        if self.own.as_ref().is_none_or(|own| own.beam != beam) {
+            self.own = Some(Own { beam, decoder: self.network.decoder(beam) });
         }
     }
 
@@ -162,23 +167,23 @@ impl<N: Network> Solver for Searches<'_, N> {
         found: &mut [Found],
     ) -> Result<(), BackendError> {
         self.use_beam(beam);
-        let Some((_, own)) = &self.own else { return Ok(()) };
+        let Some(own) = &self.own else { return Ok(()) };
         let passes: Vec<Pass<'_, N::Model>> = set
             .iter()
             .map(|(case, until)| Pass { until: *until, ..Pass::base(read::<N>(case)) })
             .collect();
-        own.skim(&mut self.workspace.session(self.network.model()), &passes, found)
+        own.decoder.skim(&mut self.workspace.session(self.network.model()), &passes, found)
     }
 
     fn log_probs(&mut self, beam: Beam, set: &[Output<'_>]) -> Result<Vec<f32>, BackendError> {
         self.use_beam(beam);
-        let Some((_, own)) = &self.own else { return Ok(Vec::new()) };
+        let Some(own) = &self.own else { return Ok(Vec::new()) };
         let model = self.network.model();
         let passes: Vec<Pass<'_, N::Model>> =
             set.iter().map(|(case, _)| Pass::base(read::<N>(case))).collect();
         let mut session = self.workspace.session(model);
         let mut found = vec![Found::default(); set.len()];
-        own.decode(&mut session, &passes, &mut found)?;
+        own.decoder.decode(&mut session, &passes, &mut found)?;
         let mut forced = vec![Candidate::default(); set.len()];
         let mut forces: Vec<Force<'_, N::Model>> = Vec::with_capacity(set.len());
         for (i, forced) in forced.iter_mut().enumerate() {
