@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use cajole_core::corpus::n_threads;
 use cajole_core::decoders::Beam;
 use cajole_core::{Config, Constraint, Search, UnknownParameter};
 use cajole_infer::decoded::{Decoded, decode, repair};
@@ -12,7 +13,6 @@ use cajole_infer::{Parsing, Settings};
 use cajole_report::{Figure, Row};
 use cajole_rules::Rules;
 use cajole_tasks::Watch;
-use cajole_tasks::parsing::USUAL_RULES;
 use cajole_tasks::parsing::metric::{Score, scores};
 use cajole_treebank::evalb::Params;
 use cajole_treebank::shift_reduce::constrained::complete;
@@ -20,6 +20,9 @@ use cajole_treebank::{Sentence, Tree};
 
 use super::config::{ParsingConfig, Rivals};
 use crate::{Interval, Repair, Tally, with_costs};
+
+/// The usual rules, without a name that each message would begin with.
+const RULES: &str = "shift-reduce = \"full\"";
 
 /// A repair method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,9 +177,13 @@ impl<'a> Failures<'a> {
     fn decoded_by(&self, width: usize, watch: &dyn Watch) -> Result<Vec<Repair>, UnknownParameter> {
         let trees: Vec<&Tree> = self.cases.iter().map(|case| case.gold).collect();
         let beam = Beam { width, ..self.beam };
+        let started = Instant::now();
         let decoded = decode_trees(self.task, beam, &trees, watch)?;
+        // As many threads as there are work at the same time.
+        let all = started.elapsed().as_secs_f64() * n_threads() as f64;
         let repair = |decoded: &Decoded| Repair {
             converted: !decoded.is_failure(),
+            milliseconds: all * 1e3 / trees.len() as f64,
             ..Repair::untouched(&decoded.own, width)
         };
         Ok(decoded.iter().map(repair).collect())
@@ -261,7 +268,7 @@ fn decode_trees(
     trees: &[&Tree],
     watch: &dyn Watch,
 ) -> Result<Vec<Decoded>, UnknownParameter> {
-    let rules = Rules::parse("one tree", USUAL_RULES, None, task.vocabulary());
+    let rules = Rules::parse("one tree", RULES, None, task.vocabulary());
     let rules = Arc::new(rules.expect("they are tested"));
     let cases = trees.iter().map(|tree| (task.case(tree), rules.clone())).collect();
     decode(task, &settings(task, beam, Search::Network), cases, watch)

@@ -51,11 +51,14 @@ pub struct AllNudged {
 impl AllNudged {
     /// The mean time of the first pass, in milliseconds.
     pub fn first(&self) -> f64 {
-        let first = |run: &Answer| {
-            let trace = run.trace.as_ref();
-            milliseconds_to(run, trace.and_then(|trace| trace.steps().first()))
-        };
-        self.runs.iter().map(first).sum::<f64>() / self.runs.len() as f64
+        let mut firsts = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            // Runs without a trace satisfied before the first step.
+            if let Some(trace) = &run.trace {
+                firsts.push(milliseconds_to(run, trace.steps().first()));
+            }
+        }
+        firsts.iter().sum::<f64>() / firsts.len() as f64
     }
 }
 
