@@ -89,3 +89,39 @@ fn no_crate_includes_files_from_outside_its_folder() {
     }
     assert!(0 < n_included, "no includes were found");
 }
+
+/// The Rust files under a folder.
+fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            all.push(path);
+        }
+    }
+}
+
+/// A published figure measures the code that users run: above the core, one file runs searches.
+#[test]
+fn only_the_driver_runs_searches() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for name in ["experiments", "infer", "cli", "serve", "py", "tasks", "import"] {
+        let folder = root.join(format!("cajole-{name}/src"));
+        if !folder.is_dir() {
+            return cajole_testing::outside::skip("no other crates, as in a packaged crate");
+        }
+        sources(&folder, &mut files);
+    }
+    let runs = ["run_set(", ".run_all(", ".session(", "gbi.solve(", "Gbi::new(", "Gbi::with("];
+    let mut running = Vec::new();
+    for path in &files {
+        let text = fs::read_to_string(path).expect("a source");
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        if code.into_iter().any(|line| runs.iter().any(|run| line.contains(run))) {
+            running.push(path.file_name().expect("a name").to_owned());
+        }
+    }
+    assert_eq!(running, ["solver.rs"]);
+}
