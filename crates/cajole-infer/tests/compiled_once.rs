@@ -5,19 +5,20 @@ use std::thread;
 
 use cajole_infer::engine::Engine;
 use cajole_infer::line::Line;
-use cajole_infer::{Ask, Registry, Runnable, Settings};
+use cajole_infer::task::Task;
+use cajole_infer::{Registry, Settings};
 use cajole_rules::Cache;
 
 /// The records of a lot whose lines bring these rules, as JSON.
-fn answer(network: &dyn Runnable, rules: &str) -> Vec<String> {
-    let settings = Settings::of(network).by(Engine::Network);
+fn answer(network: &dyn Task, rules: &str) -> Vec<String> {
+    let settings = Settings::of(network).by(Engine::network());
     let line = |number| {
         let line = format!(r#"{{"input": "a * b", "constraint": {rules}}}"#);
         Ok(Line::parse(number, line).unwrap().unwrap())
     };
     let lines = (1..4).map(line).collect();
-    let records = network.hand().answer(lines, &Ask::new(None, &settings)).unwrap();
-    records.iter().map(|record| record.to_json(false).to_string()).collect()
+    let records = network.answer(lines, None, &settings).unwrap();
+    records.iter().map(|record| record.to_line(false)).collect()
 }
 
 #[test]
@@ -37,10 +38,10 @@ fn in_all_lots_of_all_threads() {
         }
     });
     assert_eq!(Cache::shared().n_compiled() - before, 2);
-    let settings = Settings::of(&*network).by(Engine::Network);
+    let settings = Settings::of(&*network).by(Engine::network());
     let line = format!(r#"{{"input": "a * b", "constraint": {OK}}}"#);
     let lines = [Line::parse(1, line).unwrap().unwrap()];
-    let of = cajole_infer::compare::Options::new("their own", [Engine::Network]);
-    network.compare(&Ask::new(None, &settings), &of, &lines, &cajole_tasks::Silent).unwrap();
+    let of = cajole_infer::compare::Options::new("their own", [Engine::network()]);
+    network.compare(None, &settings, &of, &lines, &cajole_tasks::Silent).unwrap();
     assert_eq!(Cache::shared().n_compiled() - before, 2, "comparisons share them");
 }

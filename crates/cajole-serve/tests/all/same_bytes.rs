@@ -2,32 +2,30 @@
 
 use std::sync::Arc;
 
-use cajole_infer::engine::Engine;
 use cajole_infer::infer::Tally;
-use cajole_infer::runnable::Each;
+use cajole_infer::run::Each;
 use cajole_infer::source::Source;
-use cajole_infer::{Ask, Changes, Opened, Registry};
+use cajole_infer::{Opened, Registry, Run};
 use cajole_rules::Rules;
 use serde_json::{Value, json};
 
 use crate::client::{Running, start};
 
 /// What `infer --no-times` writes for these lines, under the model's own rules.
-fn inferred(network: &Opened, lines: &str, changes: &Changes, traces: bool) -> Vec<String> {
+fn inferred(network: &Opened, lines: &str, run: &Run, traces: bool) -> Vec<String> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
-    let rules = rules.unwrap();
-    let settings = changes.settings(&**network, Engine::Usual).unwrap();
-    let ask = Ask::new(Some(&rules), &settings).traces(traces).threads(2);
+    let rules = Arc::new(rules.unwrap());
+    let settings = run.settings(&**network).unwrap().traces(traces).threads(2);
     let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
     let mut source = Source::of("lines".to_owned(), bytes).unwrap();
     let mut written = Vec::new();
-    let mut put = |records: Vec<cajole_infer::answer::Record>| {
-        written.extend(records.iter().map(|record| record.to_json(false).to_string()));
+    let mut put = |records: Vec<cajole_infer::record::Record>| {
+        written.extend(records.iter().map(|record| record.to_line(false)));
         Ok(())
     };
     let (tally, told) = (Tally::default(), |_: Option<&_>| {});
     let each = Each { source: &mut source, put: &mut put, tally: &tally, told: &told };
-    network.infer_each(&ask, each).unwrap();
+    network.infer_each(Some(&rules), &settings, each).unwrap();
     written
 }
 
@@ -54,8 +52,8 @@ fn input_of(line: &str) -> Value {
 fn check(server: &Running, model: &str, others: &[&str]) {
     let lines = lines_of(server, model, others);
     let network = Registry::standard().open(model).unwrap();
-    let changes = Changes::default();
-    let expected = inferred(&network, &lines.join("\n"), &changes, false);
+    let run = Run::default();
+    let expected = inferred(&network, &lines.join("\n"), &run, false);
     assert!(expected.iter().any(|record| record.contains("\"gbi\"")), "some need a repair");
     // As one body.
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
@@ -79,7 +77,7 @@ fn check(server: &Running, model: &str, others: &[&str]) {
         }
     });
     // With traces.
-    let traced = inferred(&network, &lines.join("\n"), &changes, true);
+    let traced = inferred(&network, &lines.join("\n"), &run, true);
     let whole = format!("{{\"model\":\"{model}\",\"records\":[{}]}}", traced.join(","));
     assert_eq!(server.post("/v1/explain", &body).text(), whole);
 }
@@ -106,9 +104,8 @@ fn of_a_wider_parser() {
     let server = start(|options| options.threads = 2);
     let lines = lines_of(&server, "parser", &["The dog that barked at the cat saw a man ."]);
     let network = Registry::standard().open("parser").unwrap();
-    let mut changes = Changes::default();
-    (changes.width, changes.max_steps) = (Some(5), Some(9));
-    let expected = inferred(&network, &lines.join("\n"), &changes, false);
+    let run = Run { width: Some(5), max_steps: Some(9), ..Run::default() };
+    let expected = inferred(&network, &lines.join("\n"), &run, false);
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
     let body = json!({
         "model": "parser", "inputs": inputs, "width": 5, "max_steps": 9, "times": false
