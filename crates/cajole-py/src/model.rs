@@ -101,7 +101,7 @@ impl Network {
     ) -> PyResult<Report> {
         let (engines, shown) = shown;
         let options = Options::new(options)?;
-        let settings = options.settings(&**self.network)?;
+        let settings = options.settings(&**self.network)?.by(Engine::gbi());
         let All { lines, mut bad } = All::of(inputs, options.run.max_line_bytes())?;
         let rules = self.rules(rules)?;
         if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
