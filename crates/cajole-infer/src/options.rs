@@ -49,7 +49,8 @@ pub enum Kind {
     },
     /// Yes or no, and no by default.
     Switch,
-    /// Yes or no, and yes by default: its flag turns it off, and this sentence says so.
+    /// Yes or no, and yes by default: its flag turns it off, and this sentence says so. In Python,
+    /// all switches are off by default.
     SwitchedOff(&'static str),
     /// An engine, with numbers of its own.
     Engine,
@@ -163,7 +164,7 @@ macro_rules! options {
         }
 
         /// The table of options, in the order in which they are shown.
-        pub const FIELDS: &[Field] = &[$(Field {
+        pub static FIELDS: &[Field] = &[$(Field {
             name: stringify!($name),
             flag: $flag,
             kind: $kind,
@@ -222,8 +223,6 @@ options! {
         [Commands, Http, Python];
 
     /// Override one of them, such as `--set schedule.step-size=0.01`; may be repeated
-    ///
-    /// In Python, a dict: `{"schedule.step-size": 0.01}`, or with dicts inside.
     settings: Vec<String> = None, "none", Kind::Assignments, "set", [Commands, Python];
 
     /// Give up on an input after this long and keep the best output so far, in milliseconds
@@ -269,8 +268,6 @@ options! {
     trace: bool = Some(false), "", Kind::Switch, "explain", [Infer, Python];
 
     /// Say in records how long each input took; without times, the same lines give the same bytes
-    ///
-    /// In Python, the default is false.
     times: bool = Some(true), "", Kind::SwitchedOff(NO_TIMES), "no-times", [Infer, Http, Python];
 
     /// Stop at the first bad line, instead of reporting it and continuing

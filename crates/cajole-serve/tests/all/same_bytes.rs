@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cajole_infer::infer::Tally;
+use cajole_infer::options::{Field, Place};
 use cajole_infer::run::Each;
 use cajole_infer::source::Source;
 use cajole_infer::{Opened, Registry, Run};
@@ -207,4 +208,62 @@ fn ids_come_back_as_they_were_written() {
     let list = r#"{"inputs":["az",{"id":1,"input":"az"},[1,{"a":2}]]}"#;
     let problem = server.post("/v1/infer", list).is_problem(400, Some("/inputs/2"));
     assert!(problem["detail"].as_str().unwrap().contains("not a list"), "{problem}");
+}
+
+/// Every option, as a field and as a parameter of a query, is what the table says.
+#[test]
+fn options_are_those_of_the_table() {
+    let samples = [
+        ("engine", json!("masked:width=3")),
+        ("preset", json!("paper")),
+        ("deadline_ms", json!(0)),
+        ("max_steps", json!(1)),
+        ("patience", json!(1)),
+        ("width", json!(8)),
+        ("times", json!(false)),
+    ];
+    let names: Vec<&str> = Field::all_of(Place::Http).map(|field| field.name).collect();
+    assert_eq!(names, samples.each_ref().map(|(name, _)| *name));
+    let server = start(|options| options.threads = 2);
+    let network = Registry::standard().open("transducer").unwrap();
+    let lines = ["azbzazazazazazazazazbz", "azbz"];
+    for (name, value) in samples {
+        let mut run = Run::default();
+        run.read(name, &value).unwrap();
+        let expected = inferred(&network, &lines.join("\n"), &run, false);
+        let mut body = json!({"model": "transducer", "inputs": lines, "times": false});
+        body[name] = value.clone();
+        let whole = format!("{{\"model\":\"transducer\",\"records\":[{}]}}", expected.join(","));
+        assert_eq!(server.post("/v1/infer", &body.to_string()).text(), whole, "{name}");
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let times = if name == "times" { "" } else { "&times=false" };
+        let query = format!("?model=transducer&{name}={text}{times}");
+        let streamed = server.lines(&query, &lines.join("\n"));
+        assert_eq!(streamed.text().lines().collect::<Vec<_>>(), expected, "{query}");
+    }
+}
+
+/// Fields are refused by name, and numbers by their range, wherever they are.
+#[test]
+fn wrong_options_are_named() {
+    let server = start(|_| {});
+    let body = |path: &str, body: Value| server.post(path, &body.to_string());
+    for (path, field, value, said) in [
+        ("/v1/infer", "width", json!(0), "width is 0; it goes from 1 to 1024"),
+        ("/v1/infer", "width", json!("3"), "expected a whole number"),
+        ("/v1/infer", "settings", json!([]), "unknown field `settings`, expected one of `input`"),
+        ("/v1/compare", "times", json!(true), "unknown field `times`, expected one of `input`"),
+        ("/v1/compare", "patience", json!(-1), "patience is -1; it goes from 0 to 1000000"),
+    ] {
+        let mut asked = json!({"input": "az"});
+        asked[field] = value;
+        let problem = body(path, asked).is_problem(400, Some(&format!("/{field}")));
+        assert!(problem["detail"].as_str().unwrap().contains(said), "{problem}");
+    }
+    let problem = server.lines("?width=0", "az").is_problem(400, Some("width"));
+    let said = "in the query: width is 0; it goes from 1 to 1024";
+    assert_eq!(problem["detail"], said);
+    let twice = server.post("/v1/infer", r#"{"input": "az", "width": 1, "width": 2}"#);
+    let problem = twice.is_problem(400, None);
+    assert!(problem["detail"].as_str().unwrap().contains("duplicate field `width`"), "{problem}");
 }
