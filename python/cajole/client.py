@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TYPE_CHECKING, Any, Literal, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 from urllib.parse import urlencode, urlsplit
 
-from cajole._model import Engine, Preset
 from cajole._native import CajoleError
+from cajole._options import Engine, Served
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # in typing since Python 3.11
@@ -32,18 +32,13 @@ RulesLike = Union[str, Mapping[str, Any]]
 """Rules in TOML, or as a table."""
 
 
-class Asked(TypedDict, total=False):
+class Asked(Served, total=False):
     """Arguments of `infer`, `explain` and `compare`. The server decides what is None or left out."""
 
     model: Optional[str]
     rules: Optional[RulesLike]
     named_rules: Optional[str]
     """The name of a rule file on the server, instead of `rules`."""
-    preset: Optional[Preset]
-    max_steps: Optional[int]
-    patience: Optional[int]
-    width: Optional[int]
-    deadline_ms: Optional[int]
 
 
 class ServiceError(CajoleError):
@@ -69,16 +64,26 @@ class Client:
         self._token, self._timeout = token, timeout
 
     def infer(
-        self, inputs: Sequence[Any], *, engine: Optional[Engine] = None, **asked: Unpack[Asked]
+        self,
+        inputs: Sequence[Any],
+        *,
+        engine: Optional[Engine] = None,
+        times: Optional[bool] = None,
+        **asked: Unpack[Asked],
     ) -> list[Record]:
         """The records of these inputs, in order. Other arguments are those of `Asked`."""
-        return self._records("/v1/infer", inputs, engine, asked)
+        return self._records("/v1/infer", inputs, _given(engine=engine, times=times), asked)
 
     def explain(
-        self, inputs: Sequence[Any], *, engine: Optional[Engine] = None, **asked: Unpack[Asked]
+        self,
+        inputs: Sequence[Any],
+        *,
+        engine: Optional[Engine] = None,
+        times: Optional[bool] = None,
+        **asked: Unpack[Asked],
     ) -> list[Record]:
-        """The same with the trace of every repair."""
-        return self._records("/v1/explain", inputs, engine, asked)
+        """Records with the trace of every repair. Arguments are those of `infer`."""
+        return self._records("/v1/explain", inputs, _given(engine=engine, times=times), asked)
 
     def compare(
         self,
@@ -109,13 +114,13 @@ class Client:
         model: Optional[str] = None,
         named_rules: Optional[str] = None,
         engine: Optional[Engine] = None,
-        preset: Optional[Preset] = None,
-        deadline_ms: Optional[int] = None,
+        times: Optional[bool] = None,
+        **options: Unpack[Served],
     ) -> Iterator[Record]:
         """The records of any number of inputs, 256 in flight at a time."""
-        settings = _given(
-            model=model, rules=named_rules, engine=engine, preset=preset, deadline_ms=deadline_ms
-        )
+        settings = _given(model=model, rules=named_rules, engine=engine, **_known(options, Served))
+        if times is not None:
+            settings["times"] = "true" if times else "false"
         path = "/v1/infer" + (f"?{urlencode(settings)}" if settings else "")
         sent = 0
         for lot in _lots(lines, 256):
@@ -145,9 +150,9 @@ class Client:
             return False
 
     def _records(
-        self, path: str, inputs: Sequence[Any], engine: Optional[Engine], asked: Asked
+        self, path: str, inputs: Sequence[Any], own: Record, asked: Asked
     ) -> list[Record]:
-        body = _body(inputs, asked) | _given(engine=engine)
+        body = _body(inputs, asked) | own
         records: list[Record] = self._post(path, body)["records"]
         return records
 
@@ -186,6 +191,14 @@ def _given(**settings: Any) -> Record:
     return {name: value for name, value in settings.items() if value is not None}
 
 
+def _known(given: Mapping[str, Any], names: type) -> Record:
+    """Arguments, all of which are named there."""
+    unknown = sorted(given.keys() - names.__annotations__.keys())
+    if unknown:
+        raise TypeError(f"there is no argument {unknown[0]!r}; known are {', '.join(names.__annotations__)}")
+    return {**given}
+
+
 def _rules(rules: Optional[RulesLike], named: Optional[str]) -> Optional[Record]:
     if rules is not None and named is not None:
         raise ServiceError("give either rules or named_rules")
@@ -199,10 +212,7 @@ def _rules(rules: Optional[RulesLike], named: Optional[str]) -> Optional[Record]
 def _body(inputs: Sequence[Any], asked: Asked) -> Record:
     if isinstance(inputs, (str, bytes)):
         raise ServiceError("inputs is a list; for one input, give a list of one")
-    unknown = sorted(asked.keys() - Asked.__annotations__.keys())
-    if unknown:
-        raise TypeError(f"there is no argument {unknown[0]!r}; known are {', '.join(Asked.__annotations__)}")
-    body: Record = {**asked}
+    body = _known(asked, Asked)
     rules = _rules(body.pop("rules", None), body.pop("named_rules", None))
     return _given(inputs=list(inputs), rules=rules, **body)
 

@@ -90,9 +90,9 @@ def test_an_iterable_that_fails_raises_its_own_exception(transducer: cajole.Mode
 @pytest.mark.parametrize(
     ("arguments", "error", "why"),
     [
-        ({"engine": "magic"}, ValueError, "no engine \"magic\"; known are usual, gbi, beam"),
-        ({"preset": "worst"}, ValueError, "no preset \"worst\"; known are paper"),
-        ({"max_steps": 10**9}, ValueError, "max_steps is 1000000000, which is not in 0..=1000000"),
+        ({"engine": "magic"}, ValueError, "no engine \"magic\"; there are usual, gbi, beam"),
+        ({"preset": "worst"}, ValueError, "no preset \"worst\"; there are paper, best, small"),
+        ({"max_steps": 10**9}, ValueError, "max_steps is 1000000000; it goes from 0 to 1000000"),
         ({"width": 0}, ValueError, "width is 0"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"max_steps": -1}, ValueError, "max_steps is -1"),

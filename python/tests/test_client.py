@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,23 @@ def test_records_are_those_of_a_model_in_this_process(client: Client) -> None:
     assert [r["line"] for r in streamed] == list(range(1, 601))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"engine": "masked:width=3"},
+        {"preset": "paper"},
+        {"max_steps": 1},
+        {"patience": 1},
+        {"width": 8},
+        {"deadline_ms": 0},
+    ],
+)
+def test_streams_have_the_options_of_requests(client: Client, options: dict[str, Any]) -> None:
+    answered = client.infer(INPUTS, times=False, **options)
+    assert answered == list(client.stream(INPUTS, times=False, **options))
+    assert answered != client.infer(INPUTS, times=False)
+
+
 def test_traces_comparisons_and_rules(client: Client) -> None:
     [record] = client.explain(INPUTS[:1], model="transducer", rules=THRICE)
     assert record["trace"]
@@ -76,7 +94,7 @@ def test_refusals_say_why(client: Client, server: tuple[str, str]) -> None:
         client.infer("az", model="transducer")
     with pytest.raises(ServiceError, match="either"):
         client.infer(["az"], rules=THRICE, named_rules="thrice")
-    with pytest.raises(TypeError, match="no argument 'modle'; known are model, rules"):
+    with pytest.raises(TypeError, match="no argument 'modle'; known are .*model, rules"):
         client.infer(["az"], modle="transducer")  # type: ignore[call-arg]
     with pytest.raises(ServiceError, match="no address"):
         Client("127.0.0.1:8080")

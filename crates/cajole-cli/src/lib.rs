@@ -16,6 +16,7 @@
 mod asking;
 mod closed;
 mod commands;
+mod flags;
 mod interrupt;
 mod note;
 mod output;

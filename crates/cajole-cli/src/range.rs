@@ -3,9 +3,6 @@
 
 use clap::builder::RangedU64ValueParser;
 
-/// The most examples, failures or other items that a report shows one by one.
-pub(crate) const MOST_SHOWN: usize = 100_000;
-
 /// A flag's number from `least` to `most`.
 pub(crate) fn within(least: usize, most: usize) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(least as u64..=most as u64)

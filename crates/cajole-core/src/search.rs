@@ -163,7 +163,7 @@ impl Search {
             Search::Astar { .. } => "Best-first search with a limit",
             Search::Exact { .. } => "The most probable output that obeys, provably, with a limit",
             Search::BlackBox { .. } => {
-                "The same, only for rules that cannot be followed symbol by symbol"
+                "As exact, only for rules that cannot be followed symbol by symbol"
             }
             Search::Spans { .. } => {
                 "Exact search over the spans that the rules allow, for role taggers"

@@ -9,13 +9,13 @@
 //! - [`Answering::answer`](lines::Answering::answer): lines to records.
 //! - [`infer`](run): streams of lines, on all cores, in bounded memory; `compare`: all engines on the
 //!   same lines.
+//! - [`options`]: what users may say about a run, in one table; [`Settings`]: what that means for a network.
 //! - [`Lint`](lint::Lint): what rules say about outputs that are known to be right.
 //! - [`Task`](task::Task): what to implement for a network of your own.
 
 pub mod answer;
 mod batches;
 pub mod case;
-mod changes;
 pub mod compare;
 pub mod decoded;
 pub mod driver;
@@ -29,6 +29,7 @@ pub mod limits;
 pub mod line;
 pub mod lines;
 pub mod lint;
+pub mod options;
 mod ordered;
 pub mod plan;
 pub mod record;
@@ -50,7 +51,7 @@ pub use cajole_nn::import::huggingface::{FolderSettings, Writing};
 /// The settings of decoding in them.
 pub use cajole_nn::models::transformer::{Generation, Pieces, Standing};
 pub use cajole_tasks::words::Tokens;
-pub use changes::Changes;
+pub use options::Run;
 pub use registry::{OpenError, Opened, Registry};
 pub use settings::Settings;
 pub use tasks::{

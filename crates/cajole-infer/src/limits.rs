@@ -36,3 +36,6 @@ pub const MOST_THREADS: usize = 512;
 
 /// The most milliseconds of a deadline: a day.
 pub const MOST_DEADLINE_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The most failures, examples or other items that a report shows one by one.
+pub const MOST_SHOWN: usize = 100_000;

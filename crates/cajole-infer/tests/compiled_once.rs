@@ -17,8 +17,8 @@ fn answer(network: &dyn Task, rules: &str) -> Vec<String> {
         Ok(Line::parse(number, line).unwrap().unwrap())
     };
     let lines = (1..4).map(line).collect();
-    let records = network.hand().answer(lines, None, &settings).unwrap();
-    records.iter().map(|record| record.to_json(false).to_string()).collect()
+    let records = network.answer(lines, None, &settings).unwrap();
+    records.iter().map(|record| record.to_line(false)).collect()
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use cajole_infer::compare;
 use cajole_infer::engine::Engine;
+use cajole_infer::limits::MOST_SHOWN;
+use cajole_infer::options::within;
 use cajole_infer::{Opened, Registry};
 use cajole_rules::Cache;
 use cajole_tasks::Silent;
@@ -14,13 +16,10 @@ use pyo3::types::PyDict;
 use crate::error::{LoadError, rule_error, settings_error, with_causes};
 use crate::inputs::{All, Pulled, path_of};
 use crate::interrupt::interruptible;
-use crate::options::{Options, engine, size};
+use crate::options::{Options, engine};
 use crate::report::Report;
 use crate::results::{Inputs, Results, Run};
 use crate::rules::Rules;
-
-/// The most failures that a comparison shows one by one.
-const MOST_SHOWN: usize = 100_000;
 
 /// A network with its task: what `cajole.Model` holds.
 #[pyclass(frozen, module = "cajole._native")]
@@ -78,15 +77,15 @@ impl Network {
         rules: Option<&Bound<'_, PyAny>>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Results> {
-        let mut options: Options = options.extract()?;
+        let mut options = Options::new(options)?;
         let inputs = match path_of(inputs)? {
-            Some(path) => Inputs::File { path, max_bytes: options.max_line_bytes()? },
+            Some(path) => Inputs::File { path, max_bytes: options.run.max_line_bytes() },
             None => Inputs::Pulled(Pulled::new(inputs, options.numbers.take())?),
         };
         let run = Run {
             network: self.network.clone(),
             rules: self.rules(rules)?,
-            settings: options.settings(py, &**self.network)?,
+            settings: options.settings(&**self.network)?,
         };
         run.begin(py, inputs)
     }
@@ -101,9 +100,9 @@ impl Network {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Report> {
         let (engines, shown) = shown;
-        let options: Options = options.extract()?;
-        let settings = options.settings(py, &**self.network)?;
-        let All { lines, mut bad } = All::of(inputs, options.max_line_bytes()?)?;
+        let options = Options::new(options)?;
+        let settings = options.settings(&**self.network)?.by(Engine::gbi());
+        let All { lines, mut bad } = All::of(inputs, options.run.max_line_bytes())?;
         let rules = self.rules(rules)?;
         if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
             return Err(PyValueError::new_err(
@@ -115,7 +114,8 @@ impl Network {
             Some(names) => names.iter().map(|name| engine(name)).collect::<PyResult<_>>()?,
             None => self.network.engines(),
         };
-        let shown = size("shown", Some(shown), 0, MOST_SHOWN)?.unwrap_or_default();
+        let shown = within("shown", shown.into(), 0, MOST_SHOWN)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let of = compare::Options::new(rules_name, engines).shown(shown);
         let compared = interruptible(py, &settings.cancel, || {
             let vocabulary = self.network.vocabulary();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::Request;
 use cajole_core::Cancel;
+use cajole_infer::Run;
 use cajole_infer::engine::Engine;
 use cajole_rules::Rules;
 use tokio::sync::Semaphore;
@@ -24,7 +25,7 @@ use crate::models::{Models, Network};
 use crate::options::Options;
 use crate::problem::Problem;
 use crate::queue::{Item, Lane, Queue, Room};
-use crate::request::{Asked, Input, Manner, RulesAsked};
+use crate::request::{Asked, Input, RulesAsked};
 use crate::rulebook::Rulebook;
 use crate::ticket::{Done, Entry, Event, Pending, Terms, Waits};
 
@@ -135,11 +136,13 @@ impl App {
     pub(crate) fn terms(
         &self,
         prepared: &Prepared,
-        manner: &Manner,
+        run: &Run,
         engine: &Engine,
         extras: Extras,
     ) -> Arc<Terms> {
-        let mut settings = manner.settings(prepared.network, engine.clone()).threads(1);
+        let run = Run { engine: Some(engine.clone()), times: None, ..run.clone() };
+        let settings = run.settings(prepared.network).expect("nothing is overridden");
+        let mut settings = settings.threads(1);
         settings.max_tokens = self.max_tokens;
         settings.deadline = Some(self.max_deadline);
         settings.cancel = self.cancel.clone();
@@ -169,20 +172,19 @@ impl App {
     /// Prepares and submits a request to `infer` or `explain`; also returns the model's name.
     pub(crate) async fn ask(
         self: &Arc<Self>,
-        model: Option<String>,
         asked: Asked,
         extras: Extras,
         watches: bool,
     ) -> Result<(String, Pending), Problem> {
-        let until = until(asked.manner.deadline_ms);
-        let prepared = self.prepare(model, asked.rules).await?;
+        let until = until(asked.run.deadline_ms);
+        let prepared = self.prepare(asked.model, asked.rules).await?;
         // Only nudges have steps to explain.
-        let engine = match &asked.manner.engine {
+        let engine = match asked.run.engine.clone().unwrap_or(Engine::usual()) {
             usual if usual.is_usual() && extras.traces => Engine::gbi(),
-            engine => engine.clone(),
+            engine => engine,
         };
-        let terms = self.terms(&prepared, &asked.manner, &engine, extras);
-        let waits = Waits { watches, times: asked.manner.times };
+        let terms = self.terms(&prepared, &asked.run, &engine, extras);
+        let waits = Waits { watches, times: asked.run.times.unwrap_or(true) };
         Ok((prepared.model, self.submit(asked.inputs, &terms, waits, until)?))
     }
 
@@ -220,8 +222,8 @@ impl Drop for Entered {
 }
 
 /// When a request that arrives now runs out of time.
-pub(crate) fn until(deadline_ms: Option<u64>) -> Option<Instant> {
-    Instant::now().checked_add(Duration::from_millis(deadline_ms?))
+pub(crate) fn until(deadline_ms: Option<usize>) -> Option<Instant> {
+    Instant::now().checked_add(Duration::from_millis(deadline_ms? as u64))
 }
 
 /// All records of a request, in order.

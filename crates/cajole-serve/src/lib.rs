@@ -31,6 +31,7 @@ mod rulebook;
 mod server;
 mod socket;
 mod ticket;
+mod with_options;
 
 pub use guard::{Token, TokenError};
 pub use models::ModelsError;

@@ -3,14 +3,12 @@
 use std::fmt;
 
 use cajole_files::{Place, without_place};
+use cajole_infer::Run;
 use cajole_infer::engine::Engine;
 use cajole_infer::fields::Fields;
-use cajole_infer::limits::{MAX_LINE_BYTES, MOST_DEADLINE_MS, MOST_STEPS, MOST_WIDTH};
+use cajole_infer::limits::MAX_LINE_BYTES;
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::source::BadLine;
-use cajole_infer::task::Task;
-use cajole_infer::{Changes, Settings};
-use cajole_tasks::Preset;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -19,6 +17,7 @@ use serde_path_to_error::Segment;
 
 use crate::limits::{MOST_EXPLAINED, MOST_INPUTS, MOST_RULE_BYTES, MOST_STEPS_EXPLAINED};
 use crate::problem::Problem;
+use crate::with_options::{Own, With};
 
 /// An input in a body: a line of text, or its fields. What else it may be is reported.
 #[derive(Debug)]
@@ -92,37 +91,68 @@ pub(crate) enum RulesAsked {
     Table(Value),
 }
 
-/// The body of `infer` and `explain`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The body of `infer` and `explain`, besides options.
+#[derive(Debug, Default)]
 pub(crate) struct AskBody {
     input: Option<Given>,
     inputs: Option<Vec<Given>>,
-    pub(crate) model: Option<String>,
+    model: Option<String>,
     rules: Option<RulesBody>,
-    engine: Option<Engine>,
-    preset: Option<Preset>,
-    max_steps: Option<usize>,
-    patience: Option<usize>,
-    width: Option<usize>,
-    deadline_ms: Option<u64>,
-    times: Option<bool>,
 }
 
-/// The body of `compare`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+impl Own for AskBody {
+    const NAMES: &'static [&'static str] = &["input", "inputs", "model", "rules"];
+    const COMPARES: bool = false;
+
+    fn read<'de, D: Deserializer<'de>>(&mut self, name: &str, from: D) -> Result<(), D::Error> {
+        match name {
+            "input" => self.input = Deserialize::deserialize(from)?,
+            "inputs" => self.inputs = Deserialize::deserialize(from)?,
+            "model" => self.model = Deserialize::deserialize(from)?,
+            _ => self.rules = Deserialize::deserialize(from)?,
+        }
+        Ok(())
+    }
+}
+
+/// The body of `compare`, besides options.
+#[derive(Debug, Default)]
 pub(crate) struct CompareBody {
-    input: Option<Given>,
-    inputs: Option<Vec<Given>>,
-    pub(crate) model: Option<String>,
-    rules: Option<RulesBody>,
+    ask: AskBody,
     engines: Option<Vec<Engine>>,
-    preset: Option<Preset>,
-    max_steps: Option<usize>,
-    patience: Option<usize>,
-    width: Option<usize>,
-    deadline_ms: Option<u64>,
+}
+
+impl Own for CompareBody {
+    const NAMES: &'static [&'static str] = &["input", "inputs", "model", "rules", "engines"];
+    const COMPARES: bool = true;
+
+    fn read<'de, D: Deserializer<'de>>(&mut self, name: &str, from: D) -> Result<(), D::Error> {
+        match name {
+            "engines" => self.engines = Deserialize::deserialize(from)?,
+            name => self.ask.read(name, from)?,
+        }
+        Ok(())
+    }
+}
+
+/// The query of a stream of lines, besides options.
+#[derive(Debug, Default)]
+pub(crate) struct StreamQuery {
+    model: Option<String>,
+    rules: Option<String>,
+}
+
+impl Own for StreamQuery {
+    const NAMES: &'static [&'static str] = &["model", "rules"];
+    const COMPARES: bool = false;
+
+    fn read<'de, D: Deserializer<'de>>(&mut self, name: &str, from: D) -> Result<(), D::Error> {
+        match name {
+            "model" => self.model = Deserialize::deserialize(from)?,
+            _ => self.rules = Deserialize::deserialize(from)?,
+        }
+        Ok(())
+    }
 }
 
 /// The body of `lint`.
@@ -134,21 +164,6 @@ pub(crate) struct LintBody {
     gold: Option<Vec<Given>>,
 }
 
-/// The query of a stream of lines.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct StreamQuery {
-    pub(crate) model: Option<String>,
-    rules: Option<String>,
-    engine: Option<Engine>,
-    preset: Option<Preset>,
-    max_steps: Option<usize>,
-    patience: Option<usize>,
-    width: Option<usize>,
-    deadline_ms: Option<u64>,
-    times: Option<bool>,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RulesBody {
@@ -157,30 +172,17 @@ struct RulesBody {
     name: Option<String>,
 }
 
-/// How outputs are made to obey, as stated in a request.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Manner {
-    /// The engine.
-    pub(crate) engine: Engine,
-    preset: Option<Preset>,
-    max_steps: Option<usize>,
-    patience: Option<usize>,
-    width: Option<usize>,
-    /// From the arrival of the request.
-    pub(crate) deadline_ms: Option<u64>,
-    /// Whether records have times.
-    pub(crate) times: bool,
-}
-
-/// A request to `infer` or `explain`.
+/// A request with inputs.
 #[derive(Debug)]
 pub(crate) struct Asked {
+    /// The name of the model.
+    pub(crate) model: Option<String>,
     /// The inputs, as lines.
     pub(crate) inputs: Vec<Input>,
     /// The rules.
     pub(crate) rules: RulesAsked,
-    /// How outputs are made to obey them.
-    pub(crate) manner: Manner,
+    /// The options. A deadline counts from the arrival of the request.
+    pub(crate) run: Run,
 }
 
 impl Asked {
@@ -192,7 +194,7 @@ impl Asked {
                 format!("{n} inputs, more than the {MOST_EXPLAINED} that can be explained");
             return Err(Problem::too_large(detail).of("/inputs"));
         }
-        match self.manner.max_steps {
+        match self.run.max_steps {
             Some(n) if MOST_STEPS_EXPLAINED < n => {
                 let most = MOST_STEPS_EXPLAINED;
                 let detail =
@@ -209,51 +211,24 @@ pub(crate) type Input = Result<Line, (u64, LineError)>;
 
 impl AskBody {
     /// The checked request.
-    pub(crate) fn checked(self) -> Result<Asked, Problem> {
-        let AskBody { input, inputs, rules, engine, preset, max_steps, patience, width, .. } = self;
-        let manner = Manner {
-            engine: engine.unwrap_or(Engine::usual()),
-            preset,
-            max_steps,
-            patience,
-            width,
-            deadline_ms: self.deadline_ms,
-            times: self.times.unwrap_or(true),
-        };
-        let rules = rules.map(RulesBody::checked).transpose()?.unwrap_or_default();
-        Ok(Asked { inputs: one_or_many(input, inputs)?, rules, manner: manner.checked("/")? })
+    pub(crate) fn checked(self, run: Run) -> Result<Asked, Problem> {
+        let rules = self.rules.map(RulesBody::checked).transpose()?.unwrap_or_default();
+        let inputs = one_or_many(self.input, self.inputs)?;
+        Ok(Asked { model: self.model, inputs, rules, run })
     }
 }
 
 impl CompareBody {
     /// The checked request, and the engines; by default, all that make a difference.
-    pub(crate) fn checked(self) -> Result<(Asked, Option<Vec<Engine>>), Problem> {
-        let CompareBody { input, inputs, model, rules, preset, max_steps, patience, width, .. } =
-            self;
-        let engines = self.engines;
-        let deadline_ms = self.deadline_ms;
-        let (engine, times) = (None, Some(true));
-        let body = AskBody {
-            input,
-            inputs,
-            model,
-            rules,
-            engine,
-            preset,
-            max_steps,
-            patience,
-            width,
-            deadline_ms,
-            times,
-        };
-        if let Some(engines) = &engines {
+    pub(crate) fn checked(self, run: Run) -> Result<(Asked, Option<Vec<Engine>>), Problem> {
+        if let Some(engines) = &self.engines {
             let is_twice = |(i, engine)| engines[..i].contains(engine);
             if engines.is_empty() || engines.iter().enumerate().any(is_twice) {
                 let detail = "expected some engines, each once; or leave \"engines\" out for all";
                 return Err(Problem::malformed(detail).of("/engines"));
             }
         }
-        Ok((body.checked()?, engines))
+        Ok((self.ask.checked(run)?, self.engines))
     }
 }
 
@@ -266,14 +241,9 @@ impl LintBody {
 }
 
 impl StreamQuery {
-    /// The rules, and how outputs are made to obey them.
-    pub(crate) fn checked(self) -> Result<(RulesAsked, Manner), Problem> {
-        let StreamQuery { rules, engine, preset, max_steps, patience, width, .. } = self;
-        let engine = engine.unwrap_or(Engine::usual());
-        let (deadline_ms, times) = (self.deadline_ms, self.times.unwrap_or(true));
-        let manner = Manner { engine, preset, max_steps, patience, width, deadline_ms, times };
-        let rules = rules.map_or(RulesAsked::Usual, RulesAsked::Named);
-        Ok((rules, manner.checked("")?))
+    /// The name of the model, and the rules.
+    pub(crate) fn into_parts(self) -> (Option<String>, RulesAsked) {
+        (self.model, self.rules.map_or(RulesAsked::Usual, RulesAsked::Named))
     }
 }
 
@@ -288,33 +258,6 @@ impl RulesBody {
                 Err(Problem::malformed(detail).of("/rules"))
             }
         }
-    }
-}
-
-impl Manner {
-    fn checked(self, prefix: &str) -> Result<Manner, Problem> {
-        let within = |field: &str, value: Option<u64>, least: u64, most: u64| match value {
-            Some(value) if !(least..=most).contains(&value) => {
-                let detail = format!("{field} is {value}; expected {least} to {most}");
-                Err(Problem::malformed(detail).of(format!("{prefix}{field}")))
-            }
-            _ => Ok(()),
-        };
-        within("max_steps", self.max_steps.map(|n| n as u64), 0, MOST_STEPS as u64)?;
-        within("patience", self.patience.map(|n| n as u64), 0, MOST_STEPS as u64)?;
-        within("width", self.width.map(|n| n as u64), 1, MOST_WIDTH as u64)?;
-        within("deadline_ms", self.deadline_ms, 1, MOST_DEADLINE_MS)?;
-        Ok(self)
-    }
-
-    /// The settings of engines for a network.
-    pub(crate) fn settings(&self, network: &dyn Task, engine: Engine) -> Settings {
-        let mut changes = Changes::default();
-        changes.preset = self.preset;
-        changes.max_steps = self.max_steps;
-        changes.patience = self.patience;
-        changes.width = self.width;
-        changes.settings(network, engine).expect("nothing is overridden")
     }
 }
 
@@ -406,12 +349,16 @@ pub(crate) fn of_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 /// If it cannot be read.
 pub fn check_body(path: &str, body: &[u8]) -> Result<usize, String> {
     let inputs = match path {
-        "/v1/compare" => of_json(body).and_then(CompareBody::checked).map(|(a, _)| a.inputs.len()),
+        "/v1/compare" => of_json::<With<CompareBody>>(body)
+            .and_then(|body| body.own.checked(body.run))
+            .map(|(asked, _)| asked.inputs.len()),
         "/v1/lint" => {
             let checked = of_json(body).and_then(LintBody::checked);
             checked.map(|(_, gold)| gold.map_or(0, |gold| gold.len()))
         }
-        _ => of_json(body).and_then(AskBody::checked).map(|asked| asked.inputs.len()),
+        _ => of_json::<With<AskBody>>(body)
+            .and_then(|body| body.own.checked(body.run))
+            .map(|asked| asked.inputs.len()),
     };
     inputs.map_err(|problem| problem.to_json())
 }

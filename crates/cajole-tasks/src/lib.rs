@@ -28,6 +28,6 @@ pub use checkpoint::Checkpoint;
 pub use edit_distance::edit_distance;
 pub use licences::{LICENCES, Licensed};
 pub use overrides::{OverrideError, overridden};
-pub use presets::{Preset, Presets};
+pub use presets::{NoPreset, Preset, Presets};
 pub use sequence::{TransformerSettings, UnevenHeads};
 pub use watch::{OnAdvance, Silent, Watch};

@@ -3,6 +3,8 @@
 //! Each task has one file of presets. Other settings files state only what they change; see
 //! [`Presets::changed`].
 
+use std::str::FromStr;
+
 use cajole_core::Config;
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
@@ -10,7 +12,7 @@ use toml::{Table, Value};
 use crate::overrides::{OverrideError, of_table, overridden};
 
 /// The name of a preset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Preset {
@@ -20,6 +22,55 @@ pub enum Preset {
     Best,
     /// The fastest on a corpus: only biases move, and inputs are repaired in lockstep.
     Small,
+}
+
+/// There is no preset of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no preset {name:?}; there are paper, best, small")]
+pub struct NoPreset {
+    name: String,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 3] = [Preset::Paper, Preset::Best, Preset::Small];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Paper => "paper",
+            Preset::Best => "best",
+            Preset::Small => "small",
+        }
+    }
+
+    /// One sentence for people who choose between presets.
+    pub fn about(self) -> &'static str {
+        match self {
+            Preset::Paper => "Algorithm 1 as printed: one output, plain SGD on all weights",
+            Preset::Best => {
+                "The most accurate: steps of set length towards satisfying outputs, with restarts"
+            }
+            Preset::Small => {
+                "The fastest over many lines: only biases move, so that inputs are repaired together"
+            }
+        }
+    }
+}
+
+impl FromStr for Preset {
+    type Err = NoPreset;
+
+    fn from_str(name: &str) -> Result<Preset, NoPreset> {
+        let preset = Preset::ALL.into_iter().find(|preset| preset.name() == name);
+        preset.ok_or_else(|| NoPreset { name: name.to_owned() })
+    }
+}
+
+impl<'de> Deserialize<'de> for Preset {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Preset, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 /// The presets of one task.

@@ -16,7 +16,12 @@ import ray.data
 
 import cajole
 from cajole._native import WholeFile
+from cajole._options import FLAGS
 from cajole.ray._dataset import connect, infer, read_lines
+
+
+OPTIONS = {name: flag for name, flag in FLAGS.items() if name != "threads"}
+"""The options of `cajole infer`, without threads: an actor has one."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -28,16 +33,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, help="actors [default: one for each CPU]")
     parser.add_argument("--model", default="transducer", help="a built-in network or a folder")
     parser.add_argument("--constraint", type=pathlib.Path, help="a constraint file")
-    parser.add_argument("--engine", default="usual")
-    parser.add_argument("--preset")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--max-steps", type=int)
-    parser.add_argument("--patience", type=int)
-    parser.add_argument("--deadline-ms", type=int)
-    parser.add_argument("--width", type=int)
-    parser.add_argument("--max-tokens", type=int)
-    parser.add_argument("--explain", action="store_true", help="add traces to records")
-    parser.add_argument("--no-times", action="store_true", help="leave milliseconds out of records")
+    for name, (flag, kind, about) in OPTIONS.items():
+        if kind in ("on", "off"):
+            # What is not given is left to the defaults of the command line.
+            parser.add_argument(flag, dest=name, action="store_const", const=kind == "on", help=about)
+        elif kind == "assignments":
+            parser.add_argument(flag, dest=name, action="append", metavar="KEY=VALUE", help=about)
+        else:
+            parser.add_argument(flag, dest=name, type=int if kind == "number" else str, help=about)
     return parser
 
 
@@ -68,18 +71,8 @@ def read_files(given: argparse.Namespace) -> list[pathlib.Path]:
 
 def main() -> int:
     given = arguments().parse_args()
-    options = {
-        "engine": given.engine,
-        "preset": given.preset,
-        "settings": settings(given.set) or None,
-        "max_steps": given.max_steps,
-        "patience": given.patience,
-        "deadline_ms": given.deadline_ms,
-        "width": given.width,
-        "max_tokens": given.max_tokens,
-        "trace": given.explain,
-        "times": not given.no_times,
-    }
+    options = {name: value for name in OPTIONS if (value := getattr(given, name)) is not None}
+    options = {"times": True, **options, "settings": settings(given.settings or [])}
     rules = cajole.Rules.from_file(given.constraint.resolve()) if given.constraint else None
     model = os.path.abspath(given.model) if os.path.isdir(given.model) else given.model
     # Find errors in the model, rules and options before connecting to the cluster.

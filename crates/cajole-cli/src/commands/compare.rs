@@ -6,6 +6,7 @@ use anyhow::bail;
 use cajole_files::{FileError, Folder};
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
+use cajole_infer::limits::MOST_SHOWN;
 use cajole_infer::line::LineError;
 use cajole_nn::settings::MOST_SIZE;
 use cajole_report::Report;
@@ -13,8 +14,9 @@ use cajole_tasks::Watch;
 
 use crate::Session;
 use crate::asking::{self, Asking};
+use crate::flags;
 use crate::output::folder;
-use crate::range::{MOST_SHOWN, within};
+use crate::range::within;
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines};
 
@@ -29,7 +31,7 @@ pub(crate) struct Compare {
     asking: Asking,
 
     /// Only these engines [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = asking::EngineParser)]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = flags::EngineParser)]
     engines: Vec<Engine>,
 
     /// Only the first N lines
@@ -61,11 +63,11 @@ pub(crate) fn run(what: &Compare, session: &Session) -> anyhow::Result<()> {
         true => network.engines(),
         false => what.engines.clone(),
     };
-    let settings = what.asking.settings(&*network, Engine::gbi())?;
+    let settings = what.asking.settings(&*network)?;
     let screen = Screen::new();
     let source = what.asking.source(&what.input)?;
     let name = source.name.clone();
-    let (lines, unreadable) = lines(source, what.lines, what.asking.max_tokens, &screen)?;
+    let (lines, unreadable) = lines(source, what.lines, what.asking.flags.0.max_tokens(), &screen)?;
     if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
         bail!("say what outputs have to satisfy: --constraint FILE, or \"constraint\" in lines");
     }

@@ -56,7 +56,7 @@ pub(crate) fn run(what: &Eval, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules =
         file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::gbi())?;
+    let settings = what.asking.settings(&*network)?;
     let screen = Screen::new();
     let (name, lines, unreadable) = inputs(what, &network, &screen)?;
     if rules.is_none() && lines.iter().all(|line| line.constraint().is_none()) {
@@ -90,7 +90,7 @@ fn inputs(
     if let Some(path) = &what.input {
         let source = what.asking.source(path)?;
         let name = source.name.clone();
-        let (lines, bad) = lines(source, None, what.asking.max_tokens, screen)?;
+        let (lines, bad) = lines(source, None, what.asking.flags.0.max_tokens(), screen)?;
         return Ok((name, lines, bad));
     }
     if network.name() != "transduction" {

@@ -45,7 +45,7 @@ pub(crate) fn run(what: &Explain, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules =
         file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::gbi())?;
+    let settings = what.asking.settings(&*network)?;
     let is_transducer = network.name() == "transduction";
     let inputs = match (what.inputs.is_empty(), is_transducer) {
         (false, true) => what.inputs.iter().map(|text| with_right_output(text)).collect(),

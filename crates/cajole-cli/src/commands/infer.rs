@@ -4,7 +4,6 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::run::Stream;
 use cajole_infer::sink::Opened;
@@ -13,7 +12,8 @@ use serde_json::json;
 
 use crate::Session;
 use crate::asking::{self, Asking};
-use crate::note;
+use crate::flags::Flags;
+use crate::note::Noted;
 use crate::output::Output;
 use crate::screen::{self, Screen};
 use crate::source::{cannot_read, check_bad, check_measured, open, warn_of_time};
@@ -74,21 +74,8 @@ pub(crate) struct Infer {
     #[command(flatten)]
     pub(super) asking: Asking,
 
-    /// How outputs are made to obey
-    #[arg(long, value_name = "ENGINE", default_value = "usual", value_parser = asking::EngineParser)]
-    pub(super) engine: Engine,
-
-    /// Add the trace of every repair to its record (gbi)
-    #[arg(long)]
-    pub(super) explain: bool,
-
-    /// Stop at the first bad line, instead of reporting it and continuing
-    #[arg(long)]
-    pub(super) strict: bool,
-
-    /// Leave milliseconds out of records: the same lines then give the same bytes
-    #[arg(long)]
-    pub(super) no_times: bool,
+    #[command(flatten)]
+    pub(super) flags: Flags<true>,
 }
 
 /// The default network.
@@ -99,8 +86,8 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules =
         file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, what.engine.clone())?.strict(what.strict);
-    let settings = settings.times(!what.no_times).traces(what.explain);
+    let run = what.flags.0.clone().over(what.asking.flags.0.clone());
+    let settings = run.settings(&*network)?;
     // Find all errors before an output is created or replaced.
     network.check(&settings)?;
     let mut source = what.asking.source(&what.input)?;
@@ -108,14 +95,15 @@ pub(crate) fn run(what: &Infer, session: &Session) -> anyhow::Result<()> {
     let Opened { mut sink, last, tally } = match out {
         None => Opened::stream(stdout()),
         Some(out) => {
-            let (input, asking, model) = (&what.input, &what.asking, what.asking.model(DEFAULT));
-            let note = note::note(input, model, asking, &*network, file.as_ref(), &settings)?;
+            let (asking, model) = (&what.asking, what.asking.model(DEFAULT));
+            let note = Noted { model, asking, run, network: &*network, settings: &settings };
+            let note = note.note(&what.input, file.as_ref())?;
             session.interrupt.cancels(&settings.cancel);
             session.interrupt.advise(&format!(
                 ": {} is whole up to here, and the same command with --resume goes on",
                 out.display()
             ));
-            what.output.open(out, input, &note)?
+            what.output.open(out, &what.input, &note)?
         }
     };
     source.skip_to(last).with_context(|| cannot_read(&what.input))?;

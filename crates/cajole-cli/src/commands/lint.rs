@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use cajole_infer::compare::Options;
 use cajole_infer::engine::Engine;
-use cajole_infer::limits::MAX_TOKENS;
+use cajole_infer::limits::{MAX_TOKENS, MOST_SHOWN};
 use cajole_infer::line::{Line, LineError};
 use cajole_infer::lint::{Gold, Lint as Linter, Look, Names};
 use cajole_infer::task::Task;
-use cajole_infer::{Changes, Settings};
+use cajole_infer::{Run, Settings};
 use cajole_report::Report;
 use cajole_rules::{RuleText, Rules, Vocabulary};
 use cajole_tasks::Watch;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::Session;
 use crate::asking;
-use crate::range::{MOST_SHOWN, within};
+use crate::range::within;
 use crate::screen::{self, Screen};
 use crate::source::{check_bad, lines, open};
 
@@ -142,7 +142,7 @@ struct Obeying<'a> {
 impl<'a> Obeying<'a> {
     fn new(network: &'a dyn Task, file: &RuleText) -> anyhow::Result<Self> {
         let rules = Arc::new(file.compile(network.vocabulary())?);
-        let settings = Changes::default().settings(network, Engine::gbi())?;
+        let settings = Run::default().settings(network)?.by(Engine::gbi());
         Ok(Obeying { network, rules, rules_name: file.title.clone(), settings })
     }
 

@@ -15,11 +15,10 @@ mod srl_eval;
 mod tag;
 mod train;
 
-use cajole_infer::limits::MOST_THREADS;
 use clap::{Parser, Subcommand};
 
 use crate::Session;
-use crate::range::within;
+use crate::flags;
 
 /// Make a trained network's output obey hard constraints, without retraining.
 ///
@@ -32,8 +31,13 @@ use crate::range::within;
 #[derive(Parser, Debug)]
 #[command(name = "cajole", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Threads to use, at most 512 [default: all cores]; results do not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = within(1, MOST_THREADS))]
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        help = flags::help_of("threads"),
+        value_parser = flags::parser_of("threads")
+    )]
     pub(crate) threads: Option<usize>,
 
     /// Print JSON instead of text

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 
+use cajole_infer::Run;
 use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::record::{Answered, Record};
@@ -15,6 +16,7 @@ use super::explain::show_example;
 use super::infer::{self, Infer};
 use crate::Session;
 use crate::asking::{self, Asking};
+use crate::flags::Flags;
 use crate::output::Output;
 use crate::screen;
 use crate::source::{check_bad, check_measured, files, only, warn_of_time};
@@ -55,7 +57,7 @@ pub(crate) fn run(what: &Parse, session: &Session) -> anyhow::Result<()> {
     let file = what.asking.rule_file(&*network)?;
     let rules =
         file.as_ref().map(|file| asking::compile(file, network.vocabulary())).transpose()?;
-    let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
+    let settings = what.asking.settings(&*network)?.traces(what.explain);
     let (mut bad, mut unmeasured, mut timed_out) = (0, 0, 0);
     let mut is_repaired = false;
     for path in files(&what.files) {
@@ -86,10 +88,12 @@ fn to_file(what: &Parse) -> anyhow::Result<Infer> {
         input: only(&what.files)?.to_owned(),
         output: what.output.clone(),
         asking: what.asking.clone().or_model("parser"),
-        engine: Engine::gbi(),
-        explain: what.explain,
-        strict: false,
-        no_times: true,
+        flags: Flags(Run {
+            engine: Some(Engine::gbi()),
+            trace: Some(what.explain),
+            times: Some(false),
+            ..Run::default()
+        }),
     })
 }
 

@@ -224,7 +224,7 @@ fn an_unfinished_run_is_gone_on_with_by_the_same_settings_only() {
         (&["in", "--constraint=rule.toml"], "rules"),
         (&["in", "--set=schedule.step-size=0.5"], "settings of gbi"),
         (&["in", "--preset=best"], "settings of gbi"),
-        (&["in", "--explain"], "traces"),
+        (&["in", "--explain"], "trace"),
         (&["in", "--width=2"], "limits"),
         (&["in", "--model=expressions"], "model"),
         (&["as-in"], "input"),

@@ -99,11 +99,11 @@ fn a_file_without_lines_is_an_error_and_not_a_wait() {
 fn numbers_out_of_range_are_refused_with_the_range() {
     let folder = tempfile::tempdir().unwrap();
     for (args, range) in [
-        (&["infer", "--threads", "4000"][..], "1..=512"),
-        (&["infer", "--threads", "0"], "1..=512"),
-        (&["infer", "--width", "1000000000"], "1..=1024"),
-        (&["infer", "--max-steps", "9223372036854775807"], "0..=1000000"),
-        (&["infer", "--max-tokens", "1000000000"], "1..=16384"),
+        (&["infer", "--threads", "4000"][..], "threads is 4000; it goes from 1 to 512"),
+        (&["infer", "--threads", "0"], "threads is 0; it goes from 1 to 512"),
+        (&["infer", "--width", "1000000000"], "it goes from 1 to 1024"),
+        (&["infer", "--max-steps", "9223372036854775807"], "it goes from 0 to 1000000"),
+        (&["infer", "--max-tokens", "1000000000"], "it goes from 1 to 16384"),
         (&["infer", "--set", "width=1000000000"], "1000000000 is not in 1..=1024"),
         (&["infer", "--set", "schedule.step-size=nan"], "NaN is not a finite number"),
         (&["infer", "--set", "schedule.max-steps=9000000000"], "0..=1000000"),

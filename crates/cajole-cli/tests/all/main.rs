@@ -15,6 +15,8 @@ mod infer;
 mod knife;
 mod limits;
 mod lint;
+mod made;
+mod options;
 mod outputs;
 mod own_task;
 mod pairs;

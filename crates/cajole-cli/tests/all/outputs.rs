@@ -227,7 +227,7 @@ fn parsers_and_taggers_name_what_has_changed() {
             check_error(at, &args, &["out.jsonl is the output of a finished run", what]);
         };
         refused(&["--max-steps=3"], "max");
-        refused(&["--width=2"], "limits.width");
+        refused(&["--width=2"], "width");
         if command == "tag" {
             refused(&["--trees=trees.ptb"], "trees");
             refused(&["--nodes=phrasal"], "rules");

@@ -27,6 +27,7 @@ fn the_table_of_limits_is_right() {
         ("MOST_WIDTH", MOST_WIDTH as u64),
         ("MOST_STEPS", MOST_STEPS as u64),
         ("MOST_DEADLINE_MS", MOST_DEADLINE_MS),
+        ("MOST_SHOWN", MOST_SHOWN as u64),
         ("TOKENS_IN_STEP", TOKENS_IN_STEP as u64),
         ("MOST_SETTINGS_BYTES", files::MOST_SETTINGS_BYTES),
         ("MOST_CORPUS_BYTES", files::MOST_CORPUS_BYTES),

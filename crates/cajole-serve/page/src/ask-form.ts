@@ -1,8 +1,9 @@
 /** The form that says what to run. */
 
-import { lineOf, type Ask } from "./ask.ts";
+import { lineOf, type Ask, type Numbers } from "./ask.ts";
 import { button, byId, h } from "./element.ts";
 import { count } from "./number.ts";
+import { ENGINES, NUMBERS } from "./options.ts";
 import type { RuleEditor } from "./rule-editor.ts";
 import type { FailedModel, Model, RuleFile } from "./wire.ts";
 
@@ -13,9 +14,7 @@ export class AskForm {
   private readonly examples = byId("examples", HTMLElement);
   private readonly engine = byId("engine", HTMLSelectElement);
   private readonly preset = byId("preset", HTMLSelectElement);
-  private readonly maxSteps = byId("max-steps", HTMLInputElement);
-  private readonly width = byId("width", HTMLInputElement);
-  private readonly deadline = byId("deadline", HTMLInputElement);
+  private readonly numbers = NUMBERS.map((option) => ({ option, field: numberField(option) }));
 
   constructor(
     private readonly models: (Model | FailedModel)[],
@@ -31,6 +30,13 @@ export class AskForm {
           { value: one.name, disabled: isFailed },
           isFailed ? `${one.name} (failed)` : one.name,
         );
+      }),
+    );
+    byId("option-fields", HTMLElement).append(
+      ...this.numbers.map(({ option, field }) => {
+        const label = option.name.replace("_", " ");
+        const text = `${label[0]?.toUpperCase()}${label.slice(1)}`;
+        return h("div", { class: "field" }, h("label", { for: field.id }, text), field);
       }),
     );
     this.model.addEventListener("change", () => this.choose(this.model.value));
@@ -55,16 +61,17 @@ export class AskForm {
   }
 
   get ask(): Ask {
-    const number = ({ value }: HTMLInputElement): number | null => (value === "" ? null : Number(value));
+    const numbers: Numbers = {};
+    for (const { option, field } of this.numbers) {
+      if (field.value !== "") numbers[option.name] = Number(field.value);
+    }
     return {
       model: this.model.value,
       input: this.input.value,
       rules: this.rules.choice,
       engine: this.engine.value || null,
       preset: this.preset.value || null,
-      maxSteps: number(this.maxSteps),
-      width: number(this.width),
-      deadlineMs: number(this.deadline),
+      numbers,
     };
   }
 
@@ -80,16 +87,8 @@ export class AskForm {
     this.rules.choose(ask.rules);
     this.engine.value = ask.engine ?? "";
     this.preset.value = ask.preset ?? "";
-    for (const [field, value] of [
-      [this.maxSteps, ask.maxSteps],
-      [this.width, ask.width],
-      [this.deadline, ask.deadlineMs],
-    ] as const) {
-      field.value = value === null ? "" : String(value);
-    }
-    const isUsual = [ask.engine, ask.preset, ask.maxSteps, ask.width, ask.deadlineMs].every(
-      (one) => one === null,
-    );
+    for (const { option, field } of this.numbers) field.value = String(ask.numbers[option.name] ?? "");
+    const isUsual = ask.engine === null && ask.preset === null && Object.keys(ask.numbers).length === 0;
     byId("options", HTMLDetailsElement).open = !isUsual;
   }
 
@@ -106,7 +105,8 @@ export class AskForm {
     this.rules.setModel(model, this.files);
     this.rules.choose(this.rules.usual());
     this.offerExamples(model);
-    const option = (value: string, text: string): HTMLOptionElement => h("option", { value }, text);
+    const option = (value: string, text: string): HTMLOptionElement =>
+      h("option", { value, title: ENGINES[value] }, text);
     const [usual] = model.engines;
     this.engine.replaceChildren(
       option("", `default (${usual ?? "gbi"})`),
@@ -117,9 +117,11 @@ export class AskForm {
       option("", `default (${preset?.name ?? "the task’s"})`),
       ...model.presets.map((one) => option(one.name, one.name)),
     );
-    this.maxSteps.placeholder = preset === undefined ? "" : String(preset.max_steps);
-    this.width.placeholder = String(model.width);
-    this.deadline.placeholder = "none";
+    const own: Numbers = { width: model.width };
+    if (preset !== undefined) own.max_steps = preset.max_steps;
+    for (const { option, field } of this.numbers) {
+      field.placeholder = String(own[option.name] ?? option.default);
+    }
   }
 
   private offerExamples(model: Model): void {
@@ -150,4 +152,9 @@ export class AskForm {
       .reduce((sum, line) => sum + Math.ceil((line.length + 1) / perLine), 0);
     this.input.rows = Math.min(10, Math.max(3, rows));
   }
+}
+
+function numberField({ name, least, most, about }: (typeof NUMBERS)[number]): HTMLInputElement {
+  const id = name.replace("_", "-");
+  return h("input", { id, type: "number", min: least, max: most, step: 1, title: about });
 }

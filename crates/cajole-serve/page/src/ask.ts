@@ -1,5 +1,6 @@
 /** What the page asks of the service: a model, inputs, rules and limits. */
 
+import { NUMBERS, type NumberName, type RunOptions } from "./options.ts";
 import type { AskRequest, Input, Model } from "./wire.ts";
 
 /** Where rules come from: the model's own, a file the server knows, or the editor. */
@@ -13,10 +14,11 @@ export interface Ask {
   rules: RuleChoice;
   engine: string | null;
   preset: string | null;
-  maxSteps: number | null;
-  width: number | null;
-  deadlineMs: number | null;
+  numbers: Numbers;
 }
+
+/** Options that are numbers; what is left out is the server's choice. */
+export type Numbers = { [name in NumberName]?: number };
 
 /** Why a line cannot be sent. */
 export class InputError extends Error {}
@@ -39,23 +41,25 @@ export function requestOf(ask: Ask): AskRequest {
   const request: AskRequest = { model: ask.model, inputs: inputsOf(ask.input) };
   if (rules.from === "file") request.rules = { name: rules.name };
   if (rules.from === "editor") request.rules = { toml: rules.toml };
-  if (ask.engine !== null) request.engine = ask.engine;
-  if (ask.preset !== null) request.preset = ask.preset;
-  if (ask.maxSteps !== null) request.max_steps = ask.maxSteps;
-  if (ask.width !== null) request.width = ask.width;
-  if (ask.deadlineMs !== null) request.deadline_ms = ask.deadlineMs;
-  return request;
+  return { ...request, ...optionsOf(ask) };
+}
+
+function optionsOf(ask: Ask): RunOptions {
+  const options: RunOptions = {};
+  if (ask.engine !== null) options.engine = ask.engine;
+  if (ask.preset !== null) options.preset = ask.preset;
+  for (const { name } of NUMBERS) {
+    const number = ask.numbers[name];
+    if (number !== undefined) options[name] = number;
+  }
+  return options;
 }
 
 /** The settings of a bulk request, which has lines as its body. */
 export function queryOf(ask: Ask): URLSearchParams {
   const query = new URLSearchParams({ model: ask.model });
   if (ask.rules.from === "file") query.set("rules", ask.rules.name);
-  if (ask.engine !== null) query.set("engine", ask.engine);
-  if (ask.preset !== null) query.set("preset", ask.preset);
-  if (ask.maxSteps !== null) query.set("max_steps", String(ask.maxSteps));
-  if (ask.width !== null) query.set("width", String(ask.width));
-  if (ask.deadlineMs !== null) query.set("deadline_ms", String(ask.deadlineMs));
+  for (const [name, value] of Object.entries(optionsOf(ask))) query.set(name, String(value));
   return query;
 }
 

@@ -2,21 +2,10 @@
 
 import { h, type Child } from "./element.ts";
 import { count, fixed, time } from "./number.ts";
+import { ENGINES } from "./options.ts";
 import { outputText } from "./output-text.ts";
 import { moodOf, signOf } from "./verdict.ts";
 import { answersOf, type Answer, type Comparison, type EngineResult, type Model } from "./wire.ts";
-
-/** What engines do, for readers who meet them here first. */
-const ABOUT: { [engine: string]: string } = {
-  network: "the network’s own output",
-  gbi: "gradient steps on a private copy of the weights",
-  beam: "ever wider beams until something satisfies",
-  masked: "only symbols that the rules allow",
-  astar: "best first, with a limit on the agenda",
-  exact: "the most probable output that satisfies",
-  sample: "samples until one satisfies",
-  auto: "the cheapest engine that can promise, then the others",
-};
 
 const HEAD = [
   ["engine", ""],
@@ -74,7 +63,7 @@ function row(
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, engine, h("small", {}, ABOUT[engine] ?? "")),
+    h("th", { scope: "row" }, engine, h("small", {}, ENGINES[engine.split(":")[0] ?? engine] ?? "")),
     cell(
       "status",
       `status ${moodOf(answer)}`,

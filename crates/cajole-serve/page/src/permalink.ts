@@ -1,6 +1,7 @@
 /** Keeps what the page shows in the fragment of its address, which browsers never send to a server. */
 
-import type { Ask, RuleChoice } from "./ask.ts";
+import type { Ask, Numbers, RuleChoice } from "./ask.ts";
+import { NUMBERS } from "./options.ts";
 
 export interface View {
   ask: Ask;
@@ -16,7 +17,10 @@ const VERSION = 1;
 
 /** The fragment for a view, without the `#`. */
 export function encode(view: View): string {
-  const bytes = new TextEncoder().encode(JSON.stringify({ v: VERSION, ...view }));
+  const { numbers, ...ask } = view.ask;
+  const entries = NUMBERS.map(({ name }) => [camel(name), numbers[name] ?? null]);
+  const whole = { v: VERSION, ...view, ask: { ...ask, ...Object.fromEntries(entries) } };
+  const bytes = new TextEncoder().encode(JSON.stringify(whole));
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
@@ -49,14 +53,26 @@ function viewOf(value: Fields): View {
       rules: ruleChoice(ask["rules"]),
       engine: text(ask["engine"]),
       preset: text(ask["preset"]),
-      maxSteps: whole(ask["maxSteps"]),
-      width: whole(ask["width"]),
-      deadlineMs: whole(ask["deadlineMs"]),
+      numbers: numbersOf(ask),
     },
     answer: whole(value["answer"]) ?? 0,
     step: whole(value["step"]),
     compared: value["compared"] === true,
   };
+}
+
+function numbersOf(ask: Fields): Numbers {
+  const numbers: Numbers = {};
+  for (const { name } of NUMBERS) {
+    const number = whole(ask[camel(name)]);
+    if (number !== null) numbers[name] = number;
+  }
+  return numbers;
+}
+
+/** `max_steps` as links have it: `maxSteps`. */
+function camel(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function ruleChoice(value: unknown): RuleChoice {

@@ -1,5 +1,7 @@
 /** The messages of the service, as `openapi.json` describes them. */
 
+import type { RunOptions } from "./options.ts";
+
 export type Symbols = string | string[];
 
 export interface Fault {
@@ -84,15 +86,10 @@ export type RuleTable = { [key: string]: unknown };
 
 export type Rules = { toml: string } | { table: RuleTable } | { name: string };
 
-export interface AskRequest {
+export interface AskRequest extends RunOptions {
   inputs: Input[];
   model: string;
   rules?: Rules;
-  engine?: string;
-  preset?: string;
-  max_steps?: number;
-  width?: number;
-  deadline_ms?: number;
 }
 
 export interface EngineResult {

@@ -11,6 +11,7 @@ use crate::app::{Entered, Extras, all_done, record};
 use crate::body::{EVENTS, JSON, LINES, check_accepts, json, media_type, names};
 use crate::problem::Problem;
 use crate::request::{AskBody, of_json};
+use crate::with_options::With;
 
 /// `POST /v1/infer`.
 pub(crate) async fn infer(State(app): Shared, request: Request<Body>) -> Answer {
@@ -35,15 +36,15 @@ async fn ask(State(app): Shared, request: Request<Body>, extras: Extras) -> Answ
         tracing::info!(body = %String::from_utf8_lossy(&body), "asked");
     }
     let parse = |body: &[u8]| {
-        let body: AskBody = of_json(body)?;
-        Ok((body.model.clone(), body.checked()?))
+        let body: With<AskBody> = of_json(body)?;
+        body.own.checked(body.run)
     };
-    let (model, asked) = app.parsed(body, parse).await?;
+    let asked = app.parsed(body, parse).await?;
     if extras.traces {
         asked.check_traces()?;
     }
     let inputs = asked.inputs.len();
-    let (model, mut pending) = app.ask(model, asked, extras, watches).await?;
+    let (model, mut pending) = app.ask(asked, extras, watches).await?;
     if watches {
         return Ok(events::stream(model, pending, inputs, entered));
     }

@@ -15,6 +15,7 @@ use crate::body::{JSON, check_accepts, json};
 use crate::problem::Problem;
 use crate::request::{CompareBody, Input, of_json};
 use crate::ticket::{Done, Waits};
+use crate::with_options::With;
 
 /// The results of all engines.
 #[derive(serde::Serialize)]
@@ -43,19 +44,19 @@ pub(crate) async fn compare(State(app): Shared, request: Request<Body>) -> Answe
     check_query(&request)?;
     let body = json(&app, request).await?;
     let parse = |body: &[u8]| {
-        let body: CompareBody = of_json(body)?;
-        Ok((body.model.clone(), body.checked()?))
+        let body: With<CompareBody> = of_json(body)?;
+        body.own.checked(body.run)
     };
-    let (model, (asked, engines)) = app.parsed(body, parse).await?;
-    let until = until(asked.manner.deadline_ms);
-    let prepared = app.prepare(model, asked.rules).await?;
+    let (asked, engines) = app.parsed(body, parse).await?;
+    let until = until(asked.run.deadline_ms);
+    let prepared = app.prepare(asked.model, asked.rules).await?;
     let engines = engines.unwrap_or_else(|| prepared.network.engines());
     let others = engines.into_iter().filter(|engine| *engine != Engine::network());
     let extras = Extras { log_probs: true, ..Extras::default() };
     let waits = Waits { watches: false, times: true };
     let mut pending = Vec::new();
     for engine in [Engine::network()].into_iter().chain(others) {
-        let terms = app.terms(&prepared, &asked.manner, &engine, extras);
+        let terms = app.terms(&prepared, &asked.run, &engine, extras);
         let inputs = asked.inputs.iter().map(copied).collect();
         pending.push((engine, app.submit(inputs, &terms, waits, until)?));
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, Response};
 use cajole_files::{LineKind, LineLimits, LineSplitter};
+use cajole_infer::engine::Engine;
 use cajole_infer::limits::MAX_LINE_BYTES;
 use cajole_infer::source::BadLine;
 use http_body_util::BodyExt;
@@ -24,6 +25,7 @@ use crate::problem::Problem;
 use crate::queue::{Item, Lane};
 use crate::request::{Input, StreamQuery, line_of, of_query};
 use crate::ticket::{Done, Entry, Event, Pending, Terms, Waits};
+use crate::with_options::With;
 
 /// The most pieces of the response in flight to the client.
 const AHEAD: usize = 1024;
@@ -38,16 +40,17 @@ pub(crate) async fn lines(
 ) -> Result<Response<Body>, Problem> {
     check_accepts(request.headers(), &[LINES])?;
     check_encoding(request.headers())?;
-    let query: StreamQuery = of_query(request.uri().query().unwrap_or_default())?;
-    let (model, (rules, manner)) = (query.model.clone(), query.checked()?);
+    let query: With<StreamQuery> = of_query(request.uri().query().unwrap_or_default())?;
+    let (run, (model, rules)) = (query.run, query.own.into_parts());
     let prepared = app.prepare(model, rules).await?;
-    let terms = app.terms(&prepared, &manner, &manner.engine, Extras::default());
+    let engine = run.engine.clone().unwrap_or(Engine::usual());
+    let terms = app.terms(&prepared, &run, &engine, Extras::default());
     let (to, receiver) = channel(AHEAD);
     let stream = Stream {
         app,
         terms,
-        deadline_ms: manner.deadline_ms,
-        pending: Pending::new(Waits { watches: false, times: manner.times }),
+        deadline_ms: run.deadline_ms,
+        pending: Pending::new(Waits { watches: false, times: run.times.unwrap_or(true) }),
         splitter: splitter(),
         held: VecDeque::new(),
         expected: VecDeque::new(),
@@ -67,7 +70,7 @@ pub(crate) async fn lines(
 struct Stream {
     app: Arc<App>,
     terms: Arc<Terms>,
-    deadline_ms: Option<u64>,
+    deadline_ms: Option<usize>,
     pending: Pending,
     splitter: LineSplitter,
     /// Lines that the queue has no room for yet.

@@ -83,7 +83,7 @@ fn problems_are_as_described() {
         (400, r#"{"input": "a", "width": 0}"#),
         (400, r#"{"input": "a", "max_steps": 1000001}"#),
         (400, r#"{"input": "a", "patience": -1}"#),
-        (400, r#"{"input": "a", "deadline_ms": 0}"#),
+        (400, r#"{"input": "a", "deadline_ms": 86400001}"#),
         (400, r#"{"input": "a", "rules": {"toml": "", "name": ""}}"#),
         (404, r#"{"input": "a", "model": "nobody"}"#),
         (404, r#"{"input": "a", "rules": {"name": "nothing"}}"#),

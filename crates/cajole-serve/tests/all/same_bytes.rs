@@ -2,27 +2,26 @@
 
 use std::sync::Arc;
 
-use cajole_infer::engine::Engine;
 use cajole_infer::infer::Tally;
+use cajole_infer::options::{Field, Place};
 use cajole_infer::run::Each;
 use cajole_infer::source::Source;
-use cajole_infer::{Changes, Opened, Registry};
+use cajole_infer::{Opened, Registry, Run};
 use cajole_rules::Rules;
 use serde_json::{Value, json};
 
 use crate::client::{Running, start};
 
 /// What `infer --no-times` writes for these lines, under the model's own rules.
-fn inferred(network: &Opened, lines: &str, changes: &Changes, traces: bool) -> Vec<String> {
+fn inferred(network: &Opened, lines: &str, run: &Run, traces: bool) -> Vec<String> {
     let rules = Rules::parse("rules", network.usual_rules().unwrap(), None, network.vocabulary());
     let rules = Arc::new(rules.unwrap());
-    let settings = changes.settings(&**network, Engine::usual()).unwrap();
-    let settings = settings.traces(traces).threads(2);
+    let settings = run.settings(&**network).unwrap().traces(traces).threads(2);
     let bytes = std::io::Cursor::new(lines.as_bytes().to_vec());
     let mut source = Source::of("lines".to_owned(), bytes).unwrap();
     let mut written = Vec::new();
     let mut put = |records: Vec<cajole_infer::record::Record>| {
-        written.extend(records.iter().map(|record| record.to_json(false).to_string()));
+        written.extend(records.iter().map(|record| record.to_line(false)));
         Ok(())
     };
     let (tally, told) = (Tally::default(), |_: Option<&_>| {});
@@ -54,8 +53,8 @@ fn input_of(line: &str) -> Value {
 fn check(server: &Running, model: &str, others: &[&str]) {
     let lines = lines_of(server, model, others);
     let network = Registry::standard().open(model).unwrap();
-    let changes = Changes::default();
-    let expected = inferred(&network, &lines.join("\n"), &changes, false);
+    let run = Run::default();
+    let expected = inferred(&network, &lines.join("\n"), &run, false);
     assert!(expected.iter().any(|record| record.contains("\"gbi\"")), "some need a repair");
     // As one body.
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
@@ -79,7 +78,7 @@ fn check(server: &Running, model: &str, others: &[&str]) {
         }
     });
     // With traces.
-    let traced = inferred(&network, &lines.join("\n"), &changes, true);
+    let traced = inferred(&network, &lines.join("\n"), &run, true);
     let whole = format!("{{\"model\":\"{model}\",\"records\":[{}]}}", traced.join(","));
     assert_eq!(server.post("/v1/explain", &body).text(), whole);
 }
@@ -106,9 +105,8 @@ fn of_a_wider_parser() {
     let server = start(|options| options.threads = 2);
     let lines = lines_of(&server, "parser", &["The dog that barked at the cat saw a man ."]);
     let network = Registry::standard().open("parser").unwrap();
-    let mut changes = Changes::default();
-    (changes.width, changes.max_steps) = (Some(5), Some(9));
-    let expected = inferred(&network, &lines.join("\n"), &changes, false);
+    let run = Run { width: Some(5), max_steps: Some(9), ..Run::default() };
+    let expected = inferred(&network, &lines.join("\n"), &run, false);
     let inputs: Vec<Value> = lines.iter().map(|line| input_of(line)).collect();
     let body = json!({
         "model": "parser", "inputs": inputs, "width": 5, "max_steps": 9, "times": false
@@ -210,4 +208,62 @@ fn ids_come_back_as_they_were_written() {
     let list = r#"{"inputs":["az",{"id":1,"input":"az"},[1,{"a":2}]]}"#;
     let problem = server.post("/v1/infer", list).is_problem(400, Some("/inputs/2"));
     assert!(problem["detail"].as_str().unwrap().contains("not a list"), "{problem}");
+}
+
+/// Every option, as a field and as a parameter of a query, is what the table says.
+#[test]
+fn options_are_those_of_the_table() {
+    let samples = [
+        ("engine", json!("masked:width=3")),
+        ("preset", json!("paper")),
+        ("deadline_ms", json!(0)),
+        ("max_steps", json!(1)),
+        ("patience", json!(1)),
+        ("width", json!(8)),
+        ("times", json!(false)),
+    ];
+    let names: Vec<&str> = Field::all_of(Place::Http).map(|field| field.name).collect();
+    assert_eq!(names, samples.each_ref().map(|(name, _)| *name));
+    let server = start(|options| options.threads = 2);
+    let network = Registry::standard().open("transducer").unwrap();
+    let lines = ["azbzazazazazazazazazbz", "azbz"];
+    for (name, value) in samples {
+        let mut run = Run::default();
+        run.read(name, &value).unwrap();
+        let expected = inferred(&network, &lines.join("\n"), &run, false);
+        let mut body = json!({"model": "transducer", "inputs": lines, "times": false});
+        body[name] = value.clone();
+        let whole = format!("{{\"model\":\"transducer\",\"records\":[{}]}}", expected.join(","));
+        assert_eq!(server.post("/v1/infer", &body.to_string()).text(), whole, "{name}");
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let times = if name == "times" { "" } else { "&times=false" };
+        let query = format!("?model=transducer&{name}={text}{times}");
+        let streamed = server.lines(&query, &lines.join("\n"));
+        assert_eq!(streamed.text().lines().collect::<Vec<_>>(), expected, "{query}");
+    }
+}
+
+/// Fields are refused by name, and numbers by their range, wherever they are.
+#[test]
+fn wrong_options_are_named() {
+    let server = start(|_| {});
+    let body = |path: &str, body: Value| server.post(path, &body.to_string());
+    for (path, field, value, said) in [
+        ("/v1/infer", "width", json!(0), "width is 0; it goes from 1 to 1024"),
+        ("/v1/infer", "width", json!("3"), "expected a whole number"),
+        ("/v1/infer", "settings", json!([]), "unknown field `settings`, expected one of `input`"),
+        ("/v1/compare", "times", json!(true), "unknown field `times`, expected one of `input`"),
+        ("/v1/compare", "patience", json!(-1), "patience is -1; it goes from 0 to 1000000"),
+    ] {
+        let mut asked = json!({"input": "az"});
+        asked[field] = value;
+        let problem = body(path, asked).is_problem(400, Some(&format!("/{field}")));
+        assert!(problem["detail"].as_str().unwrap().contains(said), "{problem}");
+    }
+    let problem = server.lines("?width=0", "az").is_problem(400, Some("width"));
+    let said = "in the query: width is 0; it goes from 1 to 1024";
+    assert_eq!(problem["detail"], said);
+    let twice = server.post("/v1/infer", r#"{"input": "az", "width": 1, "width": 2}"#);
+    let problem = twice.is_problem(400, None);
+    assert!(problem["detail"].as_str().unwrap().contains("duplicate field `width`"), "{problem}");
 }

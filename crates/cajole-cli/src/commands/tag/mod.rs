@@ -11,8 +11,6 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use cajole_files::limits::MOST_CORPUS_BYTES;
 use cajole_files::{Located, text_of};
-use cajole_infer::Settings;
-use cajole_infer::engine::Engine;
 use cajole_infer::infer::{InferError, Tally};
 use cajole_infer::limits::BYTES_IN_FLIGHT;
 use cajole_infer::line::LineError;
@@ -21,6 +19,7 @@ use cajole_infer::run::Each;
 use cajole_infer::sink::{Opened, Sink};
 use cajole_infer::source::{Listed, Numbered, Source};
 use cajole_infer::task::Task;
+use cajole_infer::{Run, Settings};
 use cajole_rules::{RuleText, Rules};
 use cajole_tasks::srl::Query;
 use cajole_treebank::read::is_columns;
@@ -32,7 +31,7 @@ use self::trees::{Forest, Sentence, Trees};
 use crate::Session;
 use crate::asking::{self, Asking};
 use crate::commands::explain::show_example;
-use crate::note;
+use crate::note::Noted;
 use crate::output::Output;
 use crate::screen;
 use crate::source::{self, cannot_read, check_bad, check_measured, files, only, warn_of_time};
@@ -135,11 +134,11 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
     let network = what.asking.open_for(session, "tagger", "srl")?;
     let file = rule_file(what, &*network)?;
     let rules = asking::compile(&file, network.vocabulary())?;
-    let settings = what.asking.settings(&*network, Engine::gbi())?.traces(what.explain);
+    let settings = what.asking.settings(&*network)?.traces(what.explain);
     let job = Job {
         network: &network,
         rules: &rules,
-        predicted: settings.clone().patient(what.asking.patience.unwrap_or(CAUTION)),
+        predicted: settings.clone().patient(what.asking.flags.0.patience.unwrap_or(CAUTION)),
         given: settings,
         unmeasured: Cell::new(0),
         timed_out: Cell::new(0),
@@ -159,7 +158,7 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
         bad += job.some(name, some, &mut forest, (&printer, &mut sink))?;
         anyhow::Ok(())
     };
-    let most = what.asking.max_tokens;
+    let most = what.asking.flags.0.max_tokens();
     for path in files(&what.files) {
         match is_columns(path) {
             true => columns(path, most, &mut answer)?,
@@ -180,12 +179,18 @@ pub(crate) fn run(what: &Tag, session: &Session) -> anyhow::Result<()> {
 /// Where answers go.
 fn output(what: &Tag, session: &Session, job: &Job<'_>, file: &RuleText) -> anyhow::Result<Opened> {
     let Some(out) = what.output.file()? else { return Ok(Opened::stream(stdout())) };
-    let (input, asking, model) = (only(&what.files)?, &what.asking, what.asking.model("tagger"));
+    let (input, asking) = (only(&what.files)?, &what.asking);
     // The lines are opened later.
     drop(source::open(input)?);
-    let mut note = note::note(input, model, asking, &**job.network, Some(file), &job.given)?;
+    let noted = Noted {
+        model: asking.model("tagger"),
+        asking,
+        run: Run { trace: Some(what.explain), ..asking.flags.0.clone() },
+        network: &**job.network,
+        settings: &job.given,
+    };
+    let mut note = noted.note(input, Some(file))?;
     note["trees"] = json!(format!("{:?}", what.trees));
-    note["patience"] = json!(what.asking.patience);
     // All settings of a run share one cancel flag.
     session.interrupt.cancels(&job.given.cancel);
     session.interrupt.advise(&format!(

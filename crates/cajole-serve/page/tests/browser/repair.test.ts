@@ -84,7 +84,7 @@ test("a long run shows its decodes as they happen, and can be stopped", () =>
     await page.click("#options summary");
     await page.selectOption("#preset", "paper");
     await page.fill("#max-steps", "2000");
-    await page.fill("#deadline", "50000");
+    await page.fill("#deadline-ms", "50000");
     await page.fill("#input", "The man that the dog saw sold a boat when the mayor left .");
     await page.click("#run");
     const decode = async () => Number(/Decode (\d+)/.exec(await page.innerText(".live"))?.[1]);
@@ -134,7 +134,7 @@ test("engines stand side by side with their cost", () =>
         engine,
       );
     }
-    const gbi = rows.filter({ hasText: "gradient steps" });
+    const gbi = rows.filter({ hasText: "Gradient-based inference" });
     assert.equal(await gbi.locator(".output").innerText(), RIGHT);
     assert.ok(Number(await gbi.locator("td[data-name=passes]").innerText()) > 0);
     assert.match(await gbi.locator("td[data-name='log p']").innerText(), /^−\d/);

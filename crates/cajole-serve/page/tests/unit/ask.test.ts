@@ -10,9 +10,7 @@ const ASK: Ask = {
   rules: { from: "model" },
   engine: null,
   preset: null,
-  maxSteps: null,
-  width: null,
-  deadlineMs: null,
+  numbers: {},
 };
 const SEQUENCES = { display: "sequence" } as Model;
 const TREES = { display: "tree" } as Model;
@@ -30,9 +28,7 @@ test("a request leaves out what was left open", () => {
     rules: { from: "file", name: "r" },
     engine: "beam",
     preset: "best",
-    maxSteps: 0,
-    width: 2,
-    deadlineMs: 5,
+    numbers: { max_steps: 0, patience: 1, width: 2, deadline_ms: 5 },
   };
   assert.deepEqual(requestOf(full), {
     model: "m",
@@ -40,13 +36,14 @@ test("a request leaves out what was left open", () => {
     rules: { name: "r" },
     engine: "beam",
     preset: "best",
-    max_steps: 0,
-    width: 2,
     deadline_ms: 5,
+    max_steps: 0,
+    patience: 1,
+    width: 2,
   });
   assert.equal(
     String(queryOf(full)),
-    "model=m&rules=r&engine=beam&preset=best&max_steps=0&width=2&deadline_ms=5",
+    "model=m&rules=r&engine=beam&preset=best&deadline_ms=5&max_steps=0&patience=1&width=2",
   );
 });
 

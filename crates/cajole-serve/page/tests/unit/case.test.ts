@@ -65,9 +65,7 @@ test("Markdown shows decodes that changed, with faults in bold and text taken li
     rules: { from: "model" },
     engine: null,
     preset: null,
-    maxSteps: null,
-    width: null,
-    deadlineMs: null,
+    numbers: {},
   } as const;
   const text = caseMarkdown(shown, ask, "pattern = '```'\n", null);
   assert.ok(text.includes("| 0 | a<b>b</b> | 1.0000 | −1.50 | 0.1000 | at 1: no \\| here |"), text);

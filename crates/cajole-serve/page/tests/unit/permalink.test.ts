@@ -9,9 +9,7 @@ const VIEW: View = {
     rules: { from: "editor", toml: "pattern = '(aaa|zb)*'\n" },
     engine: "gbi",
     preset: null,
-    maxSteps: 0,
-    width: null,
-    deadlineMs: 1000,
+    numbers: { max_steps: 0, deadline_ms: 1000 },
   },
   answer: 2,
   step: 7,
@@ -52,9 +50,7 @@ test("fields of other types are left out", () => {
     rules: { from: "model" },
     engine: null,
     preset: null,
-    maxSteps: null,
-    width: null,
-    deadlineMs: null,
+    numbers: {},
   });
   assert.deepEqual([view?.answer, view?.step, view?.compared], [0, null, false]);
   assert.throws(() => decode(btoa("[]")), /damaged/);
