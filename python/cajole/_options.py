@@ -25,6 +25,7 @@ Engine = Union[
         "black-box",
         "spans",
         "sample",
+        "relaxation",
         "auto",
         "network",
     ],

@@ -58,6 +58,7 @@ export const ENGINES: { [name: string]: string } = {
   "black-box": "As exact, only for rules that cannot be followed symbol by symbol",
   spans: "Exact search over the spans that the rules allow, for role taggers",
   sample: "Samples of the network's own distribution",
+  relaxation: "Greedy decoding under prices on symbols, for rules that count: Lagrangian relaxation",
   auto: "Engines that can guarantee to obey, then the others; keeps the most probable output",
   network: "No repair: the network's own output, with its faults",
 };
