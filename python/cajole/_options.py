@@ -48,6 +48,7 @@ FLAGS = {
     "threads": ("--threads", "number", "Threads to use; results do not depend on it [default: all cores]"),
     "trace": ("--explain", "on", "Add the trace of every repair to its record (gbi)"),
     "times": ("--no-times", "off", "Leave milliseconds out of records: the same lines then give the same bytes"),
+    "log_probs": ("--log-probs", "on", "Say in records how probable the network finds every output"),
     "strict": ("--strict", "on", "Stop at the first bad line, instead of reporting it and continuing"),
 }
 """The flag of every option, the kind of its value, and what it does."""
@@ -88,6 +89,7 @@ class Runs:
         threads: int | None = None,
         trace: bool = False,
         times: bool = False,
+        log_probs: bool = False,
         strict: bool = False,
     ) -> Results:
         """Runs inputs through the network so that outputs obey the rules.
@@ -114,6 +116,7 @@ class Runs:
         trace: Add the trace of every repair to its record (gbi) [default: False]
         times: Say in records how long each input took; without times, the same lines give the same bytes
             [default: False]
+        log_probs: Say in records how probable the network finds every output [default: False]
         strict: Stop at the first bad line, instead of reporting it and continuing [default: False]
         """
         return self._infer(inputs, rules, {
@@ -129,6 +132,7 @@ class Runs:
             "threads": threads,
             "trace": trace,
             "times": times,
+            "log_probs": log_probs,
             "strict": strict,
         })
 

@@ -270,6 +270,11 @@ options! {
     /// Say in records how long each input took; without times, the same lines give the same bytes
     times: bool = Some(true), "", Kind::SwitchedOff(NO_TIMES), "no-times", [Infer, Http, Python];
 
+    /// Say in records how probable the network finds every output
+    ///
+    /// `log_prob` is the sum of the logarithms of its probabilities under the network's own weights.
+    log_probs: bool = Some(false), "", Kind::Switch, "log-probs", [Infer, Http, Python];
+
     /// Stop at the first bad line, instead of reporting it and continuing
     strict: bool = Some(false), "", Kind::Switch, "strict", [Infer, Python];
 }
@@ -398,6 +403,7 @@ impl Run {
         settings.threads = self.threads.unwrap_or(settings.threads);
         settings.traces = self.trace.unwrap_or(false);
         settings.times = self.times.unwrap_or(true);
+        settings.log_probs = self.log_probs.unwrap_or(false);
         settings.strict = self.strict.unwrap_or(false);
         Ok(match self.patience {
             Some(nudges) => settings.patient(nudges),

@@ -146,7 +146,8 @@ impl App {
         settings.max_tokens = self.max_tokens;
         settings.deadline = Some(self.max_deadline);
         settings.cancel = self.cancel.clone();
-        let settings = settings.traces(extras.traces).log_probs(extras.log_probs);
+        settings.traces = extras.traces;
+        settings.log_probs |= extras.log_probs;
         Arc::new(Terms { network: prepared.network, rules: prepared.rules.clone(), settings })
     }
 

@@ -11,6 +11,7 @@ export interface RunOptions {
   patience?: number;
   width?: number;
   times?: boolean;
+  log_probs?: boolean;
 }
 
 /** Options that are numbers, with their ranges and a sentence each. */
