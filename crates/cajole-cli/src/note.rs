@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::asking::Asking;
 use crate::source::cannot_read;
 
-/// What a run is about.
+/// A run, as notes describe it.
 pub(crate) struct Noted<'a> {
     pub(crate) model: &'a str,
     pub(crate) asking: &'a Asking,

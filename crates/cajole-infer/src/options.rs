@@ -28,16 +28,16 @@ pub struct Field {
     pub name: &'static str,
     /// Its flag, without `--`.
     pub flag: &'static str,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     /// Where it can be given.
     pub places: &'static [Place],
-    /// What happens if it is not given and has no default of its own.
+    /// The default in words, for options whose default depends on the network.
     unset: &'static str,
     doc: &'static [&'static str],
 }
 
-/// What the values of an option are.
+/// The kind of an option's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number within a range.
@@ -300,7 +300,7 @@ impl Field {
         self.paragraphs().swap_remove(0)
     }
 
-    /// What else is to be said; empty if nothing.
+    /// Further paragraphs; empty if there are none.
     pub fn details(&self) -> String {
         self.paragraphs()[1..].join("\n\n")
     }
@@ -319,7 +319,7 @@ impl Field {
         paragraphs
     }
 
-    /// What counts if it is not given, in words.
+    /// The default, in words.
     pub fn default_text(&self) -> String {
         match self.default_value() {
             Some(Value::String(name)) => name,

@@ -100,9 +100,10 @@ impl<'de, T: Own> DeserializeSeed<'de> for Value<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        match T::NAMES.contains(&self.name) {
-            true => self.with.own.read(self.name, from),
-            false => self.with.run.read(self.name, from),
+        if T::NAMES.contains(&self.name) {
+            self.with.own.read(self.name, from)
+        } else {
+            self.with.run.read(self.name, from)
         }
     }
 }

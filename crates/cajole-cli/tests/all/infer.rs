@@ -225,7 +225,7 @@ fn an_unfinished_run_is_gone_on_with_by_the_same_settings_only() {
         (&["in", "--set=schedule.step-size=0.5"], "settings of gbi"),
         (&["in", "--preset=best"], "settings of gbi"),
         (&["in", "--explain"], "trace"),
-        (&["in", "--width=2"], "limits"),
+        (&["in", "--width=2"], "width"),
         (&["in", "--model=expressions"], "model"),
         (&["as-in"], "input"),
     ] {

@@ -12,7 +12,7 @@ use cajole_infer::{Registry, Run};
 use cajole_rules::Rules;
 use serde_json::{Value, json};
 
-/// What a command prints for these lines, whether it succeeds or not.
+/// The output of a command for these lines, whether it succeeds or not.
 fn printed_for(args: &[&str], lines: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("lines"), lines).unwrap();
@@ -44,7 +44,7 @@ fn samples() -> Vec<(&'static str, Value, &'static [&'static str])> {
     ]
 }
 
-/// What the library gives under these options, without times.
+/// The records that the library gives under these options, without times.
 fn answered(options: &[(&str, &Value)]) -> String {
     let mut run = Run::default();
     for (name, value) in options {

@@ -14,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What is made from the table, by path.
+/// The files that are made from the table, with their texts.
 fn files() -> [(&'static str, String); 4] {
     let described = "crates/cajole-serve/openapi.json";
     let before = fs::read_to_string(root().join(described)).unwrap();
