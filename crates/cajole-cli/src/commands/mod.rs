@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     Parse(parse::Parse),
     Tag(tag::Tag),
-    Infer(infer::Infer),
+    Infer(Box<infer::Infer>),
     Compare(compare::Compare),
     Lint(lint::Lint),
     Serve(serve::Serve),
