@@ -1,4 +1,4 @@
-"""What `cajole serve` answers: every endpoint, with all options."""
+"""Answers of `cajole serve`: every endpoint, with all options."""
 
 from __future__ import annotations
 
