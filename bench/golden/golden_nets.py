@@ -58,9 +58,9 @@ def on_data() -> None:
     # Names of networks, data, how many lines, flags.
     for net, data, n, flags in [
         ("nets/parsing/net5", "ontonotes_delex/nw-wsj.dev.jsonl.gz", 24, ""),
-        ("nets/srl/srl-10", "ontonotes_delex/wb.test.jsonl.gz", 60, ""),
-        ("parser", "ewt/ewt.dev.jsonl.gz", 60, ""),
-        ("tagger", "ewt/ewt.dev.jsonl.gz", 60, ""),
+        ("nets/srl/srl-10", "ontonotes_delex/wb.test.jsonl.gz", 120, ""),
+        ("parser", "ewt/ewt.dev.jsonl.gz", 150, ""),
+        ("tagger", "ewt/ewt.dev.jsonl.gz", 150, ""),
     ]:
         name, needs = f"data/{net.rsplit('/')[-1]}", (f"data/{data}",)
         head = f"zcat data/{data} | head -{n}"

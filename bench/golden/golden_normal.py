@@ -28,6 +28,7 @@ PATTERNS = [
     (re.compile(r'("(?:version|commit|cajole)": ?)"\d[^"]*"'), r'\1"VERSION"'),
     (re.compile(r'("timestamp":)"[^"]*"'), r'\1"T"'),
     (re.compile(r"\b(pid|process) \d+"), r"\1 PID"),
+    (re.compile(r"(golden_\w+\.py):\d+"), r"\1:LINE"),
     (re.compile(r"/tmp/[\w./-]*"), "TEMP"),
 ]
 
