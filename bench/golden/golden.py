@@ -17,7 +17,9 @@ import concurrent.futures
 import fnmatch
 import os
 import pathlib
+import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,8 +28,10 @@ import golden_commands  # noqa: F401
 import golden_errors  # noqa: F401
 import golden_infer  # noqa: F401
 import golden_nets
+import golden_python  # noqa: F401
 import golden_rules  # noqa: F401
 import golden_serve  # noqa: F401
+import golden_train  # noqa: F401
 from golden_box import CASES, Answer, Box, Case, Setting
 from golden_compare import compare, twins
 from golden_inputs import write_inputs
@@ -63,6 +67,8 @@ def record(args: argparse.Namespace) -> int:
     if out.exists() and any(out.iterdir()):
         sys.exit(f"{out} exists and is not empty")
     out.mkdir(parents=True, exist_ok=True)
+    if args.python and subprocess.run([args.python, "-c", "import cajole"], stderr=subprocess.DEVNULL).returncode:
+        sys.exit(f"{args.python} has no package cajole")
     if args.folders:
         golden_nets.make_folders(args.folders, args.python)
     cases = chosen(args)
@@ -97,7 +103,8 @@ def record(args: argparse.Namespace) -> int:
                     written[full] = case
                     answer.write(out / full)
     seconds = time.monotonic() - started
-    print(f"{len(written)} cases in {seconds:.0f} s: {out}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{len(written)} cases in {seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU time: {out}")
     longest = ", ".join(f"{name} {seconds:.0f} s" for seconds, name in sorted(took, reverse=True)[:8])
     print(f"longest: {longest}")
     return twins(out, CASES)

@@ -14,7 +14,7 @@ LONGEST = 3600
 
 @dataclasses.dataclass
 class Setting:
-    """What all cases have in common."""
+    """Common to all cases."""
 
     at: pathlib.Path
     cajole: pathlib.Path
@@ -25,7 +25,7 @@ class Setting:
 
 @dataclasses.dataclass
 class Answer:
-    """What a command answered."""
+    """The streams, exit code and files that one command leaves, or the answer to one request."""
 
     command: str
     stdout: bytes
@@ -71,7 +71,7 @@ class Box:
         return Answer(line, ran.stdout, ran.stderr, str(ran.returncode), self.files())
 
     def files(self) -> dict[str, bytes]:
-        """What was written: not what is linked."""
+        """The files that were written, without those that are linked."""
         found = {}
         for folder, folders, names in os.walk(self.at):
             folders.sort()

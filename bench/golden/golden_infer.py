@@ -72,6 +72,25 @@ def presets() -> None:
             shell(f"infer/{model}/threads/{engine}-all", f"{default} --engine {engine}{rules}", twin=twin)
 
 
+def many() -> None:
+    """More lines than are answered together; the same on one thread and on three."""
+    expressions = "cajole generate expressions --n 200 --operands 7..=11 --split test > lines"
+    asked = {
+        "transducer": ("true", "in/many-transducer.txt"),
+        "expressions": (expressions, "lines --constraint rules/expressions.toml"),
+        "parser": ("true", "in/many-parser.txt"),
+        "tagger": ("true", "in/many-parser.txt"),
+    }
+    for model, (first, lines) in asked.items():
+        flags = {"small": "--preset small", "best": "--preset best", "auto": "--engine auto", "beam": "--engine beam"}
+        for name, flag in flags.items():
+            ways = {threads: f"{first}; {ASK} {lines} --model {model} {flag}".replace("--threads 1", f"--threads {threads}") for threads in (1, 3)}
+            shell(f"infer/{model}/many/{name}", ways[1], seconds=8)
+            shell(f"infer/{model}/many/{name}-3", ways[3], seconds=8, twin=f"infer/{model}/many/{name}")
+    tagged = "cajole parse in/many-parser.txt > trees.ptb; cajole tag in/many-parser.txt --trees trees.ptb --json"
+    shell("infer/tagger/many/trees", tagged, seconds=8)
+
+
 def files() -> None:
     """Where records come from and go."""
     some = "cajole infer in/transducer.txt"
@@ -123,5 +142,6 @@ def bad_lines() -> None:
 
 engines()
 presets()
+many()
 files()
 bad_lines()

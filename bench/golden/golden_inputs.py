@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pathlib
+import random
 from typing import Any
 
 from golden_rule_files import PROGRAMS, RULES
@@ -96,6 +97,26 @@ def expressions_gold() -> str:
     return lines(*[{"input": x, "output": y, "genre": "short" if len(x) < 12 else "long"} for x, y in pairs])
 
 
+def many_transductions() -> str:
+    """More lines than are answered together."""
+    r = random.Random(7)
+    return "".join("".join(r.choice(["az", "bz"]) for _ in range(r.randint(1, 12))) + "\n" for _ in range(500))
+
+
+def many_sentences() -> str:
+    """Sentences with clauses in clauses."""
+    r = random.Random(7)
+    nouns = ["the dog", "the nurse", "an old friend", "the pilot", "the children", "her lawyer", "my brother"]
+    verbs, objects = ["saw", "left", "lost", "sold", "wanted"], ["a boat", "three tickets", "a box of books"]
+
+    def person(depth: int) -> str:
+        clause = depth > 0 and r.random() < 0.6
+        return r.choice(nouns) + (f" that {person(depth - 1)} {r.choice(verbs)}" if clause else "")
+
+    said = [f"{person(3)} {r.choice(verbs)} {r.choice(objects)} although {person(2)} {r.choice(verbs)} it ." for _ in range(120)]
+    return "".join(one[0].upper() + one[1:] + "\n" for one in said)
+
+
 def bad_transducer() -> bytes:
     """Lines that cannot be worked on, and good ones in between."""
     said: list[Any] = [
@@ -164,6 +185,8 @@ FILES: dict[str, str | bytes] = {
     "bad-transducer.txt": bad_transducer(),
     "bad-words.txt": bad_words(),
     "one-bad.txt": "azbz\nazq\nbz\n",
+    "many-transducer.txt": many_transductions(),
+    "many-parser.txt": many_sentences(),
     "empty.txt": "",
     "blank.txt": "\n\n  \n",
     "transducer.txt.gz": gzip.compress(("\n".join(TRANSDUCER[:3]) + "\n").encode(), mtime=0),

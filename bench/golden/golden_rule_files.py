@@ -18,9 +18,9 @@ TRANSDUCER = {
     "checker-lines": 'checker = { command = ["python3", "in/checker.py"], timeout-ms = 60000 }',
     "checker-exit-code": '[checker]\ncommand = ["python3", "in/exit_code.py"]\nmode = "exit-code"\ntimeout-ms = 60000',
     "checker-exit-json": '[checker]\ncommand = ["python3", "in/exit_code.py", "json"]\nmode = "exit-code"\npass = "json"\ntimeout-ms = 60000\ncache = 1',
-    "checker-rubbish": 'checker = { command = ["python3", "in/rubbish.py"], timeout-ms = 1500 }',
+    "checker-rubbish": 'checker = { command = ["python3", "in/rubbish.py"], timeout-ms = 2500 }',
     "checker-crash": 'checker = { command = ["python3", "in/crash.py"], timeout-ms = 60000 }',
-    "checker-hangs": 'checker = { command = ["python3", "in/hangs.py"], timeout-ms = 700 }',
+    "checker-hangs": 'checker = { command = ["python3", "in/hangs.py"], timeout-ms = 900 }',
     "copies": "copies = { pattern = 'z' }",
     "all": f"""[[all]]\nname = "three a for each a"\n{COUNT}\n[[all]]\nname = "well formed"\npattern = "(aaa|zb)*"\nweight = 0.5""",
     "all-nested": """[[all]]\npattern = "[abz]*"\n[[all]]\nname = "either"\n[[all.any]]\narithmetic = 'len(out) <= 4'\n[[all.any]]\npattern = "(aaa)*(zb)*"\nweight = 3""",
@@ -76,12 +76,23 @@ TEXT = {
     "w-any": """[[any]]\npattern = "[a-z]+"\n[[any]]\narithmetic = 'len(words(out)) <= 2'""",
 }
 
-LABELS = {
+BIO = {
+    "l-phrases": """must-have = ["B-PER"]\nmust-not-have = ["O O"]""",
     "l-consistent": "consistent = true",
-    "l-arithmetic": """arithmetic = 'len(out) = len(in)'""",
-    "l-valid": """[valid]\nroles = ["PER", "LOC", "X"]\npattern = '[a-z]+'\njoin = "_" """,
-    "l-checksum": """[valid]\nroles = ["PER", "X"]\nchecksum = "luhn" """,
-    "l-bio": "bio = true",
+    "l-arithmetic": """arithmetic = 'count(out, "O") <= 2'""",
+    "l-valid": """[valid]\nroles = ["PER"]\npattern = '[a-z]+'\njoin = "_" """,
+    "l-checksum": """[valid]\nroles = ["PER"]\nchecksum = "luhn" """,
+    "l-all": """[[all]]\nbio = true\n[[all]]\nunique-roles = ["PER"]\n[[all]]\nmust-have = ["B-PER"]""",
+    "l-pattern": """pattern = '(O |B-PER |I-PER )*O'""",
+}
+OPEN = {
+    "o-arithmetic": """arithmetic = 'count(out, "V") <= 1 and count(out, "N") >= 1'""",
+    "o-phrases": """must-have = ["ADJ"]\nmust-not-have = ["V V"]""",
+    "o-symbols": """symbols = '("N" | "DET" "V")*'""",
+}
+NUMBERED = {
+    "n-arithmetic": """arithmetic = '2 * count(out, "LABEL_1") <= len(in)'""",
+    "n-phrases": """must-not-have = ["LABEL_1 LABEL_1"]\nmust-have = ["LABEL_0"]""",
 }
 
 BROKEN = {
@@ -114,7 +125,7 @@ BROKEN = {
 }
 
 BY_MODEL = {"transducer": TRANSDUCER, "expressions": EXPRESSIONS, "parser": PARSER, "tagger": TAGGER}
-RULES = {name: text for rules in (*BY_MODEL.values(), TEXT, LABELS) for name, text in rules.items()}
+RULES = {name: text for rules in (*BY_MODEL.values(), TEXT, BIO, OPEN, NUMBERED) for name, text in rules.items()}
 RULES |= {f"broken-{name}": text for name, text in BROKEN.items()}
 
 CHECKER = '''import json

@@ -1,7 +1,9 @@
-"""What `cajole serve` answers: every endpoint, with all options."""
+"""Answers of `cajole serve`: every endpoint, with all options."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import dataclasses
 import http.client
 import json
 import re
@@ -157,6 +159,18 @@ def serve(box: Box) -> dict[str, Answer]:
         for name, (path, body) in STREAMS.items():
             found[name] = asked(port, path, body, Accept="text/event-stream")
     return found
+
+
+@answers("serve-together", seconds=10)
+def together(box: Box) -> dict[str, Answer]:
+    """The same requests from eight clients at once: answers do not depend on what else is asked."""
+    names = [name for name, (path, body) in ASKS.items() if path == "/v1/infer" and isinstance(body, dict) and body.get("times") is False]
+    with server(box, "--rules", "rules", "--threads", "3") as (port, _):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda name: asked(port, *ASKS[name]), names * 4))
+    n = len(names)
+    differing = {name: b"not always the same" for i, name in enumerate(names * 4) if found[i].stdout != found[i % n].stdout}
+    return {name: dataclasses.replace(found[i], stderr=differing.get(name, b"")) for i, name in enumerate(names)}
 
 
 @answers("serve-other", seconds=3)
