@@ -3,8 +3,7 @@
 //! Reading, within [limits]:
 //!
 //! - [`text_of`] and [`Lines`]: a file as text, gzipped or not, as a whole or line by line.
-//! - [`LineReader`] and [`LineSplitter`]: lines of anything else, pulled from a reader or pushed piece
-//!   by piece.
+//! - [`LineSplitter`]: lines of anything else, which is read or arrives in pieces.
 //! - [`RegularFile`]: a file as bytes.
 //! - [`Place`], [`Located`]: where something is in a text, for messages.
 //! - [`Reads`]: what a run reads, by device and inode.
@@ -42,7 +41,7 @@ pub use error::{FileError, IoError};
 pub use fingerprint::{fingerprint, fingerprint_of};
 pub use folder::Folder;
 pub use identity::{is_standard_stream, stdin_is_written};
-pub use lines::{LineKind, LineLimits, LineReader, LineSplitter};
+pub use lines::{LineKind, LineLimits, LineSplitter};
 pub use note::note_of;
 pub use once::{Once, claim};
 pub use output::{Existing, Output};

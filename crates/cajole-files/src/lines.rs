@@ -4,7 +4,10 @@
 //! more memory than a line may have. What a line means is for others to say: its encoding, a byte
 //! order mark, blanks at its end.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead};
+
+/// Bytes of memory that are kept for the next line.
+const ROOM: usize = 1 << 16;
 
 /// How long lines may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub enum LineKind {
     Endless,
 }
 
-/// Cuts bytes into lines that arrive in pieces.
+/// Cuts bytes into lines, which arrive in pieces or are read.
 #[derive(Debug)]
 pub struct LineSplitter {
     limits: LineLimits,
@@ -35,6 +38,7 @@ pub struct LineSplitter {
     /// Bytes of the line so far, and those that were skipped.
     length: u64,
     number: u64,
+    n_bytes: u64,
     /// Whether the line has ended, so that what follows belongs to the next.
     is_complete: bool,
 }
@@ -42,7 +46,14 @@ pub struct LineSplitter {
 impl LineSplitter {
     /// A splitter that has not seen any bytes.
     pub fn new(limits: LineLimits) -> LineSplitter {
-        LineSplitter { limits, bytes: Vec::new(), length: 0, number: 0, is_complete: true }
+        LineSplitter {
+            limits,
+            bytes: Vec::new(),
+            length: 0,
+            number: 0,
+            n_bytes: 0,
+            is_complete: true,
+        }
     }
 
     /// Takes bytes off the front of a piece, up to the end of a line. If the piece does not end the
@@ -66,7 +77,7 @@ impl LineSplitter {
             if self.length <= most {
                 return None;
             }
-            self.bytes.clear();
+            self.bytes = Vec::new();
         }
         let before = self.length - (most + 1);
         let taken = up_to_line_end(piece, self.limits.skipped.saturating_sub(before));
@@ -89,72 +100,23 @@ impl LineSplitter {
         }
     }
 
-    /// The bytes of the line if it is whole, with its end if it has one.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The number of the line, from 1.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    fn begin(&mut self) {
-        self.bytes.clear();
-        self.length = 0;
-        self.number += 1;
-        self.is_complete = false;
-    }
-
-    fn go_on(&mut self, piece: &mut &[u8], n: usize) {
-        *piece = &piece[n..];
-        self.length += n as u64;
-    }
-
-    fn end_as(&mut self, kind: LineKind) -> Option<LineKind> {
-        self.is_complete = true;
-        Some(kind)
-    }
-}
-
-/// Reads lines one after the other. Nothing is read ahead but what the buffer holds.
-#[derive(Debug)]
-pub struct LineReader<R> {
-    reader: BufReader<R>,
-    splitter: LineSplitter,
-    n_bytes: u64,
-}
-
-impl<R: Read> LineReader<R> {
-    /// The lines of a reader.
-    pub fn new(reader: BufReader<R>, limits: LineLimits) -> LineReader<R> {
-        LineReader { reader, splitter: LineSplitter::new(limits), n_bytes: 0 }
-    }
-
-    /// Sets other limits, before the first line is read.
-    #[must_use]
-    pub fn with_limits(self, limits: LineLimits) -> LineReader<R> {
-        LineReader { splitter: LineSplitter { limits, ..self.splitter }, ..self }
-    }
-
     /// Reads the next line; `None` after the last.
     ///
     /// # Errors
     /// If reading fails.
-    pub fn next_line(&mut self) -> io::Result<Option<LineKind>> {
+    pub fn read(&mut self, reader: &mut impl BufRead) -> io::Result<Option<LineKind>> {
         loop {
-            let piece = match self.reader.fill_buf() {
+            let piece = match reader.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 piece => piece?,
             };
             if piece.is_empty() {
-                return Ok(self.splitter.finish());
+                return Ok(self.finish());
             }
             let mut rest = piece;
-            let kind = self.splitter.take(&mut rest);
-            let taken = piece.len() - rest.len();
-            self.reader.consume(taken);
-            self.n_bytes += taken as u64;
+            let kind = self.take(&mut rest);
+            let n_taken = piece.len() - rest.len();
+            reader.consume(n_taken);
             if kind.is_some() {
                 return Ok(kind);
             }
@@ -165,39 +127,48 @@ impl<R: Read> LineReader<R> {
     ///
     /// # Errors
     /// If reading fails.
-    pub fn skip_line(&mut self) -> io::Result<bool> {
-        let n_skipped = self.reader.skip_until(b'\n')?;
-        self.n_bytes += n_skipped as u64;
+    pub fn skip(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
+        let n_skipped = reader.skip_until(b'\n')?;
         if n_skipped > 0 {
-            self.splitter.begin();
-            self.splitter.is_complete = true;
+            self.begin();
+            self.is_complete = true;
+            self.n_bytes += n_skipped as u64;
         }
         Ok(n_skipped > 0)
     }
 
-    /// Whether a line is available; if not, reading it may have to wait for whoever writes it.
-    pub fn has_line(&self) -> bool {
-        self.reader.buffer().contains(&b'\n')
-    }
-
     /// The bytes of the line if it is whole, with its end if it has one.
     pub fn bytes(&self) -> &[u8] {
-        self.splitter.bytes()
+        &self.bytes
     }
 
     /// The number of the line, from 1.
     pub fn number(&self) -> u64 {
-        self.splitter.number()
+        self.number
     }
 
-    /// Bytes of all lines so far, as far as they were read.
+    /// Bytes of all lines so far.
     pub fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
-    /// What the lines are read from.
-    pub fn get_ref(&self) -> &R {
-        self.reader.get_ref()
+    fn begin(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(ROOM);
+        self.length = 0;
+        self.number += 1;
+        self.is_complete = false;
+    }
+
+    fn go_on(&mut self, piece: &mut &[u8], n: usize) {
+        *piece = &piece[n..];
+        self.length += n as u64;
+        self.n_bytes += n as u64;
+    }
+
+    fn end_as(&mut self, kind: LineKind) -> Option<LineKind> {
+        self.is_complete = true;
+        Some(kind)
     }
 }
 
@@ -214,6 +185,8 @@ fn up_to_line_end(bytes: &[u8], most: u64) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufReader, Read};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -246,12 +219,13 @@ mod tests {
 
     /// The lines of a reader with a buffer of this size.
     fn read(limits: LineLimits, bytes: &[u8], buffer: usize) -> Lines {
-        let mut reader = LineReader::new(BufReader::with_capacity(buffer, bytes), limits);
+        let mut splitter = LineSplitter::new(limits);
+        let mut reader = BufReader::with_capacity(buffer, bytes);
         let mut lines = Vec::new();
-        while let Some(kind) = reader.next_line().unwrap() {
-            lines.push((reader.number(), line_of(kind, reader.bytes())));
+        while let Some(kind) = splitter.read(&mut reader).unwrap() {
+            lines.push((splitter.number(), line_of(kind, splitter.bytes())));
         }
-        assert_eq!(reader.n_bytes(), bytes.len() as u64);
+        assert_eq!(splitter.n_bytes(), bytes.len() as u64);
         lines
     }
 
@@ -301,17 +275,23 @@ mod tests {
         }
         assert!(splitter.bytes.capacity() < 100);
         assert_eq!(splitter.take(&mut &b"x\n"[..]), Some(LineKind::TooLong));
+        let mut splitter = LineSplitter::new(LineLimits { most: 1 << 30, skipped: 0 });
+        let long = vec![b'x'; 1 << 20];
+        assert_eq!(splitter.take(&mut &long[..]), None);
+        assert_eq!(splitter.take(&mut &b"\na"[..]), Some(LineKind::Whole));
+        assert_eq!(splitter.take(&mut &b"a"[..]), None);
+        assert!(splitter.bytes.capacity() <= ROOM);
     }
 
     #[test]
     fn lines_are_passed_over_by_number() {
-        let mut reader = LineReader::new(BufReader::new(&b"a\nxxxxxxxxxxxxx\nc"[..]), LIMITS);
-        assert!(reader.skip_line().unwrap() && reader.skip_line().unwrap());
-        assert!(!reader.has_line());
-        assert_eq!(reader.next_line().unwrap(), Some(LineKind::Whole));
-        assert_eq!((reader.number(), reader.bytes()), (3, &b"c"[..]));
-        assert!(!reader.skip_line().unwrap());
-        assert_eq!((reader.next_line().unwrap(), reader.number()), (None, 3));
+        let (mut splitter, mut bytes) = (LineSplitter::new(LIMITS), &b"a\nxxxxxxxxxxxxx\nc"[..]);
+        assert!(splitter.skip(&mut bytes).unwrap() && splitter.skip(&mut bytes).unwrap());
+        assert_eq!(splitter.read(&mut bytes).unwrap(), Some(LineKind::Whole));
+        assert_eq!((splitter.number(), splitter.bytes()), (3, &b"c"[..]));
+        assert!(!splitter.skip(&mut bytes).unwrap());
+        assert_eq!(splitter.read(&mut bytes).unwrap(), None);
+        assert_eq!((splitter.number(), splitter.n_bytes()), (3, 17));
     }
 
     #[test]
@@ -327,11 +307,10 @@ mod tests {
                 Ok(1)
             }
         }
-        let limits = LineLimits { most: 1000, skipped: 0 };
-        let source = Interrupted(false).take(3);
-        let mut reader = LineReader::new(BufReader::new(source), limits);
-        assert_eq!(reader.next_line().unwrap(), Some(LineKind::Whole));
-        assert_eq!(reader.bytes(), b"xxx");
+        let mut splitter = LineSplitter::new(LIMITS);
+        let mut reader = BufReader::new(Interrupted(false).take(3));
+        assert_eq!(splitter.read(&mut reader).unwrap(), Some(LineKind::Whole));
+        assert_eq!(splitter.bytes(), b"xxx");
     }
 
     /// The definition: lines as `\n` separates them.

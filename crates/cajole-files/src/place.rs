@@ -59,7 +59,7 @@ impl Place {
         character.map_or(text.len(), |(at, _)| start + at)
     }
 
-    /// The same where columns count bytes, as in errors of `serde_json`.
+    /// The byte of a text at this place, where columns count bytes, as in errors of `serde_json`.
     pub fn byte_by_bytes(self, text: &str) -> usize {
         let start = line_start(text, self.line);
         start.saturating_add(self.column.saturating_sub(1)).min(text.len())

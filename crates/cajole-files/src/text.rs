@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::error::IoError;
 use crate::limits::{MOST_BYTES_OF_LINE, MOST_EXPANSION, UNPACKED_BYTES};
-use crate::lines::{LineKind, LineLimits, LineReader};
+use crate::lines::{LineKind, LineLimits, LineSplitter};
 use crate::place::Located;
 use crate::reads::open;
 
@@ -85,7 +85,8 @@ pub fn text_of(path: &Path, most: u64) -> Result<String, TextError> {
 /// mark.
 pub struct Lines {
     path: PathBuf,
-    lines: LineReader<Unpacked>,
+    reader: BufReader<Unpacked>,
+    lines: LineSplitter,
     /// Bytes that the file may hold.
     most: u64,
 }
@@ -104,8 +105,8 @@ impl Lines {
             true => Unpacked::Packed(Box::new(MultiGzDecoder::new(Counted { file, count: 0 }))),
             false => Unpacked::Plain(file),
         };
-        let lines = LineReader::new(BufReader::new(unpacked), LIMITS);
-        Ok(Lines { path: path.to_owned(), lines, most })
+        let (reader, lines) = (BufReader::new(unpacked), LineSplitter::new(LIMITS));
+        Ok(Lines { path: path.to_owned(), reader, lines, most })
     }
 
     /// The next line, without its end; `None` after the last.
@@ -124,9 +125,8 @@ impl Lines {
     /// The next line, with its end.
     fn whole(&mut self) -> Result<Option<&str>, TextError> {
         let before = self.lines.n_bytes();
-        let Some(kind) = self.lines.next_line().map_err(|error| self.unreadable(error))? else {
-            return Ok(None);
-        };
+        let read = self.lines.read(&mut self.reader);
+        let Some(kind) = read.map_err(|error| self.unreadable(error))? else { return Ok(None) };
         let (path, line) = (|| self.path.clone(), self.lines.number() as usize);
         let (bytes, n_bytes) = (self.lines.bytes(), self.lines.n_bytes());
         if n_bytes > self.most {
@@ -135,7 +135,7 @@ impl Lines {
         if kind != LineKind::Whole || without_end(bytes).len() > MOST_BYTES_OF_LINE {
             return Err(TextError::LongLine { path: path(), line });
         }
-        if self.lines.get_ref().is_bomb(n_bytes) {
+        if self.reader.get_ref().is_bomb(n_bytes) {
             return Err(TextError::Expands { path: path() });
         }
         match std::str::from_utf8(bytes) {
@@ -150,7 +150,7 @@ impl Lines {
 
     fn unreadable(&self, source: io::Error) -> TextError {
         let path = self.path.clone();
-        match self.lines.get_ref() {
+        match self.reader.get_ref() {
             Unpacked::Plain(_) => IoError { path, source }.into(),
             Unpacked::Packed(_) => TextError::Gzip { path, source },
         }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use cajole_files::{LineKind, LineLimits, LineReader};
+use cajole_files::{LineKind, LineLimits, LineSplitter};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::limits::{ENDLESS_LINE_BYTES, MAX_LINE_BYTES};
@@ -17,7 +17,8 @@ use crate::line::LineError;
 pub struct Source {
     /// The name of the source in messages.
     pub name: String,
-    lines: LineReader<Box<dyn Read + Send>>,
+    reader: BufReader<Box<dyn Read + Send>>,
+    lines: LineSplitter,
     max_bytes: usize,
 }
 
@@ -117,20 +118,19 @@ impl Source {
         if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
             reader = BufReader::with_capacity(1 << 16, Box::new(MultiGzDecoder::new(reader)));
         }
-        let lines = LineReader::new(reader, limits(MAX_LINE_BYTES));
-        Ok(Source { name, lines, max_bytes: MAX_LINE_BYTES })
+        Ok(Source { name, reader, lines: splitter(MAX_LINE_BYTES), max_bytes: MAX_LINE_BYTES })
     }
 
     /// Takes lines of at most this many bytes, instead of [`MAX_LINE_BYTES`].
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Source {
-        Source { lines: self.lines.with_limits(limits(max_bytes)), max_bytes, ..self }
+        Source { lines: splitter(max_bytes), max_bytes, ..self }
     }
 
     /// Whether a line is available; if not, [`Source::line`] may have to wait for whoever writes
     /// it.
     pub fn has_line(&self) -> bool {
-        self.lines.has_line()
+        self.reader.buffer().contains(&b'\n')
     }
 
     /// The next line, without its line end; `None` after the last.
@@ -139,7 +139,7 @@ impl Source {
     /// If reading fails, or a line does not end within [`ENDLESS_LINE_BYTES`]. A line that is not
     /// text is not such an error.
     pub fn line(&mut self) -> io::Result<Option<Numbered>> {
-        let Some(kind) = self.lines.next_line()? else { return Ok(None) };
+        let Some(kind) = self.lines.read(&mut self.reader)? else { return Ok(None) };
         let number = self.lines.number();
         let text = match kind {
             LineKind::Whole => text_of(self.lines.bytes()),
@@ -160,7 +160,7 @@ impl Source {
     /// # Errors
     /// If reading fails.
     pub fn skip_to(&mut self, last: u64) -> io::Result<()> {
-        while self.lines.number() < last && self.lines.skip_line()? {}
+        while self.lines.number() < last && self.lines.skip(&mut self.reader)? {}
         Ok(())
     }
 
@@ -190,8 +190,8 @@ impl Source {
     }
 }
 
-fn limits(max_bytes: usize) -> LineLimits {
-    LineLimits { most: max_bytes, skipped: ENDLESS_LINE_BYTES as u64 }
+fn splitter(max_bytes: usize) -> LineSplitter {
+    LineSplitter::new(LineLimits { most: max_bytes, skipped: ENDLESS_LINE_BYTES as u64 })
 }
 
 /// The text of a line, without its end. Some editors begin a file with a byte order mark.
