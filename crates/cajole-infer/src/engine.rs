@@ -1,7 +1,7 @@
 //! Ways of making outputs obey, as users name them: `auto`, `gbi`, `masked:width=9`.
 //!
 //! Commands, requests, Python and settings files all read engines with [`Engine::from_str`], and
-//! lists of engines are made from [`Engine::all`]. An engine becomes a [`Plan`](crate::plan::Plan) when its network is
+//! lists of engines are made from [`Engine::all`]. An engine becomes a [`Plan`] when its network is
 //! known, which has numbers of its own for its searches.
 //!
 //! With every engine, an output of the network that satisfies its rules is left alone. If an

@@ -1,7 +1,7 @@
 //! The native half of the Python package `cajole`: `cajole._native`.
 //!
 //! - `model`: a network, whose `infer` and `compare` go through
-//!   [`Runnable`](cajole_infer::Runnable), as the command line does.
+//!   [`Task`](cajole_infer::task::Task), as the command line does.
 //! - `results`: records, in order, while worker threads answer later lines.
 //! - `rules`: constraint files and Python functions as [`Rules`](cajole_rules::Rules).
 //! - `torch`: networks in PyTorch.
