@@ -25,6 +25,7 @@ SAMPLES: dict[str, tuple[Any, list[str]]] = {
     "threads": (1, ["1"]),
     "trace": (True, []),
     "times": (False, []),
+    "log_probs": (True, ["--log-probs"]),
     "strict": (True, []),
 }
 

@@ -40,6 +40,7 @@ fn samples() -> Vec<(&'static str, Value, &'static [&'static str])> {
         ("threads", json!(1), &["--threads", "1"]),
         ("trace", json!(true), &["--explain"]),
         ("times", json!(false), &["--no-times"]),
+        ("log_probs", json!(true), &["--log-probs"]),
         ("strict", json!(true), &["--strict"]),
     ]
 }
