@@ -25,7 +25,7 @@ SAMPLES: dict[str, tuple[Any, list[str]]] = {
     "threads": (1, ["1"]),
     "trace": (True, []),
     "times": (False, []),
-    "log_probs": (True, ["--log-probs"]),
+    "log_probs": (True, []),
     "strict": (True, []),
 }
 

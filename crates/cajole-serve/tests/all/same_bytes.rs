@@ -221,6 +221,7 @@ fn options_are_those_of_the_table() {
         ("patience", json!(1)),
         ("width", json!(8)),
         ("times", json!(false)),
+        ("log_probs", json!(true)),
     ];
     let names: Vec<&str> = Field::all_of(Place::Http).map(|field| field.name).collect();
     assert_eq!(names, samples.each_ref().map(|(name, _)| *name));
