@@ -289,7 +289,7 @@ def a_finished_output_is_not_another_run_s(box: Box) -> None:
         "g --constraint r7.toml": "input",
         "f --constraint r7.toml --max-steps 3": "max",
         "f --constraint r7.toml --model expressions": "model",
-        "f --constraint r7.toml --max-tokens 9": "limits",
+        "f --constraint r7.toml --max-tokens 9": "max-tokens",
         "f --constraint r7.toml --max-line-bytes 9": "max-line-bytes",
         "f --constraint r7.toml --engine beam": "engine",
         "f --constraint r7.toml --no-times": "times",
