@@ -18,7 +18,7 @@ def cases_of(at: pathlib.Path) -> dict[str, pathlib.Path]:
 
 def contents(at: pathlib.Path) -> dict[str, bytes]:
     """Streams and files of a case."""
-    found = {name: (at / name).read_bytes() for name in STREAMS}
+    found = {name: (at / name).read_bytes() for name in STREAMS if (at / name).is_file()}
     for path in sorted((at / "files").rglob("*")):
         if path.is_file():
             found[str(path.relative_to(at))] = path.read_bytes()
