@@ -1,9 +1,9 @@
 //! Follows single sentences step by step, like the tables in the paper's appendix.
 
-use cajole_core::{Constraint, Search, Symbol, UnknownParameter};
+use cajole_core::{Search, Symbol, UnknownParameter};
 use cajole_infer::Parsing;
 use cajole_infer::answer::{Answer, Status};
-use cajole_infer::decoded::{Decoded, repair};
+use cajole_infer::decoded::repair;
 use cajole_report::{CaseStep, CaseStudy, Piece};
 use cajole_tasks::edit_distance;
 use cajole_tasks::parsing::parser::Parser;
@@ -136,8 +136,7 @@ fn trace_of(title: String, task: &Parsing, case: &Case<'_>, answer: &Answer) -> 
 
 /// Why the first output is not a tree, and the tree that became of it.
 fn describe(parser: &Parser, leaves: &[(&str, &str)], case: &Case<'_>, answer: &Answer) -> String {
-    let Decoded { rules, own, case } = &case.decoded;
-    let faults = rules.explain(&case.subject, &own.output);
+    let faults = parser.constraint().faults(leaves.len(), &case.decoded.own.output);
     let faults: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let steps = answer.steps.unwrap_or(0);
     let plural = if steps == 1 { "" } else { "s" };

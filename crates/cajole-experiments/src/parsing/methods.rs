@@ -13,6 +13,7 @@ use cajole_infer::{Parsing, Settings};
 use cajole_report::{Figure, Row};
 use cajole_rules::Rules;
 use cajole_tasks::Watch;
+use cajole_tasks::parsing::USUAL_RULES;
 use cajole_tasks::parsing::metric::{Score, scores};
 use cajole_treebank::evalb::Params;
 use cajole_treebank::shift_reduce::constrained::complete;
@@ -20,9 +21,6 @@ use cajole_treebank::{Sentence, Tree};
 
 use super::config::{ParsingConfig, Rivals};
 use crate::{Interval, Repair, Tally, with_costs};
-
-/// The usual rules, without a name that each message would begin with.
-const RULES: &str = "shift-reduce = \"full\"";
 
 /// A repair method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -268,7 +266,7 @@ fn decode_trees(
     trees: &[&Tree],
     watch: &dyn Watch,
 ) -> Result<Vec<Decoded>, UnknownParameter> {
-    let rules = Rules::parse("one tree", RULES, None, task.vocabulary());
+    let rules = Rules::parse("one tree", USUAL_RULES, None, task.vocabulary());
     let rules = Arc::new(rules.expect("they are tested"));
     let cases = trees.iter().map(|tree| (task.case(tree), rules.clone())).collect();
     decode(task, &settings(task, beam, Search::Network), cases, watch)
