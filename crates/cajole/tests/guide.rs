@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-#[cfg(all(feature = "json-schema", feature = "sql"))]
 use std::sync::Arc;
 
 use cajole::core::Cancel;
