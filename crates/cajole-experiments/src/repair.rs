@@ -2,10 +2,9 @@
 
 use cajole_core::{Step, Symbol};
 use cajole_infer::answer::{Answer, Status};
-use serde::{Deserialize, Serialize};
 
 /// The result of a method on one failure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Repair {
     /// The output: feasible, or the best one found.
     pub output: Vec<Symbol>,

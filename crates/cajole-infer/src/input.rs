@@ -42,8 +42,7 @@ impl<'a> Input<'a> {
 
     /// Prepares for a plan: nothing is known yet, and `left` is all the time there is.
     pub(crate) fn begin(&mut self, left: Option<Duration>, cancel: &Cancel) {
-        let is_left = self.wanted.has_left();
-        let until = if is_left { Some(Instant::now()) } else { self.wanted.until };
+        let until = if self.wanted.has_left() { Some(Instant::now()) } else { self.wanted.until };
         self.time = Time { until, left };
         self.wanted.until = until;
         self.wanted.targets = None;

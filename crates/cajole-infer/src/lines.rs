@@ -4,7 +4,6 @@
 //! time, so that the first pass reads the weights once for all of them and outputs that violate
 //! their rules are repaired in step. The record of a line does not depend on the others.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use cajole_core::UnknownParameter;
@@ -90,30 +89,17 @@ impl<'t> Answering<'t> {
 
     /// Answers the inputs of the lines that were read, each in the record of its line.
     fn fill(&mut self, read: &[Option<Read>], records: &mut [Record]) {
+        let task = self.driver.task;
         let mut watched = Vec::new();
-        let mut ranges: Vec<Range<usize>> = Vec::with_capacity(read.len());
-        for read in read {
-            let begin = watched.len();
-            let (cases, waiter) = match read {
-                Some(read) => (&*read.cases, read.waiter.as_deref()),
-                None => (&[][..], None),
-            };
-            for (answer, case) in cases.iter().enumerate() {
-                let rules = read.as_ref().map(|read| &*read.rules);
-                let task = self.driver.task;
-                watched.push(rules.zip(waiter).map(|(rules, waiter)| Watched {
-                    task,
-                    case,
-                    rules,
-                    answer,
-                    waiter,
-                }));
+        for read in read.iter().flatten() {
+            for (answer, case) in read.cases.iter().enumerate() {
+                let waiter = read.waiter.as_deref();
+                let rules = &*read.rules;
+                watched.push(waiter.map(|waiter| Watched { task, case, rules, answer, waiter }));
             }
-            ranges.push(begin..watched.len());
         }
         let mut inputs: Vec<Input<'_>> = Vec::with_capacity(watched.len());
-        for (line, read) in read.iter().enumerate() {
-            let Some(read) = read else { continue };
+        for (line, read) in read.iter().flatten().enumerate() {
             for case in &read.cases {
                 let input = Input::new(case, &read.rules, line);
                 inputs.push(match &watched[inputs.len()] {
@@ -123,9 +109,9 @@ impl<'t> Answering<'t> {
             }
         }
         let mut answers = self.driver.answer(&mut inputs).into_iter();
-        for ((read, record), range) in read.iter().zip(records).zip(ranges) {
+        for (read, record) in read.iter().zip(records) {
             let (Some(read), Ok(of_line)) = (read, &mut record.answers) else { continue };
-            for (case, answer) in read.cases.iter().zip(answers.by_ref().take(range.len())) {
+            for (case, answer) in read.cases.iter().zip(answers.by_ref()) {
                 of_line.push(self.answered(case, read, answer));
             }
         }

@@ -7,9 +7,9 @@ use cajole_core::Constraint;
 use cajole_files::Place;
 
 use cajole_infer::line::{Line, LineError};
-use cajole_infer::lint::{Gold, Lint, Look};
+use cajole_infer::lint::{Lint, Look};
 use cajole_infer::record::faults_json;
-use cajole_rules::{RuleFileError, Rules, Vocabulary};
+use cajole_rules::{RuleFileError, Rules, UnknownSymbol, Vocabulary};
 use serde_json::{Map, Value, json};
 
 use super::ask::check_query;
@@ -79,12 +79,11 @@ fn tried(rules: &Rules, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
     let mut records = Vec::new();
     for input in gold {
         let (number, read) = match input {
-            Ok(line) => (line.number, read(&look, &mut lint, &line)),
+            Ok(line) => (line.number, verdicts(&line, &look, rules, vocabulary, &mut lint)),
             Err((number, error)) => (number, Err(error)),
         };
         match read {
-            Ok(golds) => records
-                .extend(golds.iter().map(|(gold, obeys)| verdict(rules, vocabulary, gold, *obeys))),
+            Ok(verdicts) => records.extend(verdicts),
             Err(error) => {
                 let error = error.to_string();
                 records.push(json!({"line": number, "status": "bad-line", "error": error}));
@@ -100,23 +99,25 @@ fn tried(rules: &Rules, vocabulary: &Vocabulary, gold: Vec<Input>) -> Value {
     })
 }
 
-/// Counts the right outputs of a line, and says which obey.
-fn read(look: &Look, lint: &mut Lint<'_>, line: &Line) -> Result<Vec<(Gold, bool)>, LineError> {
+/// Counts the right outputs of a line; the records of these.
+fn verdicts(
+    line: &Line,
+    look: &Look,
+    rules: &Rules,
+    vocabulary: &Vocabulary,
+    lint: &mut Lint<'_>,
+) -> Result<Vec<Value>, LineError> {
     line.check_fields()?;
-    let mut golds = Vec::new();
+    let unknown = |error: UnknownSymbol| LineError::other(error.to_string());
+    let mut verdicts = Vec::new();
     for gold in look.golds(line)? {
-        let obeys = lint.add(&gold).map_err(|error| LineError::other(error.to_string()))?;
-        golds.push((gold, obeys));
+        if lint.add(&gold).map_err(unknown)? {
+            verdicts.push(json!({"line": gold.line, "status": "satisfied"}));
+            continue;
+        }
+        let y = gold.symbols(vocabulary).map_err(unknown)?;
+        let faults = faults_json(&rules.explain(&gold.subject, &y));
+        verdicts.push(json!({"line": gold.line, "status": "violated", "faults": faults}));
     }
-    Ok(golds)
-}
-
-/// The record of one right output.
-fn verdict(rules: &Rules, vocabulary: &Vocabulary, gold: &Gold, obeys: bool) -> Value {
-    let Ok(y) = gold.symbols(vocabulary).map_err(drop) else { return Value::Null };
-    if obeys {
-        return json!({"line": gold.line, "status": "satisfied"});
-    }
-    let faults = faults_json(&rules.explain(&gold.subject, &y));
-    json!({"line": gold.line, "status": "violated", "faults": faults})
+    Ok(verdicts)
 }

@@ -2,7 +2,7 @@
 
 use cajole_core::constraints::RoleSet;
 use cajole_core::decoders::tags::{self, AStar, Exact, Tagged, UniqueExact};
-use cajole_core::{Config, ConstrainedDecoder, DoesNotFit, Search};
+use cajole_core::{ConstrainedDecoder, DoesNotFit, Search};
 
 use super::tagger::{Net, RoleTagger};
 
@@ -37,14 +37,5 @@ impl RoleTagger {
             }
             _ => return tags::search(tags, search),
         })
-    }
-
-    /// The decoders of all sources of a preset that fit.
-    pub fn sources<'a>(
-        &'a self,
-        config: &Config,
-        free: Option<&'a RoleSet>,
-    ) -> Vec<Box<dyn ConstrainedDecoder<Net> + 'a>> {
-        config.sources.iter().filter_map(|source| self.search(source, free).ok()).collect()
     }
 }
